@@ -283,7 +283,7 @@ class Forest:
         """
         return self._merges.labels(k, threshold)
 
-    def bottleneck(self, x: Any, y: Any) -> np.ndarray:
+    def bottleneck(self, x: Any, y: Any, *, threads: int | None = None) -> np.ndarray:
         """Return the bottleneck (minimax) distance of pairs of vertices.
 
         It is the least weight such that a path of edges up to that weight joins the two: the heaviest weight on their
@@ -293,6 +293,8 @@ class Forest:
         ----------
         x, y : array_like of int
             Vertices, of shapes that broadcast.
+        threads : int, optional
+            Cores that may be used where there are many pairs; all of them when it is not given.
 
         Returns
         -------
@@ -303,7 +305,9 @@ class Forest:
         Raises
         ------
         InputError
-            One is not a vertex.
+            One is not a vertex, or `threads` is not at least 1.
+        UnsupportedError
+            `threads` is above the usable cores.
 
         Examples
         --------
@@ -312,15 +316,17 @@ class Forest:
         >>> forest.bottleneck([0, 2, 0, 1], [3, 3, 4, 1]).tolist()
         [9.0, 6.0, inf, 0.0]
         """
-        return self._merges.bottleneck(x, y)
+        return self._merges.bottleneck(x, y, threads)
 
-    def bottleneck_edges(self, x: Any, y: Any) -> np.ndarray:
+    def bottleneck_edges(self, x: Any, y: Any, *, threads: int | None = None) -> np.ndarray:
         """Return the heaviest edge on the path between each pair of vertices, by (weight, edge id).
 
         Parameters
         ----------
         x, y : array_like of int
             Vertices, of shapes that broadcast.
+        threads : int, optional
+            Cores that may be used where there are many pairs; all of them when it is not given.
 
         Returns
         -------
@@ -330,7 +336,9 @@ class Forest:
         Raises
         ------
         InputError
-            One is not a vertex.
+            One is not a vertex, or `threads` is not at least 1.
+        UnsupportedError
+            `threads` is above the usable cores.
 
         Examples
         --------
@@ -339,7 +347,7 @@ class Forest:
         >>> forest.bottleneck_edges(0, [1, 2, 3, 4]).tolist()
         [0, 1, 1, -1]
         """
-        return self._merges.bottleneck_edges(x, y)
+        return self._merges.bottleneck_edges(x, y, threads)
 
     def paths(self, x: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return the paths between pairs of vertices.
@@ -371,11 +379,21 @@ class Forest:
         """
         return self._merges.paths(x, y)
 
-    def is_unique(self) -> bool:
+    def is_unique(self, *, threads: int | None = None) -> bool:
         """Return whether every other spanning forest of the graph is heavier.
 
         So it is unless an edge outside the forest is as light as the heaviest edge on the path between its ends.
         O(m log n).
+
+        Parameters
+        ----------
+        threads : int, optional
+            Cores that may be used where there are many edges; all of them when it is not given.
+
+        Raises
+        ------
+        InputError, UnsupportedError
+            `threads` is not at least 1, or above the usable cores.
 
         Examples
         --------
@@ -385,7 +403,7 @@ class Forest:
         >>> mst.minimum_spanning_forest((3, [0, 1, 2], [1, 2, 0], [5, 7, 7])).is_unique()
         False
         """
-        return self._merges.is_unique()
+        return self._merges.is_unique(threads)
 
     def add_edges(self, u: Any, v: Any, w: Any) -> Forest:
         """Return the minimum spanning forest of the graph with more edges, without solving it from scratch.

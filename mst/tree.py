@@ -8,17 +8,21 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from mst.arrays import as_numpy, readable
+from mst.cores import cores_for
 from mst.errors import InputError
 from mst.graph import Graph, LabelledGraph
 from mst.order import keys
 
-_BLOCK = 1 << 18
+_MANY = 1 << 16
+"""Pairs from which on threads pay."""
 
 
 class MergeTree:
@@ -38,6 +42,8 @@ class MergeTree:
         Their weights.
     links : numpy.ndarray of uint32 or uint64, shape (n, 2)
         The merges, as `mst.kernels.tree.merge` describes them.
+    merges : numpy.ndarray of `mst.kernels.proof.reconstruction.edge_dtype`, shape (k,)
+        The same in the order of the edges, from `mst.kernels.proof.reconstruction.link_trees`.
 
     Raises
     ------
@@ -59,9 +65,9 @@ class MergeTree:
         self.graph = graph
         self.ranked = edge_ids[argsort(keys(graph.w[edge_ids]))]
         self.weights = graph.w[self.ranked]
-        self.links = self._linked()
+        self.links, self.merges = self._linked()
 
-    def _linked(self) -> np.ndarray:
+    def _linked(self) -> tuple[np.ndarray, np.ndarray]:
         from mst.kernels.proof.reconstruction import edge_dtype, gather_edges, link_trees
 
         n, w = self.graph.n, self.weights
@@ -72,7 +78,7 @@ class MergeTree:
         rank = link_trees(edges, np.arange(n, dtype=ends), links)
         if rank >= 0:
             raise InputError(f"edge {self.ranked[rank]} closes a cycle: these edges are no forest")
-        return links
+        return links, edges
 
     @cached_property
     def _rooted(self) -> np.ndarray:
@@ -89,11 +95,11 @@ class MergeTree:
         """Return the hierarchy of `mst.Forest.linkage`."""
         from mst.kernels.tree.linkage import write_linkage
 
-        n, u, v = self.graph.n, self.graph.u[self.ranked], self.graph.v[self.ranked]
+        n = self.graph.n
         if n == 0:
             raise InputError("a graph without vertices has no hierarchy")
         hierarchy = np.empty((n - 1, 4))
-        write_linkage(u, v, self.weights, np.empty(n, u.dtype), np.empty((n, 2), np.int64), hierarchy)
+        write_linkage(self.merges, self.links, np.empty((n, 2), self.links.dtype), hierarchy)
         return hierarchy
 
     def labels(self, k: int | None, threshold: float | None) -> np.ndarray:
@@ -141,35 +147,31 @@ class MergeTree:
             )
         return n - count
 
-    def bottleneck_edges(self, x: Any, y: Any) -> np.ndarray:
+    def bottleneck_edges(self, x: Any, y: Any, threads: int | None) -> np.ndarray:
         """Return the edges of `mst.Forest.bottleneck_edges`."""
-        x, y = np.broadcast_arrays(self._vertices(x, "x"), self._vertices(y, "y"))
-        ranks = self._joining_ranks(x.reshape(-1), y.reshape(-1))
-        edges = np.full(ranks.shape, -1, np.int64)
+        x, _, ranks = self._joining_ranks(x, y, threads)
         joined = ranks < len(self.ranked)
+        edges = np.full(x.shape, -1, np.int64)
         edges[joined] = self.ranked[ranks[joined]]
-        return edges.reshape(x.shape)
+        return edges
 
-    def bottleneck(self, x: Any, y: Any) -> np.ndarray:
+    def bottleneck(self, x: Any, y: Any, threads: int | None) -> np.ndarray:
         """Return the distances of `mst.Forest.bottleneck`."""
-        x, y = np.broadcast_arrays(self._vertices(x, "x"), self._vertices(y, "y"))
-        edges = self.bottleneck_edges(x, y)
+        x, y, ranks = self._joining_ranks(x, y, threads)
+        joined = ranks < len(self.ranked)
         distances = np.where(x == y, 0.0, np.inf)
-        distances[edges >= 0] = self.graph.w[edges[edges >= 0]]
+        distances[joined] = self.weights[ranks[joined]]
         return distances
 
-    def _joining_ranks(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Return the rank of the edge that joined each pair; n or more without a path, and for a vertex with itself."""
-        from mst.kernels.proof.reconstruction import find_joining_ranks
+    def _joining_ranks(self, x: Any, y: Any, threads: int | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return pairs of vertices, and the rank of the edge that joined each: uint64, n or more if there is none."""
+        from mst.kernels.tree.joining import joining_ranks
 
-        ranks = np.full(len(x), self.graph.n, np.uint64)
-        for first in range(0, len(x), _BLOCK):
-            (pairs,) = np.nonzero(x[first : first + _BLOCK] != y[first : first + _BLOCK])
-            a, b = (ends[first + pairs].astype(self.links.dtype) for ends in (x, y))
-            found, order = np.empty(len(pairs), np.uint64), np.empty(len(pairs), np.uint32)
-            find_joining_ranks(self.links, a, b, len(pairs), order, found)
-            ranks[first + pairs] = found
-        return ranks
+        x, y = np.broadcast_arrays(self._vertices(x, "x"), self._vertices(y, "y"))
+        a, b = (ends.reshape(-1).astype(self.links.dtype) for ends in (x, y))
+        with _workers(a.size, threads) as width:
+            ranks = joining_ranks(self.links, a, b, width)
+        return x, y, ranks.reshape(x.shape)
 
     def paths(self, x: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return the paths of `mst.Forest.paths`."""
@@ -184,19 +186,21 @@ class MergeTree:
         write_paths(self._rooted, x, y, offsets, edges)
         return self.ranked[edges], offsets
 
-    def is_unique(self) -> bool:
+    def is_unique(self, threads: int | None) -> bool:
         """Return the answer of `mst.Forest.is_unique`."""
-        graph = self.graph
-        outside = np.ones(graph.m, np.bool_)
-        outside[self.ranked] = False
-        for first in range(0, graph.m, _BLOCK):
-            block = slice(first, first + _BLOCK)
-            (ids,) = np.nonzero(outside[block] & (graph.u[block] != graph.v[block]))
-            ids += first
-            ranks = self._joining_ranks(graph.u[ids], graph.v[ids])
-            if (ranks >= len(self.ranked)).any() or (graph.w[ids] <= self.weights[ranks]).any():
-                return False
-        return True
+        from mst.kernels.proof.path_maximum import EdgeList, PathMaxima
+        from mst.kernels.proof.reconstruction import find_root_paths, root_path_dtype
+        from mst.kernels.tree.joining import any_violation
+
+        graph, links = self.graph, self.links
+        root_paths = np.empty(graph.n, root_path_dtype(links.dtype, graph.w.dtype))
+        find_root_paths(self.merges, root_paths)
+        ranked = self.merges.copy()
+        ranked["id"] = np.iinfo(ranked.dtype["id"]).max  # so that every other edge of the same weight precedes
+        forest = PathMaxima(np.sort(self.ranked), ranked, links, root_paths, np.empty(0, ranked.dtype["id"]))
+        with _workers(graph.m, threads) as width:
+            edges = EdgeList(graph.u.view(links.dtype), graph.v.view(links.dtype), graph.w)
+            return not any_violation(edges, forest, width)
 
     def add_edges(self, u: Any, v: Any, w: Any) -> tuple[Graph, np.ndarray]:
         """Return the graph with more edges, and the ids of its forest, as `mst.Forest.add_edges` describes.
@@ -244,6 +248,17 @@ class MergeTree:
                 f"{name} holds {wrong}, which is not a vertex: ids run from 0 to {self.graph.n - 1}"
             )
         return array.astype(np.int64, copy=False)
+
+
+@contextmanager
+def _workers(pairs: int, threads: int | None) -> Iterator[int]:
+    """Run parallel kernels by as many threads as pay for so many pairs, `threads` at most; give their number."""
+    from mst.kernels.parallel.runtime import workers
+
+    cores = cores_for(threads)
+    width = cores if pairs >= _MANY else 1
+    with workers(width) if width > 1 else nullcontext():
+        yield width
 
 
 def _added(graph: Graph, u: Any, v: Any, w: Any) -> Graph:

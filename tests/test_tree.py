@@ -13,6 +13,7 @@ from scipy.cluster import hierarchy
 
 import mst
 from mst import Forest, Graph, InputError
+from mst.cores import usable_width
 
 
 def solve(graph) -> Forest:
@@ -154,6 +155,39 @@ def test_queries_broadcast_and_refuse_other_vertices():
         forest.paths(-1, 0)
     with pytest.raises(InputError, match="dtype float64"):
         forest.bottleneck_edges(0.5, 1)
+
+
+def test_threads_answer_for_many_pairs_as_one_core_does(rng, monkeypatch):
+    monkeypatch.setattr("mst.tree._MANY", 1)
+    width = usable_width()
+    for n, m in ((1, 3), (40, 60), (3000, 9000)):
+        forest = solve(random_graph(rng, n, m, largest=m))
+        x, y = rng.integers(0, n, (2, 70_000))
+        heaviest = forest.bottleneck_edges(x, y, threads=width)
+        assert np.array_equal(heaviest, forest.bottleneck_edges(x, y, threads=1))
+        assert np.array_equal(forest.bottleneck(x, y, threads=width), forest.bottleneck(x, y, threads=1))
+        assert ((heaviest == -1) >= (x == y)).all()
+        # One at a time, as the tests above compare with the paths.
+        assert heaviest[:50].tolist() == [int(forest.bottleneck_edges(*pair)) for pair in zip(x[:50], y[:50])]
+    for call in (forest.bottleneck, forest.bottleneck_edges):
+        with pytest.raises(InputError, match="threads must be at least 1"):
+            call(x, y, threads=0)
+    with pytest.raises(mst.UnsupportedError, match="usable cores"):
+        forest.is_unique(threads=10**6)
+
+
+@pytest.mark.parametrize("place", [0, 40_000, 99_999])
+def test_a_tie_anywhere_is_found_by_threads(place, rng):
+    n, m = 500, 100_000
+    u, v, w = *rng.integers(0, n, (2, m)), 2 * np.arange(m)
+    alone = solve(Graph(n, u, v, w))
+    outside = np.setdiff1d(np.flatnonzero(u != v), alone.edge_ids)
+    edge = outside[np.searchsorted(outside, place).clip(max=len(outside) - 1)]
+    tied = w.copy()
+    tied[edge] = alone.bottleneck(u[edge], v[edge])
+    for threads in {1, usable_width()}:
+        assert alone.is_unique(threads=threads)
+        assert not Forest(Graph(n, u, v, tied), alone.edge_ids).is_unique(threads=threads)
 
 
 def lightest_forests(graph) -> int:

@@ -71,7 +71,7 @@ def first_violation(edges, forest, strict):
         The edge, smallest id first, and the place in ``forest.ranked`` of the heaviest edge on its path, which is n or
         more if there is no path; ``(-1, -1)`` if no edge violates the forest.
     """
-    return _scan(0, edges.u.size, edges, forest, strict)
+    return scan(0, edges.u.size, edges, forest, strict)
 
 
 @njit(parallel=True)
@@ -82,7 +82,7 @@ def first_violation_parallel(edges, forest, strict, blocks):
     ranks = np.empty(blocks, np.int64)
     for block in prange(blocks):
         low, high = m * block // blocks, m * (block + 1) // blocks
-        found[block], ranks[block] = _scan(low, high, edges, forest, strict)
+        found[block], ranks[block] = scan(low, high, edges, forest, strict)
     for block in range(blocks):
         if found[block] >= 0:
             return found[block], ranks[block]
@@ -90,7 +90,7 @@ def first_violation_parallel(edges, forest, strict, blocks):
 
 
 @njit
-def _scan(low, high, edges, forest, strict):
+def scan(low, high, edges, forest, strict):
     """Return the result of `first_violation`, with its arguments, for the edges ``low … high - 1`` alone."""
     u, _, w = edges
     forest_ids, ranked, links, root_paths, tie_bounds = forest
