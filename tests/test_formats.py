@@ -551,6 +551,18 @@ def test_listing_formats_imports_no_heavy_library():
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"
 
 
+def test_writing_text_imports_no_pandas(tmp_path):
+    code = (
+        "import sys, mst; from mst.formats import write\n"
+        "for k, w in enumerate(([1, 2], [0.5, 2.0])):\n"
+        "    for suffix in ('csv', 'gr', 'mtx'):\n"
+        "        write(f'{sys.argv[1]}/{k}.{suffix}', mst.Graph(3, [0, 1], [1, 2], w))\n"
+        "print('pandas' in sys.modules)"
+    )
+    assert subprocess.check_output([sys.executable, "-c", code, tmp_path], text=True) == "False\n"
+    assert (tmp_path / "1.gr").read_text().endswith("a 1 2 0.5\na 2 3 2.0\n")
+
+
 def test_graph_is_named_after_its_file(tmp_path):
     write(tmp_path / "road.gr.gz", TRIANGLE)
     assert read(tmp_path / "road.gr.gz").name == "road"

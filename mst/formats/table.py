@@ -339,7 +339,7 @@ def write_columns(sink: IO[bytes], *columns: np.ndarray) -> None:
     ----------
     sink : binary stream
     *columns : numpy.ndarray, shape (rows,)
-        Integers, floats or strings.
+        Integers, floats, or strings of one length.
     """
     import pyarrow
     from pyarrow import csv
@@ -357,12 +357,14 @@ def _as_text(column: np.ndarray) -> Any:
     import pyarrow.compute as pc
 
     if column.dtype.kind == "U":
-        return pyarrow.array(column)
+        texts = column.astype("S")
+        offsets = texts.itemsize * np.arange(len(texts) + 1, dtype=np.int32)
+        buffers = [None, pyarrow.py_buffer(offsets), pyarrow.py_buffer(texts)]
+        return pyarrow.Array.from_buffers(pyarrow.string(), len(texts), buffers)
     if column.dtype.kind != "f":
         return to_arrow(np.ascontiguousarray(column))
     texts = pc.cast(to_arrow(column.astype(np.float64)), pyarrow.string())
-    fraction = pc.match_substring_regex(texts, "[.en]")
-    return pc.if_else(fraction, texts, pc.binary_join_element_wise(texts, ".0", ""))
+    return pc.replace_substring_regex(texts, r"^(-?\d+)$", r"\1.0")
 
 
 def write_rows(sink: IO[bytes], graph: Graph, *, base: int, tag: str = "") -> None:
