@@ -250,7 +250,7 @@ def _distinct(coordinates: np.ndarray) -> Points:
 
 def _lists(tree: KdTree, counts: np.ndarray, samples: int, k: int | None, schedule: Schedule) -> Lists:
     """Return the nearest neighbours of every point and the core distances."""
-    from mst.kernels.points.lanes import ROW
+    from mst.kernels.points.lanes import LEAF, ROW
     from mst.kernels.points.neighbours import find_neighbours
     from mst.kernels.points.rounds import Lists, least_of_nodes
 
@@ -263,14 +263,15 @@ def _lists(tree: KdTree, counts: np.ndarray, samples: int, k: int | None, schedu
     places = np.empty(size + ROW, np.int32)[:size].reshape(shape)
     distances = np.empty(size + ROW)[:size].reshape(shape)
     find_neighbours(schedule._replace(grain=_BLOCKS), tree, places, distances)
-    core = np.zeros(n)
+    # A vector of all points of the last block is read.
+    core = np.zeros(len(tree.blocks) * LEAF)[:n]
     if samples > 1 and counts.max() == 1:
-        core = np.ascontiguousarray(distances[:, samples - 2])
+        core[:] = distances[:, samples - 2]
     elif samples > 1:
         at = counts[tree.points]
         reached = at[:, None] + np.cumsum(np.where(places >= 0, at[places], 0), axis=1) >= samples
         needed = np.argmax(reached, axis=1)
-        core = np.where(at >= samples, 0.0, distances[np.arange(n), needed])
+        core[:] = np.where(at >= samples, 0.0, distances[np.arange(n), needed])
     node_core = np.zeros(len(tree.boxes))
     if samples > 1:
         least_of_nodes(core, tree.levels, node_core)

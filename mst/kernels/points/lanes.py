@@ -145,6 +145,22 @@ def keep_apart(typing_context, bounds, of, start, component, cores, core):
 
 
 @intrinsic
+def raise_to(typing_context, numbers, bounds, start, bound, raised):
+    """Write numbers, raised to those of `bounds` from `start` on and to `bound`; all but this are float64 (LEAF,)."""
+
+    def generate(context, builder, signature, arguments):
+        numbers_value, bounds_value, start, bound, raised_value = arguments
+        given = _read(context, builder, numbers, numbers_value)
+        array = context.make_array(bounds)(context, builder, bounds_value)
+        given = _choose(builder, ">", given, _vector(context, builder, bounds, array, start))
+        given = _choose(builder, ">", given, _spread(builder, bound, _FLOATS))
+        _write(context, builder, raised, raised_value, given)
+        return context.get_dummy_value()
+
+    return types.void(numbers, bounds, types.int64, types.float64, raised), generate
+
+
+@intrinsic
 def lower_beyond(typing_context, numbers, bounds, limits):
     """Lower numbers to the bounds that are above their limit; return the other lanes, a bit each.
 

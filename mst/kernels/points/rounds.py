@@ -29,6 +29,7 @@ from mst.kernels.points.lanes import (
     lower_beyond,
     node_distance,
     point_distances,
+    raise_to,
 )
 from mst.kernels.primitives.atomics import fetch_add, load, write_min
 from mst.kernels.primitives.jit import njit
@@ -47,7 +48,7 @@ class Lists(NamedTuple):
     places, distances : numpy.ndarray, shape (n, k)
         From `mst.kernels.points.neighbours.find_neighbours`.
     core : numpy.ndarray of float64, shape (n,)
-        Squared core distance of the point at each place.
+        Squared core distance of the point at each place. Its memory goes on to the end of a block.
     node_core : numpy.ndarray of float64, shape (nodes,)
         The least of a node of the k-d tree.
     """
@@ -328,7 +329,7 @@ def _search_leaves(first, last, alone, tree, lists, candidates, components):
     of, of_node, limits = components
     leaves = 1 << levels
     near, bound, limit, rest = np.empty(LEAF), np.empty(LEAF), np.empty(LEAF), np.empty(LEAF)
-    own_core = np.zeros(LEAF)
+    own_core, heavy = np.zeros(LEAF), np.empty(LEAF)
     nodes, node_bounds = np.empty(levels + 2, np.int64), np.empty(levels + 2)
     for leaf in range(first, last):
         block = leaf_block(leaf, levels, blocks.shape[0])
@@ -394,8 +395,8 @@ def _search_leaves(first, last, alone, tree, lists, candidates, components):
                         if ends[p] // LEAF == b:
                             near[ends[p] % LEAF] = np.inf
                         to_node = least(near)
-                        if max(to_node, core[p]) <= limit[j]:
-                            to_node = _renew(p, b, near, points, core, candidates)
+                        if to_node < np.inf and max(to_node, core[p]) <= limit[j]:
+                            to_node = _renew(p, b, near, heavy, points, core, candidates)
                             _lower(limits, of[p], weights[p], alone)
                             limit[j] = min(weights[p], as_float(load(limits, of[p])))
                         rest[j] = min(rest[j], to_node)
@@ -432,28 +433,37 @@ def _search_leaves(first, last, alone, tree, lists, candidates, components):
 
 
 @njit
-def _renew(p, b, near, points, core, candidates):
+def _renew(p, b, near, heavy, points, core, candidates):
     """Renew the candidate of place `p` by block `b`, of which `near`, float64 (LEAF,), has the distances.
 
-    They are infinite for the candidate so far and for points of the same component. Returns the least weight of those
-    edges that are not the candidate.
+    They are infinite for the candidate so far and for points of the same component, and one is finite. `heavy` is
+    float64 (LEAF,), and overwritten. Returns the least weight of those edges that are not the candidate.
     """
     weights, apart, ends, _, _, _ = candidates
-    q, rest = ends[p], np.inf
-    weight, distance = (weights[p], apart[p]) if q >= 0 else (np.inf, np.inf)
-    for j in range(LEAF):
-        d, other = near[j], b * LEAF + j
-        if d == np.inf:
-            continue
-        w = max(d, core[p], core[other])
-        if w < weight or (
-            w == weight and (d < distance or (d == distance and q >= 0 and points[other] < points[q]))
-        ):
-            rest = min(rest, weight)
-            weight, distance, q = w, d, other
-        else:
-            rest = min(rest, w)
-    weights[p], apart[p], ends[p] = weight, distance, q
+    raise_to(near, core, b * LEAF, core[p], heavy)
+    weight = least(heavy)
+    lanes = lanes_within(heavy, weight)
+    j = first_lane(lanes)
+    lanes &= lanes - 1
+    heavy[j] = np.inf
+    rest = least(heavy)
+    while lanes != 0:
+        i = first_lane(lanes)
+        lanes &= lanes - 1
+        if near[i] < near[j] or (near[i] == near[j] and points[b * LEAF + i] < points[b * LEAF + j]):
+            j = i
+    q, other, distance = ends[p], b * LEAF + j, near[j]
+    if q >= 0 and not (
+        weight < weights[p]
+        or (
+            weight == weights[p]
+            and (distance < apart[p] or (distance == apart[p] and points[other] < points[q]))
+        )
+    ):
+        return weight
+    if q >= 0:
+        rest = min(rest, weights[p])
+    weights[p], apart[p], ends[p] = weight, distance, other
     return rest
 
 
