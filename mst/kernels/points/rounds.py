@@ -219,7 +219,8 @@ def _read_lists(first, last, alone, plain, lists, candidates, components):
                     weight, distance = np.inf, np.inf
                     for i in range(listed):
                         other, d = places[p, i], distances[p, i]
-                        if other < 0 or max(d, core[p]) > weight:
+                        # What comes later has no less weight, and is farther.
+                        if other < 0 or max(d, core[p]) >= weight:
                             break
                         w = max(d, core[p], core[other])
                         if of[other] != own and (w < weight or (w == weight and d < distance)):
