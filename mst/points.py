@@ -30,6 +30,8 @@ _LISTED = 6
 # In a grid, six are at one distance; the next one is farther, which shows that there are no others.
 _LISTED_IN_3D = 7
 _PLACES, _BLOCKS = 2048, 16
+# Weights that tell whether most edges tie.
+_SAMPLE = 1024
 # Levels of the k-d tree in a part whose points are joined before those of others are looked at.
 _PART_LEVELS = 9
 # Squares of larger numbers overflow in float32, those of smaller ones vanish, and equal ones have no ranks: coordinates
@@ -339,20 +341,24 @@ def _in_order(rows: np.ndarray, width: int) -> tuple[np.ndarray, np.ndarray, np.
     from mst.kernels.points.rows import read_rows
     from mst.kernels.primitives import radix
 
-    # The first 32 bits of weights are sorted in less time; few weights of random points share them.
-    least, greatest = rows[:, 1].min(), rows[:, 1].max()
-    shift = np.uint64(max(int(greatest - least).bit_length() - 32, 0))
-    short = ((rows[:, 1] - least) >> shift).astype(np.uint32)
     argsort = partial(by_threads.argsort, width=width) if width > 1 else radix.argsort
-    order = argsort(short)
+    weights = rows[:, 1]
+    least, greatest = weights.min(), weights.max()
+    shift = np.uint64(max(int(greatest - least).bit_length() - 32, 0))
+    short = ((weights - least) >> shift).astype(np.uint32)
+    sample = short[:: -(-len(short) // _SAMPLE)]
     u, v, w = np.empty(len(rows), np.int32), np.empty(len(rows), np.int32), np.empty(len(rows))
-    read_rows(rows, order, u, v, w)
+    if 2 * len(np.unique(sample)) < len(sample):
+        order = argsort(np.ascontiguousarray(rows[:, 0]))
+        read_rows(rows, order[argsort((weights - least)[order])], u, v, w)
+        return u, v, w
+    # The first 32 bits of weights are sorted in less time; few weights of random points share them.
+    read_rows(rows, argsort(short), u, v, w)
     in_order = (w.view(np.uint64) - least) >> shift
     equal = in_order[1:] == in_order[:-1]
     (ties,) = np.nonzero(np.concatenate(([False], equal)) | np.concatenate((equal, [False])))
     if len(ties):
-        ends = u[ties].astype(np.uint64) << np.uint64(32) | v[ties].astype(np.uint64)
-        by_ends = argsort(ends)
+        by_ends = argsort(u[ties].astype(np.uint64) << np.uint64(32) | v[ties].astype(np.uint64))
         tied = ties[by_ends[argsort(w[ties[by_ends]].view(np.uint64))]]
         u[ties], v[ties], w[ties] = u[tied], v[tied], w[tied]
     return u, v, w
