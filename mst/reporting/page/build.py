@@ -55,7 +55,7 @@ def write_report(
     for made in (folder, pages):
         made.mkdir(parents=True, exist_ok=True)
     kind, name = scope_of(config)
-    with workers(usable_cores()) as run:
+    with workers(min(usable_cores(), len(rows) // 60)) as run:  # two start in the time that one draws 120 rows
         figures = draw_all(rows, folder, baseline, run)
         papers: list[dict[str, Any]] = []
         # A report about one graph or algorithm has no papers.
