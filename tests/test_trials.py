@@ -16,7 +16,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from workflow_clone import GRAPHS, STAND_IN_PAGE, WEIGHTS, Clone
+from workflow_clone import GRAPHS, STAND_IN_PAGE, WEIGHTS, Clone, Engine
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -256,7 +256,7 @@ def test_corrupted_raw_file_fails_its_own_jobs_alone(clone):
 
 
 @contextlib.contextmanager
-def waiting(clone: Clone) -> Iterator[subprocess.Popen]:
+def waiting(clone: Clone) -> Iterator[Engine]:
     """Start the workflow with a new algorithm that waits for the file `go`; wait until it does."""
     clone.add_probe("probe-waits", WAITS)
     configure(clone, algorithms=[*ALGORITHMS, "probe-waits"], graphs=["small-grid"])
@@ -283,19 +283,19 @@ def workers_of(clone: Clone) -> list[psutil.Process]:
     return found
 
 
-def interrupt_the_engine(clone: Clone, process: subprocess.Popen) -> None:
+def interrupt_the_engine(clone: Clone, process: Engine) -> None:
     os.killpg(process.pid, signal.SIGINT)
     process.communicate(timeout=120)
 
 
-def kill_the_engine(clone: Clone, process: subprocess.Popen) -> None:
+def kill_the_engine(clone: Clone, process: Engine) -> None:
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate(timeout=120)
     code, output = clone.snakemake("--unlock")
     assert code == 0, output
 
 
-def kill_the_worker(clone: Clone, process: subprocess.Popen) -> None:
+def kill_the_worker(clone: Clone, process: Engine) -> None:
     for worker in workers_of(clone):
         worker.kill()
     output, _ = process.communicate(timeout=120)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import re
 import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import textwrap
 from pathlib import Path
 
@@ -55,6 +57,64 @@ Path(snakemake.output.page).write_text("a page")
 Path(snakemake.output.figures).mkdir()
 Path(snakemake.output.pages).mkdir(exist_ok=True)
 """
+
+
+# Importing Snakemake takes longer than planning a small experiment: processes are forked from one that has done so, and
+# that knows nothing of `mst`.
+_IMPORTED = multiprocessing.get_context("forkserver")
+_IMPORTED.set_forkserver_preload(["snakemake.cli"])
+
+
+def _be_snakemake(arguments: list[str], folder: str, environment: dict[str, str], output: str) -> None:
+    """Do what ``python -m snakemake`` does in a folder, in a session of its own, and write what it prints to a file."""
+    os.setsid()
+    file = os.open(output, os.O_WRONLY | os.O_APPEND)
+    os.dup2(file, 1)
+    os.dup2(file, 2)
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
+    sys.dont_write_bytecode = False
+    sys.path[:0] = [folder, environment["PYTHONPATH"]]
+    sys.argv = ["snakemake", *arguments]
+    # Background jobs of a shell inherit a setting that ignores interrupts.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    from snakemake.cli import main
+
+    main()
+
+
+class Engine:
+    """A running Snakemake, with the methods of `subprocess.Popen` that the tests use."""
+
+    def __init__(self, arguments: list[str], folder: Path, environment: dict[str, str]):
+        self.arguments = arguments
+        # Beside the folder: a dry run must not change that.
+        handle, output = tempfile.mkstemp(prefix="snakemake-", dir=folder.parent)
+        os.close(handle)
+        self.output = Path(output)
+        self.process = _IMPORTED.Process(
+            target=_be_snakemake, args=(arguments, str(folder), environment, output)
+        )
+        self.process.start()
+        self.pid = self.process.pid
+
+    @property
+    def returncode(self) -> int | None:
+        return self.process.exitcode
+
+    def poll(self) -> int | None:
+        return self.returncode
+
+    def kill(self) -> None:
+        self.process.kill()
+
+    def communicate(self, timeout: float | None = None) -> tuple[str, None]:
+        """Wait for the end; return what was printed."""
+        self.process.join(timeout)
+        if self.returncode is None:
+            raise subprocess.TimeoutExpired(self.arguments, timeout)
+        return self.output.read_text(), None
 
 
 class Clone:
@@ -127,20 +187,10 @@ class Clone:
         kept.pop("PYTHONDONTWRITEBYTECODE", None)
         return {**kept, "PYTHONPATH": str(self.folder), "MST_MIRROR": ""}
 
-    def start(self, *arguments: str, profile: bool = True) -> subprocess.Popen:
+    def start(self, *arguments: str, profile: bool = True) -> Engine:
         """Start Snakemake and return its process."""
         chosen = ["--profile", "workflow/profiles/workstation"] if profile else []
-        return subprocess.Popen(
-            [sys.executable, "-m", "snakemake", "--cores", "2", *chosen, *arguments],
-            cwd=self.folder,
-            env=self.environment(),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
-            # Background jobs of a shell inherit a setting that ignores interrupts.
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-        )
+        return Engine(["--cores", "2", *chosen, *arguments], self.folder, self.environment())
 
     def snakemake(self, *arguments: str, profile: bool = True) -> tuple[int, str]:
         """Run Snakemake to its end; return its exit code and its output."""
