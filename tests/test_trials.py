@@ -303,14 +303,13 @@ def kill_the_worker(clone: Clone, process: Engine) -> None:
 
 
 @pytest.mark.parametrize("accident", [interrupt_the_engine, kill_the_engine, kill_the_worker])
-@pytest.mark.parametrize("arguments", [(), ("--rerun-incomplete",)])
-def test_interrupted_workflow_resumes_where_it_was(clone, accident, arguments):
+def test_interrupted_workflow_resumes_where_it_was(clone, accident):
     before = clone.stamps()
     with waiting(clone) as process:
         accident(clone, process)
     assert clone.stamps() == before, "no record is partial, none is lost"
     (clone.folder / "go").touch()
-    code, output = clone.snakemake(*arguments)
+    code, output = clone.snakemake()
     # Of a failed job alone the others go on: the plan is there already.
     left = [*batches("small-grid"), *PAGE, *(["plan"] if accident is not kill_the_worker else [])]
     assert code == 0 and ran(output) == sorted(left), output

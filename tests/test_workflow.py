@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import itertools
 import json
 import os
 import shutil
-import signal
 import time
 from datetime import datetime
 from pathlib import Path
 
-import psutil
 import pytest
 import yaml
 from workflow_clone import Clone, jobs
@@ -200,40 +197,6 @@ def test_wrong_forest_is_reported_and_fails_the_gate(paged):
     assert "wrong: probe-wrong" in output and "Traceback" not in output
     assert (paged.folder / "results/logs/check.log").read_text().startswith("wrong: probe-wrong")
     assert "probe-wrong" in (paged.folder / "results/report.html").read_text()
-
-
-def processes_in(folder: Path) -> list[str]:
-    """Return the command lines of processes whose working directory is `folder`."""
-    found = []
-    for process in psutil.process_iter():
-        with contextlib.suppress(psutil.Error):
-            if Path(process.cwd()) == folder and process.status() != psutil.STATUS_ZOMBIE:
-                found.append(" ".join(process.cmdline()))
-    return found
-
-
-@pytest.mark.slow
-def test_a_killed_workflow_resumes(clone):
-    clone.add_probe("probe-slow", "open('waits', 'w'); time.sleep(0 if os.path.exists('go') else 3600)")
-    clone.configure(algorithms=[*ALGORITHMS, "probe-slow"], experiment={"graphs": ["small-grid"]})
-    before = clone.stamps()
-    process = clone.start()
-    deadline = time.monotonic() + 120
-    while not (clone.folder / "waits").exists() and time.monotonic() < deadline:
-        time.sleep(0.2)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.communicate(timeout=30)
-    assert not any("probe-slow" in name for name in clone.records()), "no partial record"
-    deadline = time.monotonic() + 20
-    while left := processes_in(clone.folder):
-        assert time.monotonic() < deadline, f"still running: {left}"
-        time.sleep(0.1)
-    (clone.folder / "go").touch()
-    code, output = clone.snakemake("--unlock")
-    code, output = clone.snakemake()
-    assert code == 0, output
-    assert jobs(output).count("measure") == 1
-    assert {name: clone.stamps()[name] for name in before} == before
 
 
 def test_timed_processes_never_overlap_and_take_turns(finished):
