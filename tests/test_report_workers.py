@@ -11,7 +11,14 @@ from functools import partial
 import pytest
 
 from mst.errors import MSTError
+from mst.reporting.charts import workers as drawing
 from mst.reporting.charts.workers import one_by_one, workers
+
+
+@pytest.fixture
+def plain(monkeypatch):
+    """Processes that do not load matplotlib first: they draw nothing here."""
+    monkeypatch.setattr(drawing, "_begin", os.getpid)
 
 
 @pytest.mark.slow
@@ -24,6 +31,7 @@ def test_results_come_in_the_order_of_the_tasks_from_other_processes():
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("plain")
 def test_two_workers_run_at_the_same_time(tmp_path):
     wait = ["sh", "-c", f"while [ ! -e {tmp_path}/there ]; do sleep 0.02; done"]
     with workers(2) as run:
@@ -37,6 +45,7 @@ def test_one_core_draws_in_this_process():
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("plain")
 def test_error_names_the_workers_line_and_later_runs_succeed():
     with workers(2) as run:
         with pytest.raises(ZeroDivisionError) as raised:
@@ -46,12 +55,14 @@ def test_error_names_the_workers_line_and_later_runs_succeed():
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("plain")
 def test_worker_that_ends_early_is_an_error():
     with pytest.raises(MSTError, match="ended early"), workers(2) as run:
         run([partial(os._exit, 3)])
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("plain")
 def test_unserialisable_task_is_refused_and_later_runs_succeed():
     # Which of these it is differs between versions of Python.
     refused = pytest.raises((pickle.PicklingError, TypeError, AttributeError))
@@ -64,6 +75,7 @@ def test_unserialisable_task_is_refused_and_later_runs_succeed():
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("plain")
 def test_interrupted_drawing_leaves_no_process():
     with pytest.raises(KeyboardInterrupt), workers(2) as run:
         found = set(run([os.getpid] * 20))
