@@ -11,7 +11,7 @@ from mst.kernels.primitives.atomics import store
 from mst.kernels.primitives.jit import njit
 from mst.kernels.union_find.concurrent import find, rank_find, rank_same_set, rank_unite, ranked_forest, unite
 
-pytestmark = [pytest.mark.alone, pytest.mark.skipif(refusal(2) is not None, reason="needs two threads")]
+pytestmark = pytest.mark.skipif(refusal(2) is not None, reason="needs two threads")
 
 
 @njit
@@ -110,6 +110,7 @@ def test_concurrent_unions_by_rank_join_every_component(rng):
         assert rank_same_set(forest, u[0], v[0])
 
 
+@pytest.mark.alone
 def test_plain_writes_lose_joins(rng):
     n = 50_000
     u, v = rng.integers(0, n, 4 * n), rng.integers(0, 50, 4 * n)

@@ -10,8 +10,6 @@ import pytest
 from mst.bench.measure import energy
 from mst.bench.measure.energy import measure_energy, nvml_counters, of_one, rapl_counters
 
-pytestmark = pytest.mark.alone
-
 RANGE = 262_143_328_850  # microjoules, as on many Intel processors
 
 

@@ -12,8 +12,6 @@ import pytest
 from mst import Graph
 from mst.formats import read_raw, write
 
-pytestmark = pytest.mark.alone
-
 MEGABYTES_PER_SECOND = 40
 TIMES_THE_RESULT = 4
 EDGES = 1_500_000
@@ -43,6 +41,7 @@ def files(tmp_path_factory):
     return made
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("format", ["dimacs", "edges", "metis", "gbbs"])
 def test_text_is_read_at_forty_megabytes_a_second(files, format):
     read_raw(files[format])

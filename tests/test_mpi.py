@@ -115,32 +115,15 @@ def test_forest_is_right_with_distributed_labels_and_chunked_calls():
     passes(3, "distributed", "24", "60x300")
 
 
-@pytest.fixture(scope="module")
-def sixteen():
-    """The output of 16 ranks that run all their checks; memory comes first, before freed memory can be reused."""
-    return run(16, "memory", "and", "spread", "and", "algorithms", "0", "0x0", "0x0", timeout=580)
-
-
 @pytest.mark.slow
 @pytest.mark.alone
 @pytest.mark.timeout(600)
-def test_memory_of_a_rank_shrinks_with_the_number_of_ranks(sixteen):
-    assert_passed("memory", sixteen)
-
-
-@pytest.mark.slow
-@pytest.mark.alone
-@pytest.mark.timeout(600)
-def test_memory_is_balanced_with_distributed_labels(sixteen):
-    assert_passed("spread", sixteen)
-
-
-@pytest.mark.slow
-@pytest.mark.alone
-@pytest.mark.timeout(600)
-def test_sixteen_ranks_find_the_forest(sixteen):
-    assert sixteen.returncode == 0, sixteen.stderr[-3000:]
-    assert_passed("algorithms", sixteen)
+def test_sixteen_ranks_share_memory_evenly_and_find_the_forest():
+    """Memory of a rank shrinks with their number, first, before freed memory can be reused; labels are spread."""
+    done = run(16, "memory", "and", "spread", "and", "algorithms", "0", "0x0", "0x0", timeout=580)
+    assert done.returncode == 0, done.stderr[-3000:]
+    for check in ("memory", "spread", "algorithms"):
+        assert_passed(check, done)
 
 
 @pytest.mark.slow
@@ -243,10 +226,10 @@ comm.Barrier()
 
 
 @pytest.mark.slow
-@pytest.mark.alone
 @pytest.mark.parametrize("width", [1, 2])
 def test_compiling_in_ranks_counts_neither_as_time_nor_as_memory(probe, tmp_path, width):
-    held, budget = 1 << 29, 16
+    # Beside other workers two ranks may take 7 s to start, and they start three times.
+    held, budget = 1 << 29, 32
     found = probe(COMPILES.format(cache=tmp_path, held=held, seconds=budget), width, processes=3, budget=budget)
     assert found["status"] == "ok", (found["reason"], found["detail"])
     assert len(found["samples"]["compute"]) == len(found["spans"]) == 3
@@ -256,7 +239,6 @@ def test_compiling_in_ranks_counts_neither_as_time_nor_as_memory(probe, tmp_path
 
 
 @pytest.mark.slow
-@pytest.mark.alone
 @pytest.mark.parametrize("width", [1, 2])
 def test_ranks_that_compile_too_long_are_a_timeout(probe, tmp_path, width):
     found = probe(COMPILES.format(cache=tmp_path, held=8, seconds=60), width, timeout=1)

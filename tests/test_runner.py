@@ -221,7 +221,6 @@ def test_versions_are_of_packages_by_any_name_and_those_that_a_program_states(mo
     assert measuring.versions_of(algorithm)["cuda"] == "13.0"
 
 
-@pytest.mark.alone
 @pytest.mark.parametrize(
     ("name", "limit", "reason"),
     [
@@ -233,7 +232,7 @@ def test_time_limit_ends_the_run_and_its_children(probe, name, limit, reason):
     marker = f"{time.time_ns()}"
     started = time.monotonic()
     measurement = probe(name, marker=marker, timeout=limit)
-    assert time.monotonic() - started < 20
+    assert time.monotonic() - started < 50, "the probes sleep for a minute"
     assert (measurement["status"], measurement["reason"]) == ("timeout", reason)
     assert not sleepers(marker), "a daemonised grandchild outlived the run"
     assert read_measurement(measurement["path"])["status"] == "timeout"
@@ -464,7 +463,6 @@ def test_events_that_arrive_together_reach_their_runs(tmp_path):
     assert sessions[1].outcome.status == "out-of-memory"
 
 
-@pytest.mark.alone
 def test_small_budget_gives_fewer_processes_and_a_flag(probe):
     measurement = probe("probe-sleeps", processes=5, samples=1, budget=0.5)
     assert 1 <= len(measurement["samples"]["compute"]) < 5 and measurement["samples"]["call"] == []
@@ -472,7 +470,6 @@ def test_small_budget_gives_fewer_processes_and_a_flag(probe):
 
 
 @pytest.mark.slow
-@pytest.mark.alone
 def test_unspent_budget_goes_to_slower_runs(probe):
     slow = dict(processes=4, samples=1, budget=1.0)
     assert len(probe("probe-sleeps", **slow)["samples"]["compute"]) < 4

@@ -27,7 +27,6 @@ from mst.kernels.parallel.runtime import workers
 from mst.order import total
 from mst.proof import check_forest
 
-pytestmark = pytest.mark.alone
 SECONDS = float(os.environ.get("MST_RACE_SECONDS", 12))
 EACH = SECONDS / 4
 FEWEST = 3 * EACH
@@ -100,6 +99,7 @@ def test_one_thread_finds_the_forest():
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 def test_up_to_four_threads_per_core_find_the_forest():
     width = 4 * len(os.sched_getaffinity(0))
     widths = sorted({2, 3, width})
