@@ -20,7 +20,6 @@ SECONDS = 60
 
 
 @pytest.mark.slow
-@pytest.mark.alone
 def test_some_thousand_mutants_of_graph_files():
     assert parser_attack.attack(40, seed=1)["read"] > 500
 
