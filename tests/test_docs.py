@@ -46,9 +46,10 @@ def blocks(page: Path) -> list[Block]:
     return [Block(f["kind"], f["text"], f["note"] or "") for f in FENCE.finditer(page.read_text())]
 
 
-@pytest.fixture
-def copy(tmp_path) -> Clone:
-    clone = Clone.create(tmp_path / "clone", algorithms=["kruskal", "scipy"])
+@pytest.fixture(scope="module")
+def fresh(tmp_path_factory) -> Clone:
+    """A copy of the project in which nothing has been run."""
+    clone = Clone.create(tmp_path_factory.mktemp("docs") / "clone", algorithms=["kruskal", "scipy"])
     for name in ("Makefile", "tests", "README.md"):
         (clone.folder / name).symlink_to(ROOT / name)
     clone.configure(
@@ -59,6 +60,14 @@ def copy(tmp_path) -> Clone:
     for name, command in {"mst": "-m mst", "snakemake": "-m snakemake", "python": ""}.items():
         (tools / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {command} "$@"\n')
         (tools / name).chmod(0o755)
+    return clone
+
+
+@pytest.fixture(scope="module")
+def reported(fresh, tmp_path_factory) -> Clone:
+    """A copy in which ``make report`` has been run, with which two pages begin."""
+    clone = fresh.copy(tmp_path_factory.mktemp("docs") / "reported")
+    run(clone, "make report")
     return clone
 
 
@@ -75,7 +84,10 @@ def run(clone: Clone, command: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", [p for p in PAGES if any(b.commands for b in blocks(p))], ids=lambda p: p.name)
-def test_documented_commands_succeed(page, copy):
+def test_documented_commands_succeed(page, request, tmp_path):
+    first = next(command for block in blocks(page) for command in block.commands)
+    begun = request.getfixturevalue("reported" if first.startswith("make report") else "fresh")
+    copy = begun.copy(tmp_path / "clone")
     for block in blocks(page):
         if found := re.fullmatch(r"file: (\S+)", block.note):
             file = copy.folder / found[1]
