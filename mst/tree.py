@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from typing import Any
 
@@ -22,7 +21,7 @@ from mst.graph import Graph, LabelledGraph
 from mst.order import keys
 
 _MANY = 1 << 16
-"""Pairs from which on threads pay."""
+"""Pairs from which on threads pay, and the code for them, which takes a second or two to compile."""
 
 
 class MergeTree:
@@ -165,12 +164,20 @@ class MergeTree:
 
     def _joining_ranks(self, x: Any, y: Any, threads: int | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return pairs of vertices, and the rank of the edge that joined each: uint64, n or more if there is none."""
-        from mst.kernels.tree.joining import joining_ranks
+        from mst.kernels.proof.reconstruction import find_joining_ranks
 
         x, y = np.broadcast_arrays(self._vertices(x, "x"), self._vertices(y, "y"))
         a, b = (ends.reshape(-1).astype(self.links.dtype) for ends in (x, y))
-        with _workers(a.size, threads) as width:
-            ranks = joining_ranks(self.links, a, b, width)
+        width = cores_for(threads)
+        if a.size < _MANY:
+            ranks = np.empty(a.size, np.uint64)
+            find_joining_ranks(self.links, a, b, a.size, np.empty(a.size, np.uint32), ranks)
+            ranks[(x == y).reshape(-1)] = self.graph.n
+        else:
+            from mst.kernels.tree.joining import joining_ranks
+
+            with _workers(width):
+                ranks = joining_ranks(self.links, a, b, width)
         return x, y, ranks.reshape(x.shape)
 
     def paths(self, x: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -192,14 +199,18 @@ class MergeTree:
         from mst.kernels.proof.reconstruction import find_root_paths, root_path_dtype
         from mst.kernels.tree.joining import any_violation
 
-        graph, links = self.graph, self.links
+        graph, links, width = self.graph, self.links, cores_for(threads)
+        if graph.m < _MANY:
+            outside = np.setdiff1d(np.flatnonzero(graph.u != graph.v), self.ranked)
+            _, _, ranks = self._joining_ranks(graph.u[outside], graph.v[outside], threads)
+            return bool((ranks < len(self.ranked)).all() and (graph.w[outside] > self.weights[ranks]).all())
         root_paths = np.empty(graph.n, root_path_dtype(links.dtype, graph.w.dtype))
         find_root_paths(self.merges, root_paths)
         ranked = self.merges.copy()
         ranked["id"] = np.iinfo(ranked.dtype["id"]).max  # so that every other edge of the same weight precedes
         forest = PathMaxima(np.sort(self.ranked), ranked, links, root_paths, np.empty(0, ranked.dtype["id"]))
-        with _workers(graph.m, threads) as width:
-            edges = EdgeList(graph.u.view(links.dtype), graph.v.view(links.dtype), graph.w)
+        edges = EdgeList(graph.u.view(links.dtype), graph.v.view(links.dtype), graph.w)
+        with _workers(width):
             return not any_violation(edges, forest, width)
 
     def add_edges(self, u: Any, v: Any, w: Any) -> tuple[Graph, np.ndarray]:
@@ -250,15 +261,11 @@ class MergeTree:
         return array.astype(np.int64, copy=False)
 
 
-@contextmanager
-def _workers(pairs: int, threads: int | None) -> Iterator[int]:
-    """Run parallel kernels by as many threads as pay for so many pairs, `threads` at most; give their number."""
+def _workers(width: int) -> AbstractContextManager[None]:
+    """Return a context that runs parallel kernels by `width` threads; one thread needs none."""
     from mst.kernels.parallel.runtime import workers
 
-    cores = cores_for(threads)
-    width = cores if pairs >= _MANY else 1
-    with workers(width) if width > 1 else nullcontext():
-        yield width
+    return workers(width) if width > 1 else nullcontext()
 
 
 def _added(graph: Graph, u: Any, v: Any, w: Any) -> Graph:

@@ -157,8 +157,22 @@ def test_queries_broadcast_and_refuse_other_vertices():
         forest.bottleneck_edges(0.5, 1)
 
 
-def test_threads_answer_for_many_pairs_as_one_core_does(rng, monkeypatch):
-    monkeypatch.setattr("mst.tree._MANY", 1)
+def test_code_for_many_pairs_answers_for_few_as_other_code_does(rng, monkeypatch):
+    for graph in graphs(rng):
+        forest = solve(graph)
+        pairs = rng.integers(0, graph.n, (2, 30))
+        few = forest.is_unique(), forest.bottleneck(*pairs).tolist(), forest.bottleneck_edges(*pairs).tolist()
+        with monkeypatch.context() as patched:
+            patched.setattr("mst.tree._MANY", 0)
+            many = (
+                forest.is_unique(),
+                forest.bottleneck(*pairs).tolist(),
+                forest.bottleneck_edges(*pairs).tolist(),
+            )
+        assert many == few, graph.name
+
+
+def test_threads_answer_for_many_pairs_as_one_core_does(rng):
     width = usable_width()
     for n, m in ((1, 3), (40, 60), (3000, 9000)):
         forest = solve(random_graph(rng, n, m, largest=m))
@@ -171,7 +185,7 @@ def test_threads_answer_for_many_pairs_as_one_core_does(rng, monkeypatch):
         assert heaviest[:50].tolist() == [int(forest.bottleneck_edges(*pair)) for pair in zip(x[:50], y[:50])]
     for call in (forest.bottleneck, forest.bottleneck_edges):
         with pytest.raises(InputError, match="threads must be at least 1"):
-            call(x, y, threads=0)
+            call(0, 0, threads=0)
     with pytest.raises(mst.UnsupportedError, match="usable cores"):
         forest.is_unique(threads=10**6)
 
