@@ -70,6 +70,7 @@ class Records:
         width=1,
         wrong=None,
         grade="identical",
+        counters=True,
         **more,
     ):
         fake = fake_records.FakeAlgorithm(algorithm, algorithm, more.pop("paradigm", "sequential"), 1e-9)
@@ -79,7 +80,7 @@ class Records:
             self.name, graph, fake, width, facts=self.machine, samples=samples, **more
         )
         value["phases"] = [{"union": 1.0, "map": 3.0}] * processes
-        value["counters"] = [{"rounds": 5, "edges by round": [8, 3]}] * processes
+        value["counters"] = [{"rounds": 5, "edges by round": [8, 3]} if counters else {}] * processes
         fake_records.write_record(self.folder, run, value, wrong=wrong, grade=grade)
         return self
 
@@ -327,6 +328,22 @@ def test_phases_counters_facts_and_memory(records, book):
         assert (
             judged(claim(quantity, anywhere={"near": value, "within": 1e-6}), source, book).verdict == CONFIRMED
         )
+
+
+def test_older_proved_version_has_the_numbers_that_the_newest_lacks(records, book):
+    newer = dict(commit="b" * 40, created="2026-11-21T10:00:00+00:00", counters=False)
+    for graph in (ROAD, SOCIAL):
+        records.add("kruskal", graph, 1.0, wrong="too heavy" if graph is SOCIAL else None)
+        records.add("kruskal", graph, 3.0, **newer)
+    source, verdicts = records.source(), []
+    for quantity, value in (
+        ("T('kruskal', 'USA-road-d.NY')", 3.0),
+        ("counter('kruskal', 'USA-road-d.NY', 'rounds')", 5),
+        (f"counter('kruskal', '{SOCIAL.name}', 'rounds')", 5),
+    ):
+        made = claim(quantity, anywhere={"near": value, "within": 0.01})
+        verdicts.append(judged(made, source, book).verdict)
+    assert verdicts == [CONFIRMED, CONFIRMED, NOT_MEASURED]
 
 
 @pytest.mark.parametrize(

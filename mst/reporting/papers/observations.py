@@ -27,13 +27,15 @@ class Measured(Source):
     """The records of one machine, as a source of formulas.
 
     `machine` has its facts (`mst.bench.machine.Machine.as_dict`) and its ``name``; `runs` its records by width, of
-    several layouts the fastest; `reasons` why planned runs were not possible; `facts` the manifests by graph;
+    several layouts the fastest; `others` those layouts and older versions, of which a number is read that the first
+    lacks; `reasons` why planned runs were not possible; `facts` the manifests by graph;
     `programs` the program that is looked up in place of each port. If it is `judging`, records that judge no claim
     (`mst.reporting.papers.evidence`) are missing; for a `direction` wide intervals serve.
     """
 
     machine: Mapping[str, Any]
     runs: dict[Key, dict[int, Record]] = field(default_factory=dict)
+    others: dict[tuple[Key, int], list[Record]] = field(default_factory=dict)
     facts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     reasons: dict[tuple[Key, int], str] = field(default_factory=dict)
     programs: Mapping[str, str] | None = None
@@ -57,7 +59,7 @@ class Measured(Source):
         elif quantity == "ran":
             best = self._ran(key, selection)
         else:
-            found = [self._number(record, quantity, name) for record in self._records(key, selection)]
+            found = [self._number(key, record, quantity, name) for record in self._records(key, selection)]
             # The best of several widths is the best of those that judge, if any do.
             judging = [leaf for leaf in found if leaf and not leaf.objection] if self.judging else []
             if (judging or found)[0] is None:
@@ -67,14 +69,14 @@ class Measured(Source):
             raise Missing(f"{_named(key)} at width {best.width} on {graph}: {best.objection}")
         return best
 
-    def _number(self, record: Record, quantity: str, name: str) -> Leaf | None:
-        if quantity == "excess":
-            value, behind = self._excess(record), None
-        else:
-            behind = _read(record, quantity, name)
-            value = summarise(behind).median
-        against = objection(record, quantity, behind, direction=self.direction)
-        return None if value is None else _leaf(value, record, against, behind or ())
+    def _number(self, key: Key, record: Record, quantity: str, name: str) -> Leaf | None:
+        for each in (record, *self.others.get((key, record.run.width), ())):
+            behind = None if quantity == "excess" else _read(each, quantity, name)
+            value = self._excess(each) if behind is None else summarise(behind).median
+            if each.proved and value is not None:
+                against = objection(each, quantity, behind, direction=self.direction)
+                return _leaf(value, each, against, behind or ())
+        return None
 
     def fact(self, name: str, graph: str) -> float:
         """Return a fact of a graph from its manifest, else from any record of it."""
@@ -291,8 +293,11 @@ def gather(
                 continue
             if machine not in machines:
                 machines[machine] = Measured({"name": machine, **record.measurement["machine"]}, facts=facts)
-            own = machines[machine].runs.setdefault(key, {})
-            own[width] = _preferred(own.get(width), record, by_age=not table)
+            machines[machine].others.setdefault((key, width), []).append(record)
+    for source in machines.values():
+        for (key, width), found in source.others.items():
+            found.sort(key=_order_of_layouts if table else _created, reverse=not table)
+            source.runs.setdefault(key, {})[width] = found.pop(0)
     for row in table:
         if row.get("status") in ("unsupported", "unavailable") and row["machine"] in machines:
             machine, key, width = places(row)
@@ -300,14 +305,13 @@ def gather(
     return list(machines.values())
 
 
-def _preferred(old: Record | None, new: Record, *, by_age: bool) -> Record:
-    """Of two records of one run (other layouts, or older versions) return the one that counts."""
-    if old is None:
-        return new
-    if by_age:
-        return max(old, new, key=lambda r: r.measurement["created"])
-    # Other layouts of an MPI run: the fastest that was proved.
-    return min(old, new, key=lambda r: (not _shown(r, ""), _median(r) or np.inf))
+def _created(record: Record) -> str:
+    return record.measurement["created"]
+
+
+def _order_of_layouts(record: Record) -> tuple[bool, float]:
+    """Return the place of a layout of an MPI run: the fastest that was proved comes first."""
+    return not _shown(record, ""), _median(record) or np.inf
 
 
 class Printed(Source):
