@@ -1,7 +1,7 @@
 """The picture that opens the README, from the committed reference measurements.
 
 ``python docs/opening.py`` draws it: the time to find a forest on a few graphs, of other libraries and programs and of
-this package on one core, on sixteen ranks and on a GPU.
+this package on one core, on sixteen threads and on a GPU.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SHOWN = {
     ("rustworkx", 1): ("rustworkx", LIGHT[9], "P"),
     ("ecl-mst-cuda", 1): ("ECL-MST (our port), GPU", LIGHT[3], "D"),
     ("filter-boruvka", 1): ("mst, one core", LIGHT[2], "o"),
-    ("filter-boruvka-mpi", 16): ("mst, 16 ranks", LIGHT[0], "s"),
+    ("filter-boruvka-threads", 16): ("mst, 16 threads", LIGHT[0], "s"),
     ("filter-boruvka-cuda", 1): ("mst, GPU", LIGHT[1], "^"),
 }
 
