@@ -51,7 +51,7 @@ def start_ranks(spec: RunSpec, take: str, emit: Emit) -> None:
     """
     if spec.width == 1:
         # It needs no launcher, nor the daemon that Open MPI would start for it, whose time would pass for others'.
-        os.environ["OMPI_MCA_ess_singleton_isolated"] = "1"
+        os.environ.update(OMPI_MCA_ess_singleton_isolated="1")
         be_rank(spec, take, emit)
         return
     launcher = find_launcher()

@@ -27,10 +27,10 @@ class Measured(Source):
     """The records of one machine, as a source of formulas.
 
     `machine` has its facts (`mst.bench.machine.Machine.as_dict`) and its ``name``; `runs` its records by width, of
-    several layouts the fastest; `others` those layouts and older versions, of which a number is read that the first
-    lacks; `reasons` why planned runs were not possible; `facts` the manifests by graph;
-    `programs` the program that is looked up in place of each port. If it is `judging`, records that judge no claim
-    (`mst.reporting.papers.evidence`) are missing; for a `direction` wide intervals serve.
+    several layouts the fastest; `others` the other layouts and older versions, for numbers that those lack; `reasons`
+    why planned runs were not possible; `facts` the manifests by graph; `programs` the program that is looked up in
+    place of each port. If it is `judging`, records that judge no claim (`mst.reporting.papers.evidence`) are missing;
+    for a `direction` wide intervals serve.
     """
 
     machine: Mapping[str, Any]
@@ -287,16 +287,15 @@ def gather(
     machines: dict[str, Measured] = {}
     for folder in folders:
         for record in load_records(Path(folder)):
-            run = record.run
-            machine, key, width = places(vars(run))
-            if table and (machine, key, width, run.fingerprint) not in versions:
+            machine, key, width = places(vars(record.run))
+            if table and (machine, key, width, record.run.fingerprint) not in versions:
                 continue
             if machine not in machines:
                 machines[machine] = Measured({"name": machine, **record.measurement["machine"]}, facts=facts)
             machines[machine].others.setdefault((key, width), []).append(record)
     for source in machines.values():
         for (key, width), found in source.others.items():
-            found.sort(key=_order_of_layouts if table else _created, reverse=not table)
+            found.sort(key=_by_layout if table else lambda r: r.measurement["created"], reverse=not table)
             source.runs.setdefault(key, {})[width] = found.pop(0)
     for row in table:
         if row.get("status") in ("unsupported", "unavailable") and row["machine"] in machines:
@@ -305,11 +304,7 @@ def gather(
     return list(machines.values())
 
 
-def _created(record: Record) -> str:
-    return record.measurement["created"]
-
-
-def _order_of_layouts(record: Record) -> tuple[bool, float]:
+def _by_layout(record: Record) -> tuple[bool, float]:
     """Return the place of a layout of an MPI run: the fastest that was proved comes first."""
     return not _shown(record, ""), _median(record) or np.inf
 
