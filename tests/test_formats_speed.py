@@ -42,15 +42,18 @@ def files(tmp_path_factory):
 
 
 @pytest.mark.alone
-@pytest.mark.parametrize("format", ["dimacs", "edges", "metis", "gbbs"])
-def test_text_is_read_at_forty_megabytes_a_second(files, format):
-    read_raw(files[format])
-    fastest = float("inf")
-    for _ in range(3):
-        started = time.process_time()
-        assert read_raw(files[format]).m == EDGES
-        fastest = min(fastest, time.process_time() - started)
-    assert files[format].stat().st_size / 1e6 / fastest > MEGABYTES_PER_SECOND
+def test_text_is_read_at_forty_megabytes_a_second(files):
+    """All formats in one test: before each test that is alone, other workers wait for each other's ends."""
+    speeds = {}
+    for format in ("dimacs", "edges", "metis", "gbbs"):
+        read_raw(files[format])
+        fastest = float("inf")
+        for _ in range(3):
+            started = time.process_time()
+            assert read_raw(files[format]).m == EDGES
+            fastest = min(fastest, time.process_time() - started)
+        speeds[format] = files[format].stat().st_size / 1e6 / fastest
+    assert min(speeds.values()) > MEGABYTES_PER_SECOND, speeds
 
 
 @pytest.mark.slow
