@@ -67,6 +67,10 @@ def sets_of_points() -> dict[str, np.ndarray]:
     )
     within = sum(8.0**-i * rng.integers(-2, 3, (3,) * i + (1,) * (5 - i) + (2,)) for i in range(6))
     made["clusters within clusters, some points equal"] = within.reshape(-1, 2)
+    # So many scales that distances to points near zero are equal, once rounded, and fill the bits of a number.
+    made["ties over many scales"] = rng.permutation(
+        np.multiply.outer((-1, 1), 2.0 ** -np.arange(0, 200, 5)).ravel()
+    )[:, None]
     made["far clusters"] = np.concatenate((rng.random((50, 2)), 1e6 + rng.random((50, 2))))
     return made
 

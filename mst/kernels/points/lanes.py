@@ -217,10 +217,7 @@ def rank(typing_context, numbers, ranks, size):
     def generate(context, builder, signature, arguments):
         floats = ir.VectorType(ir.FloatType(), LEAF)
         given = builder.fptrunc(_read(context, builder, numbers, arguments[0]), floats)
-        counts = ir.Constant(_INTS, [0] * LEAF)
-        for lane in range(LEAF):
-            one = builder.shuffle_vector(given, given, ir.Constant(_INTS, [lane] * LEAF))
-            counts = builder.sub(counts, builder.sext(builder.fcmp_ordered("<", one, given), counts.type))
+        counts = _ranks(builder, given, builder.fcmp_ordered)
         _write(context, builder, ranks, arguments[1], counts)
         total = _halved(builder, counts, builder.add)
         size = _spread(builder, builder.trunc(arguments[2], _I32), _INTS)
@@ -232,31 +229,60 @@ def rank(typing_context, numbers, ranks, size):
 
 
 @intrinsic
-def rank_ties(typing_context, numbers, points, start, ranks, size):
-    """Do what `rank` does by (number, point), without infinite numbers; the points are int32, from `start` on.
+def order_points(typing_context, points, start, order):
+    """Write the order of the points, int32 from `start` on, of a block: int32 (LEAF,), from 0."""
 
-    Points differ where numbers are finite.
+    def generate(context, builder, signature, arguments):
+        points_value, start, order_value = arguments
+        given = _ints(context, builder, points, points_value, start)
+        _write(context, builder, order, order_value, _ranks(builder, given, builder.icmp_signed))
+        return context.get_dummy_value()
+
+    return types.void(points, types.int64, order), generate
+
+
+@intrinsic
+def rank_ties(typing_context, numbers, order, ranks, size):
+    """Do what `rank` does by (number, point), without infinite numbers; `order` is from `order_points`.
+
+    If the bits of all numbers, less those of the least, leave room for the order below, these are compared, since that
+    takes half as many instructions.
     """
 
     def generate(context, builder, signature, arguments):
-        numbers_value, points_value, start, ranks_value, size = arguments
-        given = _read(context, builder, numbers, numbers_value)
-        ids = _ints(context, builder, points, points_value, start)
-        counts = ir.Constant(_INTS, [0] * LEAF)
-        for lane in range(LEAF):
-            lanes = ir.Constant(_INTS, [lane] * LEAF)
-            one, point = (builder.shuffle_vector(vector, vector, lanes) for vector in (given, ids))
-            earlier = builder.icmp_signed("<", point, ids)
-            before = builder.and_(builder.fcmp_ordered("<=", one, given), earlier)
-            before = builder.or_(builder.fcmp_ordered("<", one, given), before)
-            counts = builder.sub(counts, builder.sext(before, counts.type))
-        _write(context, builder, ranks, ranks_value, counts)
-        size = _spread(builder, builder.trunc(size, _I32), _INTS)
+        longs, low = ir.VectorType(_I64, LEAF), _I64(LEAF.bit_length() - 1)
+        given = _read(context, builder, numbers, arguments[0])
+        points = _ints(context, builder, order, arguments[1], _I64(0))
         finite = builder.fcmp_ordered("<", given, ir.Constant(_FLOATS, [float("inf")] * LEAF))
-        first = builder.and_(builder.icmp_signed("<", counts, size), finite)
-        return builder.zext(builder.bitcast(first, ir.IntType(LEAF)), _I64)
+        bits = builder.bitcast(given, longs)
+        first = _halved(builder, bits, lambda a, b: builder.select(builder.icmp_signed("<", a, b), a, b))
+        bits = builder.sub(bits, _spread(builder, first, longs))
+        none = ir.Constant(longs, [0] * LEAF)
+        used = _halved(builder, builder.select(finite, bits, none), builder.or_)
+        fits = builder.icmp_unsigned("==", builder.lshr(used, builder.sub(_I64(64), low)), _I64(0))
+        counts = cgutils.alloca_once(builder, _INTS)
+        with builder.if_else(fits) as (short, long):
+            with short:
+                keys = builder.shl(bits, _spread(builder, low, longs))
+                keys = builder.or_(keys, builder.zext(points, longs))
+                keys = builder.select(finite, keys, ir.Constant(longs, [-1] * LEAF))
+                builder.store(_ranks(builder, keys, builder.icmp_unsigned), counts)
+            with long:
+                total = ir.Constant(_INTS, [0] * LEAF)
+                for lane in range(LEAF):
+                    lanes = ir.Constant(_INTS, [lane] * LEAF)
+                    one, point = (builder.shuffle_vector(vector, vector, lanes) for vector in (given, points))
+                    earlier = builder.icmp_signed("<", point, points)
+                    before = builder.and_(builder.fcmp_ordered("<=", one, given), earlier)
+                    before = builder.or_(builder.fcmp_ordered("<", one, given), before)
+                    total = builder.sub(total, builder.sext(before, total.type))
+                builder.store(total, counts)
+        _write(context, builder, ranks, arguments[2], builder.load(counts))
+        size = _spread(builder, builder.trunc(arguments[3], _I32), _INTS)
+        lanes = builder.and_(builder.icmp_signed("<", builder.load(counts), size), finite)
+        return builder.zext(builder.bitcast(lanes, ir.IntType(LEAF)), _I64)
 
-    return types.int64(numbers, points, types.int64, ranks, types.int64), generate
+    return types.int64(numbers, order, ranks, types.int64), generate
 
 
 @intrinsic
@@ -374,6 +400,15 @@ def _while_set(builder, bits):
     yield builder.cttz(given, ir.IntType(1)(1))
     builder.branch(blocks[0])
     builder.position_at_end(blocks[2])
+
+
+def _ranks(builder, given, compare):
+    """Return how many lanes of a vector are less than each."""
+    counts = ir.Constant(_INTS, [0] * LEAF)
+    for lane in range(LEAF):
+        one = builder.shuffle_vector(given, given, ir.Constant(_INTS, [lane] * LEAF))
+        counts = builder.sub(counts, builder.sext(compare("<", one, given), counts.type))
+    return counts
 
 
 def _reduction(numbers, order):

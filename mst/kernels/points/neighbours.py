@@ -16,6 +16,7 @@ from mst.kernels.points.lanes import (
     insert,
     lanes_within,
     node_distance,
+    order_points,
     point_distances,
     rank,
     rank_ties,
@@ -53,6 +54,7 @@ def _neighbours_worker(worker, schedule, tree, places, distances):
     leaves = 1 << levels
     near, apart, radius = np.empty(LEAF), np.empty(LEAF), np.empty(LEAF)
     ranks, listed = np.empty(LEAF, np.int32), min(places.shape[1], LEAF - 1)
+    order = np.empty(LEAF, np.int32)
     short = places.shape[1] <= ROW
     nodes, bounds = np.empty(levels + 2, np.int64), np.empty(levels + 2)
     first, last = next_chunk(tallies, worker, width, grain, leaves)
@@ -71,9 +73,11 @@ def _neighbours_worker(worker, schedule, tree, places, distances):
                 lanes, filled = np.int64(0), listed
                 if not tied:
                     lanes = rank(near, ranks, listed)
-                    tied = lanes == 0
+                    if lanes == 0:
+                        tied = True
+                        order_points(points, own * LEAF, order)
                 if tied:
-                    lanes, filled = rank_ties(near, points, own * LEAF, ranks, listed), 0
+                    lanes, filled = rank_ties(near, order, ranks, listed), 0
                 for i in range(filled, places.shape[1]):
                     places[place, i], distances[place, i] = -1, np.inf
                 while lanes != 0:
