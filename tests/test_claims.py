@@ -14,6 +14,7 @@ from claim_names import Everything, formulas_of
 from mst import registry, resources
 from mst.bench.machine import Machine
 from mst.bench.planning.experiment import Experiment
+from mst.bench.records.store import load_records
 from mst.errors import ConfigError
 from mst.reporting.papers import claims, evidence
 from mst.reporting.papers.claims import (
@@ -335,15 +336,22 @@ def test_older_proved_version_has_the_numbers_that_the_newest_lacks(records, boo
     for graph in (ROAD, SOCIAL):
         records.add("kruskal", graph, 1.0, wrong="too heavy" if graph is SOCIAL else None)
         records.add("kruskal", graph, 3.0, **newer)
-    source, verdicts = records.source(), []
-    for quantity, value in (
-        ("T('kruskal', 'USA-road-d.NY')", 3.0),
-        ("counter('kruskal', 'USA-road-d.NY', 'rounds')", 5),
-        (f"counter('kruskal', '{SOCIAL.name}', 'rounds')", 5),
-    ):
-        made = claim(quantity, anywhere={"near": value, "within": 0.01})
-        verdicts.append(judged(made, source, book).verdict)
-    assert verdicts == [CONFIRMED, CONFIRMED, NOT_MEASURED]
+    newest = [
+        {**vars(r.run), "current": r.measurement["created"] == newer["created"]}
+        for r in load_records(records.folder)
+    ]
+    for source in (records.source(), *gather([records.folder], newest)):
+        verdicts = []
+        for quantity, value in (
+            ("T('kruskal', 'USA-road-d.NY')", 3.0),
+            ("counter('kruskal', 'USA-road-d.NY', 'rounds')", 5),
+            (f"counter('kruskal', '{SOCIAL.name}', 'rounds')", 5),
+        ):
+            made = claim(quantity, anywhere={"near": value, "within": 0.01})
+            verdicts.append(judged(made, source, book).verdict)
+        assert verdicts == [CONFIRMED, CONFIRMED, NOT_MEASURED]
+    of_other_code = [{**row, "current": False} for row in newest]
+    assert gather([records.folder], of_other_code) == []
 
 
 @pytest.mark.parametrize(

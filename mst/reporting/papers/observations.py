@@ -152,8 +152,7 @@ class Measured(Source):
         manifest = self.facts.get(graph, {})
         if known is None or manifest.get("status") != "ok":
             return None
-        names = [f.name for f in fields(Facts)]
-        facts = Facts(**{k: v for k, v in manifest.items() if k in names})
+        facts = Facts(**{f.name: manifest[f.name] for f in fields(Facts) if f.name in manifest})
         return known.skip(facts, width=1, options=dict(selection.options))
 
     def _excess(self, record: Record) -> float | None:
@@ -179,8 +178,8 @@ class Measured(Source):
         if record := self.runs.get(key, {}).get(width):
             reason = record.measurement["reason"] or (record.proof or {}).get("reason") or "not proved"
             return f"{run} on {graph}: {record.status if record.status != 'ok' else 'unproved'}, {reason}"
-        unavailable = self.facts.get(graph, {}).get("status") == "unavailable"
-        otherwise = "the graph is unavailable" if unavailable else "not run"
+        status = self.facts.get(graph, {}).get("status")
+        otherwise = "the graph is unavailable" if status == "unavailable" else "not run"
         # A program or algorithm that is not installed has one row for all its options.
         found = self.reasons.get((key, width)) or self.reasons.get(((graph, algorithm, "default"), 1))
         return f"{run} on {graph}: {found or otherwise}"
@@ -278,8 +277,7 @@ def gather(
     """
 
     def places(row: Mapping[str, Any]) -> tuple[str, Key, int]:
-        key = (row["graph"], row["algorithm"], row["options"])
-        return row["machine"], key, int(row["width"] or 1)
+        return row["machine"], (row["graph"], row["algorithm"], row["options"]), int(row["width"] or 1)
 
     table = list(rows)
     versions = {(*places(r), r["fingerprint"]) for r in table if r.get("current") and r.get("fingerprint")}
@@ -288,20 +286,22 @@ def gather(
     for folder in folders:
         for record in load_records(Path(folder)):
             machine, key, width = places(vars(record.run))
-            if table and (machine, key, width, record.run.fingerprint) not in versions:
-                continue
             if machine not in machines:
                 machines[machine] = Measured({"name": machine, **record.measurement["machine"]}, facts=facts)
             machines[machine].others.setdefault((key, width), []).append(record)
-    for source in machines.values():
+    for machine, source in machines.items():
         for (key, width), found in source.others.items():
-            found.sort(key=_by_layout if table else lambda r: r.measurement["created"], reverse=not table)
-            source.runs.setdefault(key, {})[width] = found.pop(0)
+            found.sort(key=lambda record: record.measurement["created"], reverse=True)
+            current = [r for r in found if not table or (machine, key, width, r.run.fingerprint) in versions]
+            if current:
+                first = min(current, key=_by_layout) if table else current[0]
+                source.runs.setdefault(key, {})[width] = first
+                found.remove(first)
     for row in table:
         if row.get("status") in ("unsupported", "unavailable") and row["machine"] in machines:
             machine, key, width = places(row)
             machines[machine].reasons[key, width] = row.get("reason") or row["status"]
-    return list(machines.values())
+    return [source for source in machines.values() if source.runs]
 
 
 def _by_layout(record: Record) -> tuple[bool, float]:
