@@ -456,24 +456,18 @@ def _minimality(forest: _Forest, strict: bool, threads: int) -> tuple[str, dict[
     return reason, {"edge": edge, "path_maximum": heaviest}
 
 
-# Blocks of edges differ in cost, so each thread gets several.
-_BLOCKS_PER_THREAD = 16
-
-
 def _first_violation(forest: _Forest, strict: bool, threads: int) -> tuple[int, int]:
     from mst.kernels.parallel.runtime import launched, workers
-    from mst.kernels.proof.path_maximum import EdgeList, first_violation, first_violation_parallel
+    from mst.kernels.proof.path_maximum import EdgeList, first_violation_by
 
     if threads < 1:
         raise InputError(f"threads must be at least 1, got {threads}")
     edges = EdgeList(*forest.ends, forest.graph.w)
     if threads == 1:
-        edge, rank = first_violation(edges, forest.path_maxima, strict)
-    else:
-        width = min(threads, launched())
-        with workers(width):
-            edge, rank = first_violation_parallel(edges, forest.path_maxima, strict, _BLOCKS_PER_THREAD * width)
-    return int(edge), int(rank)
+        return first_violation_by(1, edges, forest.path_maxima, strict)
+    width = min(threads, launched())
+    with workers(width):
+        return first_violation_by(width, edges, forest.path_maxima, strict)
 
 
 def _excess(total: int | float, reference: int | float, epsilon: float) -> str:

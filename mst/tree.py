@@ -195,9 +195,8 @@ class MergeTree:
 
     def is_unique(self, threads: int | None) -> bool:
         """Return the answer of `mst.Forest.is_unique`."""
-        from mst.kernels.proof.path_maximum import EdgeList, PathMaxima
+        from mst.kernels.proof.path_maximum import EdgeList, PathMaxima, first_violation_by
         from mst.kernels.proof.reconstruction import find_root_paths, root_path_dtype
-        from mst.kernels.tree.joining import any_violation
 
         graph, links, width = self.graph, self.links, cores_for(threads)
         if graph.m < _MANY:
@@ -211,7 +210,7 @@ class MergeTree:
         forest = PathMaxima(np.sort(self.ranked), ranked, links, root_paths, np.empty(0, ranked.dtype["id"]))
         edges = EdgeList(graph.u.view(links.dtype), graph.v.view(links.dtype), graph.w)
         with _workers(width):
-            return not any_violation(edges, forest, width)
+            return first_violation_by(width, edges, forest, True)[0] < 0
 
     def add_edges(self, u: Any, v: Any, w: Any) -> tuple[Graph, np.ndarray]:
         """Return the graph with more edges, and the ids of its forest, as `mst.Forest.add_edges` describes.

@@ -12,6 +12,8 @@ from mst.kernels.proof.reconstruction import find_joining_ranks
 
 _BLOCK = np.uint64(1024)
 _ZERO, _ONE = np.uint64(0), np.uint64(1)
+# Blocks of edges differ in cost, so each thread gets several.
+_BLOCKS_PER_THREAD = 16
 
 
 class EdgeList(NamedTuple):
@@ -71,7 +73,19 @@ def first_violation(edges, forest, strict):
         The edge, smallest id first, and the place in ``forest.ranked`` of the heaviest edge on its path, which is n or
         more if there is no path; ``(-1, -1)`` if no edge violates the forest.
     """
-    return scan(0, edges.u.size, edges, forest, strict)
+    return _scan(0, edges.u.size, edges, forest, strict)
+
+
+def first_violation_by(width: int, edges: EdgeList, forest: PathMaxima, strict: bool) -> tuple[int, int]:
+    """Return the result of `first_violation`, by `width` threads.
+
+    The caller has set them, if several (`mst.kernels.parallel.runtime.workers`).
+    """
+    if width == 1:
+        edge, rank = first_violation(edges, forest, strict)
+    else:
+        edge, rank = first_violation_parallel(edges, forest, strict, _BLOCKS_PER_THREAD * width)
+    return int(edge), int(rank)
 
 
 @njit(parallel=True)
@@ -82,7 +96,7 @@ def first_violation_parallel(edges, forest, strict, blocks):
     ranks = np.empty(blocks, np.int64)
     for block in prange(blocks):
         low, high = m * block // blocks, m * (block + 1) // blocks
-        found[block], ranks[block] = scan(low, high, edges, forest, strict)
+        found[block], ranks[block] = _scan(low, high, edges, forest, strict)
     for block in range(blocks):
         if found[block] >= 0:
             return found[block], ranks[block]
@@ -90,7 +104,7 @@ def first_violation_parallel(edges, forest, strict, blocks):
 
 
 @njit
-def scan(low, high, edges, forest, strict):
+def _scan(low, high, edges, forest, strict):
     """Return the result of `first_violation`, with its arguments, for the edges ``low … high - 1`` alone."""
     u, _, w = edges
     forest_ids, ranked, links, root_paths, tie_bounds = forest

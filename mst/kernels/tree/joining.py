@@ -7,7 +7,6 @@ import numpy as np
 from mst.kernels.parallel.launch import run
 from mst.kernels.parallel.runtime import grain_for, new_tallies, next_chunk, reset_queue
 from mst.kernels.primitives.jit import njit
-from mst.kernels.proof.path_maximum import EdgeList, PathMaxima, scan
 from mst.kernels.proof.reconstruction import find_joining_ranks
 
 _BLOCK = 1024
@@ -38,22 +37,9 @@ def joining_ranks(links: np.ndarray, x: np.ndarray, y: np.ndarray, width: int) -
     array([0, 1], dtype=uint64)
     """
     ranks = np.empty(len(x), np.uint64)
-    _join(width, _grain(len(x), width), links, x, y, ranks, new_tallies(width))
+    grain = grain_for(len(x), width, smallest=_BLOCK, largest=64 * _BLOCK, multiple=_BLOCK)
+    _join(width, grain, links, x, y, ranks, new_tallies(width))
     return ranks
-
-
-def any_violation(edges: EdgeList, forest: PathMaxima, width: int) -> bool:
-    """Return whether `mst.kernels.proof.path_maximum.first_violation`, with `strict`, finds an edge.
-
-    `width` is as for `joining_ranks`.
-    """
-    found = np.zeros(1, np.uint8)
-    _seek(width, _grain(edges.u.size, width), edges, forest, found, new_tallies(width))
-    return bool(found[0])
-
-
-def _grain(size: int, width: int) -> int:
-    return grain_for(size, width, smallest=_BLOCK, largest=64 * _BLOCK, multiple=_BLOCK)
 
 
 @njit
@@ -79,20 +65,3 @@ def _join_worker(worker, width, grain, links, x, y, ranks, tallies):
                 if x[j] == y[j]:
                     ranks[j] = links.shape[0]
         first, last = next_chunk(tallies, worker, width, grain, x.size)
-
-
-@njit
-def _seek(width, grain, edges, forest, found, tallies):
-    """Write 1 to `found`, uint8 (1,), if there is a violation."""
-    reset_queue(tallies, width)
-    run(width, _seek_worker, width, grain, edges, forest, found, tallies)
-
-
-@njit
-def _seek_worker(worker, width, grain, edges, forest, found, tallies):
-    """One worker of `_seek`; all of them stop soon after one has found an edge."""
-    first, last = next_chunk(tallies, worker, width, grain, edges.u.size)
-    while first < last and found[0] == 0:
-        if scan(first, last, edges, forest, True)[0] >= 0:
-            found[0] = 1
-        first, last = next_chunk(tallies, worker, width, grain, edges.u.size)
