@@ -407,12 +407,9 @@ def _ranked(
 ) -> tuple[np.ndarray, int]:
     """Return the records of the edges, lightest first, and how many are as heavy as the one before."""
     from mst.kernels.primitives.radix import records, sorted_records
-    from mst.kernels.proof.reconstruction import edge_dtype, gather_edges, put_in_order
+    from mst.kernels.proof.reconstruction import ranked_edges
 
-    words, places = sorted_records(*records(order.keys(weights)))
-    edges, ranked = (np.empty(len(ids), edge_dtype(u.dtype, graph.m, graph.w.dtype)) for _ in range(2))
-    gather_edges(u, v, weights, ids, edges)
-    ties = int(put_in_order(edges, words, places, ranked))
+    ranked, ties = ranked_edges(u, v, weights, ids, sorted_records(*records(order.keys(weights))))
     if ties < 0:
         raise AssertionError(f"sorting the weights of {graph!r} failed: report this as a bug of mst")
     return ranked, ties
