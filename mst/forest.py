@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mst.arrays import as_numpy
+from mst.cores import cores_for
 from mst.errors import InputError, UnsupportedError, names_missing_numba
 from mst.graph import MANY, Graph, LabelledGraph
 from mst.order import total
@@ -76,6 +77,7 @@ class Forest:
     seconds: dict[str, float] = field(default_factory=dict)
     exact: bool = True
     maximum: bool = False
+    _tree: MergeTree | None = field(default=None, init=False, repr=False)
     threads: InitVar[int] = 1
     trusted: InitVar[bool] = False
 
@@ -223,12 +225,17 @@ class Forest:
             ) from error
         return pyarrow.table(columns | {end: labels.take(columns[end]) for end in "uv"})
 
-    def linkage(self) -> np.ndarray:
+    def linkage(self, *, threads: int | None = None) -> np.ndarray:
         """Return the single-linkage hierarchy of the vertices, in SciPy's format.
 
         Cutting a minimum spanning forest below a height leaves the clusters that single linkage makes at that
         height (Gower and Ross, *Minimum spanning trees and single linkage cluster analysis*, 1969), so this is
         `scipy.cluster.hierarchy.linkage` for any graph of distances, in time O(n log n).
+
+        Parameters
+        ----------
+        threads : int, optional
+            Cores that may be used where the forest is large; all of them when it is not given.
 
         Returns
         -------
@@ -242,6 +249,8 @@ class Forest:
         ------
         InputError
             There is no vertex. (One vertex makes no merge: shape (0, 4), which SciPy refuses.)
+        InputError, UnsupportedError
+            `threads` is not at least 1, or above the usable cores.
 
         Examples
         --------
@@ -251,9 +260,11 @@ class Forest:
                [ 2.,  4.,  6.,  3.],
                [ 3.,  5., inf,  4.]])
         """
-        return self._merges.linkage()
+        return self._merges(threads).linkage()
 
-    def labels(self, *, k: int | None = None, threshold: float | None = None) -> np.ndarray:
+    def labels(
+        self, *, k: int | None = None, threshold: float | None = None, threads: int | None = None
+    ) -> np.ndarray:
         """Return the clusters that remain when the heaviest edges of the forest are removed.
 
         Parameters
@@ -263,6 +274,8 @@ class Forest:
         threshold : float, optional
             The largest weight of an edge that is kept: ``fcluster(linkage, threshold, "distance")`` of SciPy makes the
             same clusters. Either this or `k` is given.
+        threads : int, optional
+            Cores that may be used where the forest is large; all of them when it is not given.
 
         Returns
         -------
@@ -273,6 +286,8 @@ class Forest:
         ------
         InputError
             Both are given or neither is; or there is no such number of clusters.
+        InputError, UnsupportedError
+            `threads` is not at least 1, or above the usable cores.
 
         Examples
         --------
@@ -281,7 +296,7 @@ class Forest:
         >>> forest.labels(k=2).tolist(), forest.labels(threshold=5).tolist()
         ([0, 0, 1, 1], [0, 0, 1, 2])
         """
-        return self._merges.labels(k, threshold)
+        return self._merges(threads).labels(k, threshold)
 
     def bottleneck(self, x: Any, y: Any, *, threads: int | None = None) -> np.ndarray:
         """Return the bottleneck (minimax) distance of pairs of vertices.
@@ -316,7 +331,7 @@ class Forest:
         >>> forest.bottleneck([0, 2, 0, 1], [3, 3, 4, 1]).tolist()
         [9.0, 6.0, inf, 0.0]
         """
-        return self._merges.bottleneck(x, y, threads)
+        return self._merges(threads).bottleneck(x, y, threads)
 
     def bottleneck_edges(self, x: Any, y: Any, *, threads: int | None = None) -> np.ndarray:
         """Return the heaviest edge on the path between each pair of vertices, by (weight, edge id).
@@ -347,15 +362,17 @@ class Forest:
         >>> forest.bottleneck_edges(0, [1, 2, 3, 4]).tolist()
         [0, 1, 1, -1]
         """
-        return self._merges.bottleneck_edges(x, y, threads)
+        return self._merges(threads).bottleneck_edges(x, y, threads)
 
-    def paths(self, x: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+    def paths(self, x: Any, y: Any, *, threads: int | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Return the paths between pairs of vertices.
 
         Parameters
         ----------
         x, y : array_like of int
             Vertices, of shapes that broadcast to k pairs.
+        threads : int, optional
+            Cores that may be used where the forest is large; all of them when it is not given.
 
         Returns
         -------
@@ -368,6 +385,8 @@ class Forest:
         ------
         InputError
             One is not a vertex.
+        InputError, UnsupportedError
+            `threads` is not at least 1, or above the usable cores.
 
         Examples
         --------
@@ -377,7 +396,7 @@ class Forest:
         >>> edge_ids.tolist(), offsets.tolist()
         ([2, 1, 0], [0, 3, 3])
         """
-        return self._merges.paths(x, y)
+        return self._merges(threads).paths(x, y, threads)
 
     def is_unique(self, *, threads: int | None = None) -> bool:
         """Return whether every other spanning forest of the graph is heavier.
@@ -403,7 +422,7 @@ class Forest:
         >>> mst.minimum_spanning_forest((3, [0, 1, 2], [1, 2, 0], [5, 7, 7])).is_unique()
         False
         """
-        return self._merges.is_unique(threads)
+        return self._merges(threads).is_unique(threads)
 
     def add_edges(self, u: Any, v: Any, w: Any) -> Forest:
         """Return the minimum spanning forest of the graph with more edges, without solving it from scratch.
@@ -434,20 +453,24 @@ class Forest:
         >>> larger.edge_ids.tolist(), larger.weight
         ([0, 2, 3], 18)
         """
-        graph, edge_ids = self._merges.add_edges(u, v, w)
+        graph, edge_ids = self._merges(None).add_edges(u, v, w)
         return Forest(graph, edge_ids, algorithm=self.algorithm, exact=self.exact)
 
-    @cached_property
     @names_missing_numba
-    def _merges(self) -> MergeTree:
-        """The merges by the forest's edges, built at the first query and kept."""
+    def _merges(self, threads: int | None) -> MergeTree:
+        """Return the merges by the forest's edges, built at the first query, by its threads, and kept."""
         from mst.tree import MergeTree
 
+        width = cores_for(threads)
         if self.maximum:
             raise UnsupportedError(
                 "clusters, bottlenecks and paths are those of minimum spanning forests: negate the weights"
             )
-        return MergeTree(self.graph, self.edge_ids)
+        tree = self._tree
+        if tree is None:
+            tree = MergeTree(self.graph, self.edge_ids, width)
+            object.__setattr__(self, "_tree", tree)
+        return tree
 
     @property
     def digest(self) -> str:

@@ -10,7 +10,7 @@ import math
 import operator
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,8 +20,14 @@ from mst.errors import InputError
 from mst.graph import Graph, LabelledGraph
 from mst.order import keys
 
+if TYPE_CHECKING:
+    from mst.kernels.primitives.radix import Records
+
 _MANY = 1 << 16
 """Pairs from which on threads pay, and the code for them, which takes a second or two to compile."""
+
+_LARGE = 1 << 18
+"""Vertices from which on threads pay where the structure is built."""
 
 
 class MergeTree:
@@ -32,13 +38,11 @@ class MergeTree:
     graph : Graph
     edge_ids : numpy.ndarray of int64, shape (k,)
         The forest's edges, ascending.
+    width : int
+        Threads that may build it.
 
     Attributes
     ----------
-    ranked : numpy.ndarray of int64, shape (k,)
-        The edges in the order by (weight, edge id); the place of an edge here is its rank.
-    weights : numpy.ndarray, shape (k,)
-        Their weights.
     links : numpy.ndarray of uint32 or uint64, shape (n, 2)
         The merges, as `mst.kernels.tree.merge` describes them.
     merges : numpy.ndarray of `mst.kernels.proof.reconstruction.edge_dtype`, shape (k,)
@@ -58,61 +62,65 @@ class MergeTree:
     [0, 2]
     """
 
-    def __init__(self, graph: Graph, edge_ids: np.ndarray) -> None:
-        from mst.kernels.primitives.radix import argsort
+    def __init__(self, graph: Graph, edge_ids: np.ndarray, width: int = 1) -> None:
+        from mst.kernels.parallel.parts import by_threads
+        from mst.kernels.proof.reconstruction import link_trees, ranked_edges
 
-        self.graph = graph
-        self.ranked = edge_ids[argsort(keys(graph.w[edge_ids]))]
-        self.weights = graph.w[self.ranked]
-        self.links, self.merges = self._linked()
-
-    def _linked(self) -> tuple[np.ndarray, np.ndarray]:
-        from mst.kernels.proof.reconstruction import edge_dtype, gather_edges, link_trees
-
-        n, w = self.graph.n, self.weights
-        ends = np.dtype(f"u{self.graph.u.itemsize}")
-        edges = np.empty(len(w), edge_dtype(ends, self.graph.m, w.dtype))
-        gather_edges(self.graph.u.view(ends), self.graph.v.view(ends), w, self.ranked, edges)
-        links = np.empty((n, 2), ends)
-        rank = link_trees(edges, np.arange(n, dtype=ends), links)
+        self.graph, self.edge_ids = graph, edge_ids
+        self._directed: tuple[np.ndarray, np.ndarray] | None = None
+        width = width if graph.n >= _LARGE else 1
+        ends, weights = np.dtype(f"u{graph.u.itemsize}"), graph.w[edge_ids]
+        in_order = _sorted(keys(weights), width)
+        with by_threads(width) as parts:
+            u, v = graph.u.view(ends), graph.v.view(ends)
+            self.merges, _ = ranked_edges(u, v, weights, edge_ids, in_order, parts)
+        self.links = np.empty((graph.n, 2), ends)
+        rank = link_trees(self.merges, np.arange(graph.n, dtype=ends), self.links)
         if rank >= 0:
-            raise InputError(f"edge {self.ranked[rank]} closes a cycle: these edges are no forest")
-        return links, edges
+            raise InputError(f"edge {self.merges[rank]['id']} closes a cycle: these edges are no forest")
 
     @cached_property
-    def _rooted(self) -> np.ndarray:
-        from mst.kernels.graph.csr import build_csr
-        from mst.kernels.tree.rooted import root_trees
+    def ranked(self) -> np.ndarray:
+        """The edges in the order by (weight, edge id), int64 of shape (k,): the place of an edge is its rank."""
+        return self.merges["id"].astype(np.int64)
 
-        n, u, v = self.graph.n, self.graph.u[self.ranked], self.graph.v[self.ranked]
-        offsets, neighbours, _, slots = build_csr(n, u, v, u)
-        before = np.full((n, 3), -1, np.int64)
-        root_trees(offsets, neighbours, slots, np.empty(n, np.int64), before)
-        return before
+    @cached_property
+    def weights(self) -> np.ndarray:
+        """Their weights, of shape (k,)."""
+        return self.merges["weight"].copy()
 
     def linkage(self) -> np.ndarray:
         """Return the hierarchy of `mst.Forest.linkage`."""
-        from mst.kernels.tree.linkage import write_linkage
+        from mst.kernels.tree.linkage import join_trees, write_linkage
 
-        n = self.graph.n
+        n, k = self.graph.n, len(self.merges)
         if n == 0:
             raise InputError("a graph without vertices has no hierarchy")
-        hierarchy = np.empty((n - 1, 4))
-        write_linkage(self.merges, self.links, np.empty((n, 2), self.links.dtype), hierarchy)
+        hierarchy, clusters = np.empty((n - 1, 4)), np.empty((n, 2), self.links.dtype)
+        write_linkage(self.merges, clusters, hierarchy)
+        if k < n - 1:
+            _, numbers = self._clusters(k)
+            roots = np.flatnonzero(numbers < n)
+            join_trees(clusters[roots[np.argsort(numbers[roots])]], n + k, hierarchy[k:])
         return hierarchy
 
     def labels(self, k: int | None, threshold: float | None) -> np.ndarray:
         """Return the clusters of `mst.Forest.labels`."""
-        from mst.kernels.tree.merge import label
-
         if (k is None) == (threshold is None):
             raise InputError(
                 "give either k, the number of clusters, or threshold, the largest weight within one"
             )
-        limit = self._rank_above(threshold) if k is None else self._rank_of_count(k)
-        labels = np.empty(self.graph.n, np.int64)
-        label(self.links, limit, np.full(self.graph.n, -1, np.int64), labels)
-        return labels
+        return self._clusters(self._rank_above(threshold) if k is None else self._rank_of_count(k))[0]
+
+    def _clusters(self, limit: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the label of each vertex by the edges of ranks below `limit`, and the label of each root, else n."""
+        from mst.kernels.tree.merge import find_roots, number_roots
+
+        n, ends = self.graph.n, self.links.dtype
+        roots, numbers, labels = np.empty(n, ends), np.full(n, n, ends), np.empty(n, np.int64)
+        find_roots(self.merges, limit, roots)
+        number_roots(roots, numbers, labels)
+        return labels, numbers
 
     def _rank_above(self, threshold: Any) -> int:
         """Return how many edges have a weight of at most `threshold`, a number."""
@@ -139,7 +147,7 @@ class MergeTree:
             count = operator.index(k)
         except TypeError:
             raise InputError(f"k must be a whole number, got {k!r}") from None
-        n, trees = self.graph.n, self.graph.n - len(self.ranked)
+        n, trees = self.graph.n, self.graph.n - len(self.merges)
         if not trees <= count <= n:
             raise InputError(
                 f"{n} vertices in {trees} trees cannot form {count} clusters: give k from {trees} to {n}"
@@ -149,7 +157,7 @@ class MergeTree:
     def bottleneck_edges(self, x: Any, y: Any, threads: int | None) -> np.ndarray:
         """Return the edges of `mst.Forest.bottleneck_edges`."""
         x, _, ranks = self._joining_ranks(x, y, threads)
-        joined = ranks < len(self.ranked)
+        joined = ranks < len(self.merges)
         edges = np.full(x.shape, -1, np.int64)
         edges[joined] = self.ranked[ranks[joined]]
         return edges
@@ -157,7 +165,7 @@ class MergeTree:
     def bottleneck(self, x: Any, y: Any, threads: int | None) -> np.ndarray:
         """Return the distances of `mst.Forest.bottleneck`."""
         x, y, ranks = self._joining_ranks(x, y, threads)
-        joined = ranks < len(self.ranked)
+        joined = ranks < len(self.merges)
         distances = np.where(x == y, 0.0, np.inf)
         distances[joined] = self.weights[ranks[joined]]
         return distances
@@ -180,18 +188,54 @@ class MergeTree:
                 ranks = joining_ranks(self.links, a, b, width)
         return x, y, ranks.reshape(x.shape)
 
-    def paths(self, x: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+    def paths(self, x: Any, y: Any, threads: int | None) -> tuple[np.ndarray, np.ndarray]:
         """Return the paths of `mst.Forest.paths`."""
+        from mst.kernels.parallel.parts import by_threads
         from mst.kernels.tree.rooted import path_lengths, write_paths
 
         x, y = np.broadcast_arrays(self._vertices(x, "x"), self._vertices(y, "y"))
-        x, y = (np.ascontiguousarray(ends.reshape(-1), np.int64) for ends in (x, y))
+        x, y = (np.ascontiguousarray(ends.reshape(-1), self.links.dtype) for ends in (x, y))
+        width = cores_for(threads)
+        width = width if self.graph.n >= _LARGE else 1
+        tree = self.links, *self._rooted(width)
         offsets = np.zeros(len(x) + 1, np.int64)
-        path_lengths(self._rooted, x, y, offsets[1:])
-        np.cumsum(offsets, out=offsets)
-        edges = np.empty(offsets[-1], np.int64)
-        write_paths(self._rooted, x, y, offsets, edges)
-        return self.ranked[edges], offsets
+        with by_threads(width, 1) as parts:
+            parts(len(x), lambda a, b: path_lengths(x[a:b], y[a:b], *tree, offsets[a + 1 : b + 1]))
+            np.cumsum(offsets, out=offsets)
+            ranks = np.empty(offsets[-1], self.links.dtype)
+            parts(len(x), lambda a, b: write_paths(x[a:b], y[a:b], *tree, offsets[a : b + 1], ranks))
+        return self.ranked[ranks], offsets
+
+    def _rooted(self, width: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the edges directed to the roots, as `mst.kernels.tree.rooted.root_clusters` does; kept."""
+        from mst.kernels.parallel.parts import by_threads
+        from mst.kernels.tree.rooted import find_depths, gather_ends, root_clusters
+
+        if self._directed is not None:
+            return self._directed
+        graph, links, merges = self.graph, self.links, self.merges
+        n, k, kind = graph.n, len(merges), links.dtype
+        ends, below = np.empty((k, 2), kind), np.empty(k, kind)
+        above, entries = np.full((n, 2), n, kind), np.full(n, n, kind)
+        u, v = graph.u.view(kind), graph.v.view(kind)
+
+        def direct(ranks: np.ndarray) -> None:
+            parts(
+                len(ranks),
+                lambda a, b: root_clusters(ranks[a:b], merges, links, ends, entries, above, below),
+            )
+
+        with by_threads(width) as parts:
+            parts(k, lambda a, b: gather_ends(a, b, u, v, merges, links, ends))
+            if width == 1:
+                direct(np.arange(k, dtype=kind)[::-1].copy())
+            else:
+                depths = np.empty(k, np.uint32)
+                find_depths(merges, np.zeros(n, np.uint8), depths)
+                for level in np.split(_sorted(depths, width).ids, np.cumsum(np.bincount(depths))[:-1]):
+                    direct(level)
+        self._directed = above, below
+        return self._directed
 
     def is_unique(self, threads: int | None) -> bool:
         """Return the answer of `mst.Forest.is_unique`."""
@@ -200,14 +244,14 @@ class MergeTree:
 
         graph, links, width = self.graph, self.links, cores_for(threads)
         if graph.m < _MANY:
-            outside = np.setdiff1d(np.flatnonzero(graph.u != graph.v), self.ranked)
+            outside = np.setdiff1d(np.flatnonzero(graph.u != graph.v), self.edge_ids)
             _, _, ranks = self._joining_ranks(graph.u[outside], graph.v[outside], threads)
-            return bool((ranks < len(self.ranked)).all() and (graph.w[outside] > self.weights[ranks]).all())
+            return bool((ranks < len(self.merges)).all() and (graph.w[outside] > self.weights[ranks]).all())
         root_paths = np.empty(graph.n, root_path_dtype(links.dtype, graph.w.dtype))
         find_root_paths(self.merges, root_paths)
         ranked = self.merges.copy()
         ranked["id"] = np.iinfo(ranked.dtype["id"]).max  # so that every other edge of the same weight precedes
-        forest = PathMaxima(np.sort(self.ranked), ranked, links, root_paths, np.empty(0, ranked.dtype["id"]))
+        forest = PathMaxima(self.edge_ids, ranked, links, root_paths, np.empty(0, ranked.dtype["id"]))
         edges = EdgeList(graph.u.view(links.dtype), graph.v.view(links.dtype), graph.w)
         with _workers(width):
             return first_violation_by(width, edges, forest, True)[0] < 0
@@ -258,6 +302,19 @@ class MergeTree:
                 f"{name} holds {wrong}, which is not a vertex: ids run from 0 to {self.graph.n - 1}"
             )
         return array.astype(np.int64, copy=False)
+
+
+def _sorted(keys: np.ndarray, width: int) -> Records:
+    """Return the places of unsigned keys in their stable ascending order, by `width` threads."""
+    from mst.kernels.primitives.radix import Records, records, sorted_records
+
+    if width == 1:
+        return sorted_records(*records(keys))
+    from mst.kernels.parallel.radix import argsort
+
+    with _workers(width):
+        places = argsort(keys, width)
+    return Records(np.empty(0, np.uint64), places.view(np.uint32) if places.itemsize == 4 else places)
 
 
 def _workers(width: int) -> AbstractContextManager[None]:

@@ -204,6 +204,70 @@ def test_a_tie_anywhere_is_found_by_threads(place, rng):
         assert not Forest(Graph(n, u, v, tied), alone.edge_ids).is_unique(threads=threads)
 
 
+def same_answers(graph, edge_ids, threads) -> list[np.ndarray]:
+    """All that the structure of a forest holds, and the answers of its queries, by a number of threads."""
+    forest = Forest(graph, edge_ids)
+    x, y = np.random.default_rng(1).integers(0, graph.n, (2, 40))
+    answers = [
+        forest.linkage(threads=threads),
+        forest.labels(k=(graph.n + forest.components) // 2, threads=threads),
+        *forest.paths(x, y, threads=threads),
+        forest.bottleneck(x, y, threads=threads),
+    ]
+    tree = forest._merges(threads)
+    return [*answers, tree.links, *(tree.merges[field] for field in tree.merges.dtype.names)]
+
+
+def shapes(rng, n) -> list[Graph]:
+    """Trees and forests whose edges are linked in all kinds of order, with ties and without."""
+    line, shuffled = np.arange(n), rng.permutation(n)
+    ends = {
+        "path": (line[:-1], line[1:]),
+        "shuffled path": (shuffled[:-1], shuffled[1:]),
+        "star": (np.zeros(n - 1, int), line[1:]),
+        "stars": (line[1:] // 50 * 50, line[1:]),
+        "random tree": (rng.integers(0, line[1:]), line[1:]),
+        "trees": (rng.integers(0, n, n // 2), rng.integers(0, n, n // 2)),
+        "binary": (line[1:] // 2, line[1:]),
+    }
+    made = []
+    for name, (u, v) in ends.items():
+        m = len(u)
+        for w in (line[:m], -line[:m], rng.permutation(m), rng.integers(0, 3, m), rng.random(m), np.zeros(m)):
+            made.append(Graph(n, u, v, w, name=name))
+    return made
+
+
+@pytest.mark.parametrize("n", [1, 2, 3000])
+def test_threads_build_the_same_structure_and_give_the_same_answers(n, rng, monkeypatch):
+    monkeypatch.setattr("mst.tree._LARGE", 0)
+    for graph in shapes(rng, n):
+        edge_ids = solve(graph).edge_ids
+        alone = same_answers(graph, edge_ids, 1)
+        for width in range(2, min(usable_width(), 4) + 1):
+            for one, several in zip(alone, same_answers(graph, edge_ids, width), strict=True):
+                assert one.dtype == several.dtype and np.array_equal(one, several), (graph.name, width)
+
+
+def test_linkage_is_scipys_where_no_distances_tie(rng):
+    for n in (2, 3, 50, 400):
+        low, high = np.triu_indices(n, 1)
+        distances = rng.permutation(len(low)) + 0.5
+        expected = hierarchy.linkage(distances, "single")
+        assert np.array_equal(solve(Graph(n, low, high, distances)).linkage(), expected)
+
+
+def test_trees_are_linked_at_infinity_in_the_order_of_their_smallest_vertices():
+    forest = solve((7, [6, 2, 4], [5, 3, 0], [1, 2, 3]))  # {0, 4}, {1}, {2, 3}, {5, 6}
+    assert forest.linkage()[3:].tolist() == [
+        [1, 9, np.inf, 3],
+        [8, 10, np.inf, 5],
+        [7, 11, np.inf, 7],
+    ]
+    assert solve((3, [], [], [])).linkage().tolist() == [[0, 1, np.inf, 2], [2, 3, np.inf, 3]]
+    assert solve((1, [], [], [])).linkage().shape == (0, 4)
+
+
 def lightest_forests(graph) -> int:
     """Return how many spanning forests weigh as little as the lightest one, by trying all sets of edges."""
     size = len(by_python_kruskal(graph))

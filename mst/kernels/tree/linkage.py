@@ -11,7 +11,7 @@ _AHEAD = np.uint64(16)
 
 
 @njit
-def write_linkage(merges, links, clusters, linkage):
+def write_linkage(merges, clusters, linkage):
     """Write one row per merge, in the format of `scipy.cluster.hierarchy.linkage`.
 
     Parameters
@@ -19,14 +19,11 @@ def write_linkage(merges, links, clusters, linkage):
     merges : numpy.ndarray of `mst.kernels.proof.reconstruction.edge_dtype`, shape (k,)
         From `mst.kernels.proof.reconstruction.link_trees`: in ``u`` the root that each edge linked, in ``v`` its
         parent, lightest first. These are roots of the two clusters, so none is searched for.
-    links : numpy.ndarray of uint32 or uint64, shape (n, 2)
-        The reconstruction tree, from the same.
-    clusters : numpy.ndarray of the dtype of `links`, shape (n, 2)
-        Scratch space: at each root, the number of its cluster, and how many vertices that has.
-    linkage : numpy.ndarray of float64, shape (n - 1, 4)
+    clusters : numpy.ndarray of uint32 or uint64, shape (n, 2)
+        Overwritten: at each root of a tree, the number of its cluster, and how many vertices that has.
+    linkage : numpy.ndarray of float64, shape (k, 4) or more
         Overwritten: the numbers of both clusters, smaller first; height; vertices in the new cluster. Vertex `x` alone
-        is cluster `x`, and row `i` makes cluster ``n + i``. The trees of a forest are joined by the last rows, at
-        infinite height, in the order of their smallest vertices.
+        is cluster `x`, and row `i` makes cluster ``n + i``.
     """
     n, size = np.uint64(clusters.shape[0]), np.uint64(merges.size)
     for x in range(n):
@@ -36,36 +33,39 @@ def write_linkage(merges, links, clusters, linkage):
         ahead = min(row + _AHEAD, size - np.uint64(1))
         prefetch_to_write(clusters, merges[ahead].u)
         prefetch_to_write(clusters, merges[ahead].v)
-        _merge(merges[row].v, merges[row].u, merges[row].weight, row, clusters, linkage)
-    joined, first = size, _root(links, np.uint64(0))
-    for x in range(n):
-        if joined + np.uint64(1) == n:
-            break
-        other = _root(links, x)
-        if other != first and clusters[other, 1] > 0:
-            _merge(first, other, np.inf, joined, clusters, linkage)
-            clusters[other, 1] = 0
-            joined += np.uint64(1)
+        a, b = merges[row].v, merges[row].u
+        linkage[row, 0] = min(clusters[a, 0], clusters[b, 0])
+        linkage[row, 1] = max(clusters[a, 0], clusters[b, 0])
+        linkage[row, 2] = merges[row].weight
+        clusters[a, 0] = n + row
+        clusters[a, 1] += clusters[b, 1]
+        linkage[row, 3] = clusters[a, 1]
 
 
-@njit
-def _root(links, x):
-    """Return the root of vertex `x`."""
-    root = x
-    while links[root, 0] != root:
-        root = np.uint64(links[root, 0])
-    return root
+def join_trees(trees: np.ndarray, first: int, linkage: np.ndarray) -> None:
+    """Write the last rows, which join the trees of a forest at infinite height, one after the other to the first.
 
+    Parameters
+    ----------
+    trees : numpy.ndarray of int, shape (t, 2)
+        The number of each tree's cluster, and how many vertices that has.
+    first : int
+        The cluster that the first row makes.
+    linkage : numpy.ndarray of float64, shape (t - 1, 4)
+        Overwritten.
 
-@njit
-def _merge(a, b, height, row, clusters, linkage):
-    """Write the merge of the clusters of roots `a` and `b`, of which `a` stays one, as row `row`.
-
-    The arrays are those of `write_linkage`.
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mst.kernels.tree.linkage import join_trees
+    >>> linkage = np.empty((2, 4))
+    >>> join_trees(np.array([[0, 1], [4, 2], [2, 1]]), 5, linkage)
+    >>> linkage.tolist()
+    [[0.0, 4.0, inf, 3.0], [2.0, 5.0, inf, 4.0]]
     """
-    linkage[row, 0] = min(clusters[a, 0], clusters[b, 0])
-    linkage[row, 1] = max(clusters[a, 0], clusters[b, 0])
-    linkage[row, 2] = height
-    clusters[a, 0] = np.uint64(clusters.shape[0]) + row
-    clusters[a, 1] += clusters[b, 1]
-    linkage[row, 3] = clusters[a, 1]
+    numbers, sizes = trees.T.astype(np.int64)
+    joined = np.concatenate((numbers[:1], first + np.arange(len(trees) - 2)))
+    linkage[:, 0] = np.minimum(joined, numbers[1:])
+    linkage[:, 1] = np.maximum(joined, numbers[1:])
+    linkage[:, 2] = np.inf
+    linkage[:, 3] = np.cumsum(sizes)[1:]

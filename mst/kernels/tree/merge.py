@@ -10,26 +10,61 @@ from __future__ import annotations
 import numpy as np
 
 from mst.kernels.primitives.jit import njit
+from mst.kernels.primitives.prefetch import prefetch, prefetch_to_write
 from mst.kernels.union_find.sequential import find
+
+_AHEAD = np.uint64(16)
+_ZERO, _ONE = np.uint64(0), np.uint64(1)
 
 
 @njit
-def label(links, limit, numbers, labels):
-    """Label the vertices by the clusters that the edges of ranks below `limit` make; return the number of clusters.
+def find_roots(merges, limit, roots):
+    """Find the root of each vertex in the clusters that the edges of ranks below `limit` make.
 
-    `numbers` and `labels` are int64 of shape (n,), the first filled with -1, and both overwritten. Clusters are
-    numbered from 0 in the order of their smallest vertices.
+    Parents are linked after their children, so one sweep from the last edge to the first finds all, and no step waits
+    for another one.
+
+    Parameters
+    ----------
+    merges : numpy.ndarray of `mst.kernels.proof.reconstruction.edge_dtype`, shape (k,)
+        From `mst.kernels.proof.reconstruction.link_trees`.
+    limit : int
+    roots : numpy.ndarray of uint32 or uint64, shape (n,)
+        Overwritten.
     """
-    count, limit = 0, np.uint64(limit)
-    for x in range(np.uint64(labels.size)):
-        root = np.uint64(x)
-        while np.uint64(links[root, 1]) < limit:
-            root = np.uint64(links[root, 0])
-        if numbers[root] < 0:
-            numbers[root] = count
-            count += 1
-        labels[x] = numbers[root]
-    return count
+    limit = np.uint64(limit)
+    for x in range(np.uint64(roots.size)):
+        roots[x] = x
+    for i in range(limit):
+        rank = limit - _ONE - i
+        ahead = rank - min(rank, _AHEAD)
+        prefetch_to_write(roots, merges[ahead].u)
+        prefetch(roots, merges[ahead].v)
+        roots[merges[rank].u] = roots[merges[rank].v]
+
+
+@njit
+def number_roots(roots, numbers, labels):
+    """Number clusters from 0 in the order of their smallest vertices; return how many there are.
+
+    Parameters
+    ----------
+    roots : numpy.ndarray of uint32 or uint64, shape (n,)
+        From `find_roots`.
+    numbers : numpy.ndarray of the same dtype, shape (n,)
+        Filled with n; overwritten at roots by the numbers of their clusters.
+    labels : numpy.ndarray of int64, shape (n,)
+        Overwritten: the number of each vertex's cluster.
+    """
+    count, n = _ZERO, np.uint64(roots.size)
+    for x in range(n):
+        number = np.uint64(numbers[roots[x]])
+        if number == n:
+            number = count
+            numbers[roots[x]] = number
+            count += _ONE
+        labels[x] = number
+    return np.int64(count)
 
 
 @njit

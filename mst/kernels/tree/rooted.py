@@ -1,72 +1,167 @@
-"""A forest with a root in each tree, and the paths between pairs of its vertices."""
+"""A forest with a root in each tree, and the paths between pairs of its vertices, by the reconstruction tree.
+
+The root of a tree is its root in the reconstruction tree. The path from there enters every other cluster by one of its
+vertices, its *entry*, and a cluster that an edge has linked is entered by that edge, unless it lies on the path to the
+entry of the cluster that it became part of: the edges between those were linked the other way round. So the entries of
+the children follow from that of the parent, and clusters of one depth are independent of each other. No vertex needs to
+be visited from its neighbours.
+
+`links` and `merges` are from `mst.kernels.proof.reconstruction.link_trees`: uint32 or uint64 of shape (n, 2), and
+records of shape (k,). Arrays of ends, ranks and vertices have the dtype of `links`.
+"""
 
 from __future__ import annotations
 
+import numpy as np
+
 from mst.kernels.primitives.jit import njit
+from mst.kernels.primitives.prefetch import prefetch, prefetch_to_write
+
+_AHEAD = np.uint64(16)
+_ZERO, _ONE = np.uint64(0), np.uint64(1)
+
+
+@njit(nogil=True)
+def gather_ends(first, last, u, v, merges, links, ends):
+    """Write the ends of the edges of ranks ``first … last - 1``, that in the linked cluster first.
+
+    `u` and `v`, of shape (m,), are the ends of all edges of the graph, and `ends`, (k, 2), is overwritten.
+    """
+    last = np.uint64(last)
+    for rank in range(np.uint64(first), last):
+        ahead = np.uint64(merges[min(rank + _AHEAD, last - _ONE)].id)
+        prefetch(u, ahead)
+        prefetch(v, ahead)
+        e = np.uint64(merges[rank].id)
+        inside = _root_below(links, u[e], rank) == merges[rank].u
+        ends[rank, 0] = u[e] if inside else v[e]
+        ends[rank, 1] = v[e] if inside else u[e]
+
+
+@njit(inline="always")
+def _root_below(links, x, limit):
+    """Return the root of `x` in the clusters that edges of ranks below `limit`, a uint64, make."""
+    root = np.uint64(x)
+    while np.uint64(links[root, 1]) < limit:
+        root = np.uint64(links[root, 0])
+    return root
 
 
 @njit
-def root_trees(offsets, neighbours, slots, queue, before):
-    """Root each tree at its smallest vertex, by breadth-first search.
+def find_depths(merges, depths, of_rows):
+    """Write the number of links from each merge's linked vertex to its root to `of_rows`, uint32 (k,).
+
+    `depths`, uint8 of shape (n,), 0 before, is overwritten by that of each vertex.
+    """
+    size = np.uint64(merges.size)
+    for i in range(size):
+        rank = size - _ONE - i
+        ahead = rank - min(rank, _AHEAD)
+        prefetch_to_write(depths, merges[ahead].u)
+        prefetch(depths, merges[ahead].v)
+        depth = depths[merges[rank].v] + np.uint8(1)
+        depths[merges[rank].u] = of_rows[rank] = depth
+
+
+@njit(nogil=True)
+def root_clusters(ranks, merges, links, ends, entries, above, below):
+    """Direct the edges within the clusters that some merges linked, and those by which these are entered, to the root.
 
     Parameters
     ----------
-    offsets, neighbours, slots : numpy.ndarray of int
-        The forest's CSR: neighbours, and the places of the edges to them.
-    queue : numpy.ndarray of int64, shape (n,)
-        Scratch space.
-    before : numpy.ndarray of int64, shape (n, 3)
-        Filled with -1, and overwritten: the parent of each vertex, the edge to it, -1 for both at a root, and the
-        number of edges to the root.
+    ranks : numpy.ndarray of int, shape (r,)
+        The merges. Those of the clusters that theirs were linked to come before, or in a call that has returned.
+    merges, links : numpy.ndarray
+    ends : numpy.ndarray, shape (k, 2)
+        From `gather_ends`.
+    entries : numpy.ndarray, shape (n,)
+        The entry of the cluster of each linked vertex, n where it is not known yet; overwritten.
+    above : numpy.ndarray, shape (n, 2)
+        Filled with n, and overwritten: the parent of each vertex, and the rank of the edge to it.
+    below : numpy.ndarray, shape (k,)
+        Overwritten: the end of each edge that is the child of the other one.
     """
-    for start in range(before.shape[0]):
-        if before[start, 2] >= 0:
-            continue
-        queue[0], before[start, 2] = start, 0
-        size, done = 1, 0
-        while done < size:
-            x = queue[done]
-            done += 1
-            for i in range(offsets[x], offsets[x + 1]):
-                y = neighbours[i]
-                if before[y, 2] < 0:
-                    before[y, 0], before[y, 1], before[y, 2] = x, slots[i], before[x, 2] + 1
-                    queue[size] = y
-                    size += 1
+    unknown, size = np.uint64(links.shape[0]), np.uint64(ranks.size)
+    for i in range(size):
+        ahead = ranks[min(i + _AHEAD, size - _ONE)]
+        prefetch(entries, merges[ahead].u)
+        prefetch_to_write(above, ends[ahead, 0])
+        rank = np.uint64(ranks[i])
+        cluster = np.uint64(merges[rank].u)
+        x = np.uint64(entries[cluster])
+        if x == unknown:
+            x = np.uint64(ends[rank, 0])
+            above[x, 0], above[x, 1], below[rank] = ends[rank, 1], rank, x
+        # From the entry to the vertex that the cluster is named after, links lead the other way round.
+        while x != cluster:
+            part = x
+            while links[part, 0] != cluster:
+                part = np.uint64(links[part, 0])
+            entries[part] = x
+            link = np.uint64(links[part, 1])
+            x = np.uint64(ends[link, 1])
+            above[x, 0], above[x, 1], below[link] = ends[link, 0], link, x
+
+
+@njit(nogil=True)
+def path_lengths(x, y, links, above, below, lengths):
+    """Write the number of edges between each pair of `x` and `y`, of shape (q,), to `lengths`, int64; 0 without a path.
+
+    `above` and `below` are those of `root_clusters`.
+    """
+    none = np.empty(0, links.dtype)
+    for i in range(x.size):
+        lengths[i] = _follow(x[i], y[i], links, above, below, none, 0, 0)
+
+
+@njit(nogil=True)
+def write_paths(x, y, links, above, below, offsets, edges):
+    """Write the ranks between each pair to ``edges[offsets[i] : offsets[i + 1]]``, from ``x[i]`` to ``y[i]``.
+
+    The arrays are as for `path_lengths`; `offsets`, int64 of shape (q + 1,), are the sums of its lengths.
+    """
+    for i in range(x.size):
+        _follow(x[i], y[i], links, above, below, edges, offsets[i], offsets[i + 1])
 
 
 @njit
-def path_lengths(before, x, y, lengths):
-    """Write the number of edges between each pair of `x` and `y`, int64 of shape (k,), to `lengths`; 0 without a path.
+def _follow(x, y, links, above, below, edges, first, last):
+    """Return the length of the path from `x` to `y`, and write its ranks to ``edges[first:last]`` unless that is empty.
 
-    `before` is that of `root_trees`.
+    Of the ends of the heaviest edge on a path, one is below the other, and on its side the path leads straight up.
     """
-    for i in range(x.size):
-        a, b = x[i], y[i]
-        length = 0
-        while a != b and a >= 0:
-            if before[a, 2] < before[b, 2]:
-                a, b = b, a
-            a = before[a, 0]
+    writing, length, n = first < last, 0, np.uint64(links.shape[0])
+    x, y = np.uint64(x), np.uint64(y)
+    while x != y:
+        rank, linked, by_x = _joining(links, x, y)
+        if rank >= n:
+            break
+        lower = np.uint64(below[rank])
+        from_x = (_root_below(links, lower, rank) == linked) == by_x
+        z, top = x if from_x else y, np.uint64(above[lower, 0])
+        while z != top:
+            if writing:
+                last -= not from_x
+                edges[first if from_x else last] = above[z, 1]
+                first += from_x
+            z = np.uint64(above[z, 0])
             length += 1
-        lengths[i] = length if a == b else 0
+        x, y = (top, y) if from_x else (x, top)
+    return length
 
 
-@njit
-def write_paths(before, x, y, offsets, edges):
-    """Write the edges between each pair to ``edges[offsets[i] : offsets[i + 1]]``, from ``x[i]`` to ``y[i]``.
+@njit(inline="always")
+def _joining(links, x, y):
+    """Return the rank that joined two vertices, n or more if none did, the vertex that it linked, and if `x` led there.
 
-    `before`, `x` and `y` are as for `path_lengths`, and `offsets`, int64 of shape (k + 1,), the sums of its lengths.
+    All are uint64 but the last, a bool.
     """
-    for i in range(x.size):
-        a, b = x[i], y[i]
-        first, last = offsets[i], offsets[i + 1]
-        while first < last:
-            if before[a, 2] >= before[b, 2]:
-                edges[first] = before[a, 1]
-                a = before[a, 0]
-                first += 1
-            else:
-                last -= 1
-                edges[last] = before[b, 1]
-                b = before[b, 0]
+    n = np.uint64(links.shape[0])
+    while True:
+        x_rank, y_rank = np.uint64(links[x, 1]), np.uint64(links[y, 1])
+        by_x = x_rank < y_rank
+        linked, other, rank = (x, y, x_rank) if by_x else (y, x, y_rank)
+        parent = np.uint64(links[linked, 0])
+        if parent == other or rank >= n:
+            return rank, linked, by_x
+        x, y = (parent, other) if by_x else (other, parent)
