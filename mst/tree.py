@@ -64,7 +64,7 @@ class MergeTree:
 
     def __init__(self, graph: Graph, edge_ids: np.ndarray, width: int = 1) -> None:
         from mst.kernels.parallel.parts import by_threads
-        from mst.kernels.proof.reconstruction import link_trees, ranked_edges
+        from mst.kernels.proof.reconstruction import ranked_edges
 
         self.graph, self.edge_ids = graph, edge_ids
         self._directed: tuple[np.ndarray, np.ndarray] | None = None
@@ -75,7 +75,7 @@ class MergeTree:
             u, v = graph.u.view(ends), graph.v.view(ends)
             self.merges, _ = ranked_edges(u, v, weights, edge_ids, in_order, parts)
         self.links = np.empty((graph.n, 2), ends)
-        rank = link_trees(self.merges, np.arange(graph.n, dtype=ends), self.links)
+        rank = _linked(self.merges, self.links, width)
         if rank >= 0:
             raise InputError(f"edge {self.merges[rank]['id']} closes a cycle: these edges are no forest")
 
@@ -315,6 +315,18 @@ def _sorted(keys: np.ndarray, width: int) -> Records:
     with _workers(width):
         places = argsort(keys, width)
     return Records(np.empty(0, np.uint64), places.view(np.uint32) if places.itemsize == 4 else places)
+
+
+def _linked(merges: np.ndarray, links: np.ndarray, width: int) -> int:
+    """Build the reconstruction tree by `width` threads, as `mst.kernels.proof.reconstruction.link_trees` does."""
+    if width == 1:
+        from mst.kernels.proof.reconstruction import link_trees
+
+        return link_trees(merges, np.arange(len(links), dtype=links.dtype), links)
+    from mst.kernels.proof.linking import link_trees_by
+
+    with _workers(width):
+        return link_trees_by(width, merges, links)
 
 
 def _workers(width: int) -> AbstractContextManager[None]:

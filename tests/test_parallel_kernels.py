@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +15,11 @@ from mst.kernels.parallel import runtime as parallel_runtime
 from mst.kernels.parallel.ascending import ascending
 from mst.kernels.parallel.compact import compact
 from mst.kernels.parallel.keys import keys_at, words_of
+from mst.kernels.parallel.parts import by_threads
 from mst.kernels.parallel.radix import argsort
 from mst.kernels.parallel.runtime import facts, new_tallies, refusal, touched_empty, workers
+from mst.kernels.proof import linking
+from mst.kernels.proof.reconstruction import edge_dtype, link_trees
 
 WIDTHS = [width for width in (1, 2) if refusal(width) is None]
 
@@ -45,6 +49,51 @@ def test_distinct_ids_are_sorted_and_equal_ones_counted(width, dtype, rng):
             ids[0] = ids[-1]
             with workers(width):
                 assert ascending(ids, m, width)[1] == size - 1
+
+
+def tree_records(u, v) -> np.ndarray:
+    """Records of edges that are linked in the order of their places."""
+    edges = np.zeros(len(u), edge_dtype(np.dtype(np.uint32), len(u), np.dtype(np.int32)))
+    edges["u"], edges["v"] = u, v
+    return edges
+
+
+@pytest.mark.parametrize("width", [width for width in (1, 2, 3, 4) if refusal(width) is None])
+def test_threads_link_trees_as_one_core_does(width, rng, monkeypatch):
+    monkeypatch.setattr(linking, "_SHORTEST", 100)
+    n = 4000
+    line, order_ = np.arange(1, n), rng.permutation(n - 1)
+    shapes = {
+        "growing path": (line - 1, line),
+        "shuffled path": (line[order_] - 1, line[order_]),
+        "star": (line[order_], np.zeros(n - 1, int)),
+        "random tree": (line[order_], rng.integers(0, line)[order_]),
+        "pairs of pairs": (line[order_] // 2, line[order_]),
+        "no edges": (line[:0], line[:0]),
+    }
+    for (name, (u, v)), cycle in itertools.product(shapes.items(), (None, 0, 150, n - 1)):
+        if len(u) and cycle is not None:
+            # Whatever edge follows a spanning tree, or comes twice, closes a cycle.
+            u, v = np.insert(u, cycle, u[cycle // 2]), np.insert(v, cycle, v[cycle // 2])
+        one, several = tree_records(u, v), tree_records(u, v)
+        links, links_by_threads = np.empty((2, n, 2), np.uint32)
+        rank = link_trees(one, np.arange(n, dtype=np.uint32), links)
+        with workers(width):
+            found = linking.link_trees_by(width, several, links_by_threads, delay_seed=5)
+        assert found == rank and np.array_equal(links_by_threads, links), name
+        stop = len(u) if rank < 0 else rank
+        assert np.array_equal(several[:stop], one[:stop]), name
+
+
+@pytest.mark.parametrize("width", [1, 2, 5])
+def test_parts_cover_a_range_once_in_order(width):
+    for size, smallest in ((0, 1), (1, 1), (100, 7), (5000, 1024), (5000, 1)):
+        with by_threads(width, smallest) as parts:
+            ranges = parts(size, lambda first, last: (first, last))
+            assert [i for first, last in ranges for i in range(first, last)] == list(range(size))
+            assert len(ranges) == 1 or min(last - first for first, last in ranges) >= smallest
+            with pytest.raises(ZeroDivisionError):
+                parts(5000, lambda first, last: 1 // 0)
 
 
 @pytest.mark.parametrize("width", WIDTHS)

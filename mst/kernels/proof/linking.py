@@ -1,0 +1,152 @@
+"""The Kruskal reconstruction tree by many threads.
+
+The links depend on each other, and one worker makes them all, in order. What takes it time is searching for roots; the
+other workers do that for the edges that come next. A root that they find may have been linked by the time that its edge
+has its turn, and is then a few steps from the root.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mst.kernels.parallel.launch import run
+from mst.kernels.parallel.runtime import grain_for, new_tallies, next_chunk, reset_queue
+from mst.kernels.primitives.atomics import load, store
+from mst.kernels.primitives.jit import njit
+from mst.kernels.primitives.prefetch import prefetch, prefetch_to_write
+
+_WINDOWS, _SHORTEST, _LONGEST = 64, 1 << 12, 1 << 16
+_AHEAD, _ROOTS_AHEAD = np.uint64(16), np.uint64(8)
+_ONE, _TWO = np.uint64(1), np.uint64(2)
+
+
+def link_trees_by(width: int, ranked: np.ndarray, links: np.ndarray, delay_seed: int = 0) -> int:
+    """Build the reconstruction tree as `mst.kernels.proof.reconstruction.link_trees` does, by `width` threads.
+
+    The caller has set them (`mst.kernels.parallel.runtime.workers`).
+
+    Parameters
+    ----------
+    width : int
+    ranked, links : numpy.ndarray
+        As for that function. The ends of edges after one that closes a cycle may be overwritten, too.
+    delay_seed : int
+        As for `mst.kernels.parallel.runtime.new_tallies`.
+
+    Returns
+    -------
+    int
+        Rank of the first edge that closes a cycle, or -1; no edge after it was linked.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mst.kernels.parallel.runtime import workers
+    >>> from mst.kernels.proof.linking import link_trees_by
+    >>> from mst.kernels.proof.reconstruction import edge_dtype
+    >>> ranked = np.array([(0, 1, 5, 0), (1, 2, 6, 1)], edge_dtype(np.dtype("u4"), 2, np.dtype("i4")))
+    >>> links = np.empty((3, 2), np.uint32)
+    >>> with workers(1):
+    ...     link_trees_by(1, ranked, links), links.tolist()
+    (-1, [[1, 0], [1, 5], [1, 1]])
+    """
+    window = min(max(len(ranked) // _WINDOWS, _SHORTEST), _LONGEST)
+    grain = grain_for(window, width, smallest=64, largest=window)
+    seen = np.empty(len(links), links.dtype)
+    return int(_link(width, grain, window, ranked, seen, links.reshape(-1), new_tallies(width, delay_seed)))
+
+
+@njit
+def _link(width, grain, window, ranked, seen, links, tallies):
+    """Return the result of `link_trees_by`.
+
+    `seen`, of the dtype of `links` and shape (n,), is overwritten by a vertex on the path from each one to its root;
+    `links` is in one dimension.
+    """
+    reset_queue(tallies, width)
+    run(width, _start_worker, width, seen, links, tallies)
+    cycle = np.full(1, -1)
+    for first in range(-window, ranked.size, window):
+        middle, last = first + window, min(first + 2 * window, ranked.size)
+        reset_queue(tallies, width)
+        ranks = max(first, 0), min(middle, last), last
+        run(width, _link_worker, width, grain, ranks, ranked, seen, links, cycle, tallies)
+        if cycle[0] >= 0:
+            break
+    return cycle[0]
+
+
+@njit
+def _start_worker(worker, width, seen, links, tallies):
+    """One worker that makes every vertex a root."""
+    n = np.uint64(seen.size)
+    first, last = next_chunk(tallies, worker, width, _LONGEST, seen.size)
+    while first < last:
+        for x in range(np.uint64(first), np.uint64(last)):
+            seen[x] = links[_TWO * x] = x
+            links[_TWO * x + _ONE] = n
+        first, last = next_chunk(tallies, worker, width, _LONGEST, seen.size)
+
+
+@njit
+def _link_worker(worker, width, grain, ranks, ranked, seen, links, cycle, tallies):
+    """One worker of `_link`: the first links ``ranks[0] … ranks[1] - 1``, all search for roots up to ``ranks[2]``."""
+    first, middle, last = ranks
+    if worker == 0:
+        cycle[0] = _link_in_order(ranked, links, np.uint64(first), np.uint64(middle))
+    start, stop = next_chunk(tallies, worker, width, grain, last - middle)
+    while start < stop:
+        _approach_roots(ranked, seen, links, np.uint64(middle + start), np.uint64(middle + stop))
+        start, stop = next_chunk(tallies, worker, width, grain, last - middle)
+
+
+@njit
+def _approach_roots(ranked, seen, links, first, last):
+    """Replace the ends of ranks ``first … last - 1``, uint64, by vertices that were their roots during the call."""
+    for rank in range(first, last):
+        ahead = min(rank + _AHEAD, last - _ONE)
+        prefetch_to_write(seen, ranked[ahead].u)
+        prefetch_to_write(seen, ranked[ahead].v)
+        ahead = min(rank + _ROOTS_AHEAD, last - _ONE)
+        prefetch(links, _TWO * np.uint64(load(seen, ranked[ahead].u)))
+        prefetch(links, _TWO * np.uint64(load(seen, ranked[ahead].v)))
+        u, v = np.uint64(ranked[rank].u), np.uint64(ranked[rank].v)
+        a, b = _root(links, np.uint64(load(seen, u))), _root(links, np.uint64(load(seen, v)))
+        store(seen, u, a)
+        store(seen, v, b)
+        ranked[rank].u = a
+        ranked[rank].v = b
+
+
+@njit(inline="always")
+def _root(links, x):
+    """Return the vertex, a uint64, that was the root of `x`, a uint64, at some moment during the call."""
+    n = np.uint64(links.size) // _TWO
+    while np.uint64(load(links, _TWO * x + _ONE)) < n:
+        x = np.uint64(load(links, _TWO * x))
+    return x
+
+
+@njit
+def _link_in_order(ranked, links, first, last):
+    """Link ranks ``first … last - 1``, uint64, whose ends are near their roots; return the first that closes a cycle.
+
+    That is -1 if none does.
+    """
+    n = np.uint64(links.size) // _TWO
+    for rank in range(first, last):
+        ahead = min(rank + _AHEAD, last - _ONE)
+        prefetch_to_write(links, _TWO * np.uint64(ranked[ahead].u))
+        prefetch_to_write(links, _TWO * np.uint64(ranked[ahead].v))
+        a, b = _root(links, np.uint64(ranked[rank].u)), _root(links, np.uint64(ranked[rank].v))
+        if a == b:
+            return np.int64(rank)
+        size_a, size_b = np.uint64(links[_TWO * a + _ONE]), np.uint64(links[_TWO * b + _ONE])
+        if size_a > size_b:
+            a, b = b, a
+        store(links, _TWO * b + _ONE, size_a + size_b - (n - _ONE))
+        store(links, _TWO * a, b)
+        store(links, _TWO * a + _ONE, rank)  # last: who sees it sees the parent
+        ranked[rank].u = a
+        ranked[rank].v = b
+    return np.int64(-1)
