@@ -260,7 +260,7 @@ class Forest:
                [ 2.,  4.,  6.,  3.],
                [ 3.,  5., inf,  4.]])
         """
-        return self._merges(threads).linkage()
+        return self._merges(threads).linkage(threads)
 
     def labels(
         self, *, k: int | None = None, threshold: float | None = None, threads: int | None = None

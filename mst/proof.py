@@ -390,7 +390,7 @@ def _forest(graph: Graph, ids: np.ndarray) -> tuple[_Forest | None, str, dict[st
     weights = graph.w[ids]
     ranked, ties = _ranked(graph, u, v, ids, weights)
     links = np.empty((graph.n, 2), u.dtype)
-    cycle = link_trees(ranked, np.arange(graph.n, dtype=u.dtype), links)
+    cycle = link_trees(ranked, np.arange(graph.n, dtype=u.dtype), links, np.empty((0, 3), u.dtype))
     forest = _Forest(graph, ids, weights, ranked, links, ties)
     if cycle < 0:
         return forest, "", {}

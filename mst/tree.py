@@ -47,6 +47,8 @@ class MergeTree:
         The merges, as `mst.kernels.tree.merge` describes them.
     merges : numpy.ndarray of `mst.kernels.proof.reconstruction.edge_dtype`, shape (k,)
         The same in the order of the edges, from `mst.kernels.proof.reconstruction.link_trees`.
+    clusters : numpy.ndarray of the dtype of `links`, shape (k, 3)
+        The clusters that each edge joined, from the same.
 
     Raises
     ------
@@ -74,8 +76,8 @@ class MergeTree:
         with by_threads(width) as parts:
             u, v = graph.u.view(ends), graph.v.view(ends)
             self.merges, _ = ranked_edges(u, v, weights, edge_ids, in_order, parts)
-        self.links = np.empty((graph.n, 2), ends)
-        rank = _linked(self.merges, self.links, width)
+        self.links, self.clusters = np.empty((graph.n, 2), ends), np.empty((len(edge_ids), 3), ends)
+        rank = _link(self.merges, self.links, self.clusters, width)
         if rank >= 0:
             raise InputError(f"edge {self.merges[rank]['id']} closes a cycle: these edges are no forest")
 
@@ -89,19 +91,21 @@ class MergeTree:
         """Their weights, of shape (k,)."""
         return self.merges["weight"].copy()
 
-    def linkage(self) -> np.ndarray:
+    def linkage(self, threads: int | None) -> np.ndarray:
         """Return the hierarchy of `mst.Forest.linkage`."""
+        from mst.kernels.parallel.parts import by_threads
         from mst.kernels.tree.linkage import join_trees, write_linkage
 
         n, k = self.graph.n, len(self.merges)
         if n == 0:
             raise InputError("a graph without vertices has no hierarchy")
-        hierarchy, clusters = np.empty((n - 1, 4)), np.empty((n, 2), self.links.dtype)
-        write_linkage(self.merges, clusters, hierarchy)
+        hierarchy, merges, clusters = np.empty((n - 1, 4)), self.merges, self.clusters
+        with by_threads(self._width(threads)) as parts:
+            parts(k, lambda a, b: write_linkage(merges[a:b], clusters[a:b], hierarchy[a:b]))
         if k < n - 1:
             _, numbers = self._clusters(k)
             roots = np.flatnonzero(numbers < n)
-            join_trees(clusters[roots[np.argsort(numbers[roots])]], n + k, hierarchy[k:])
+            join_trees(self.links[roots[np.argsort(numbers[roots])]] - (0, n - 1), n + k, hierarchy[k:])
         return hierarchy
 
     def labels(self, k: int | None, threshold: float | None) -> np.ndarray:
@@ -195,8 +199,7 @@ class MergeTree:
 
         x, y = np.broadcast_arrays(self._vertices(x, "x"), self._vertices(y, "y"))
         x, y = (np.ascontiguousarray(ends.reshape(-1), self.links.dtype) for ends in (x, y))
-        width = cores_for(threads)
-        width = width if self.graph.n >= _LARGE else 1
+        width = self._width(threads)
         tree = self.links, *self._rooted(width)
         offsets = np.zeros(len(x) + 1, np.int64)
         with by_threads(width, 1) as parts:
@@ -288,6 +291,10 @@ class MergeTree:
             whole = Graph(graph.n, u, v, w, name=graph.name, trusted=True)
         return whole, np.concatenate((kept, ids[count:][joins[count:]]))
 
+    def _width(self, threads: int | None) -> int:
+        """Return how many threads to use where the work is that of all vertices."""
+        return cores_for(threads) if self.graph.n >= _LARGE else 1
+
     def _vertices(self, vertices: Any, name: str) -> np.ndarray:
         """Return vertices as an array of integers of any shape."""
         array = as_numpy(vertices, name)
@@ -317,16 +324,16 @@ def _sorted(keys: np.ndarray, width: int) -> Records:
     return Records(np.empty(0, np.uint64), places.view(np.uint32) if places.itemsize == 4 else places)
 
 
-def _linked(merges: np.ndarray, links: np.ndarray, width: int) -> int:
+def _link(merges: np.ndarray, links: np.ndarray, clusters: np.ndarray, width: int) -> int:
     """Build the reconstruction tree by `width` threads, as `mst.kernels.proof.reconstruction.link_trees` does."""
     if width == 1:
         from mst.kernels.proof.reconstruction import link_trees
 
-        return link_trees(merges, np.arange(len(links), dtype=links.dtype), links)
+        return link_trees(merges, np.arange(len(links), dtype=links.dtype), links, clusters)
     from mst.kernels.proof.linking import link_trees_by
 
     with _workers(width):
-        return link_trees_by(width, merges, links)
+        return link_trees_by(width, merges, links, clusters)
 
 
 def _workers(width: int) -> AbstractContextManager[None]:

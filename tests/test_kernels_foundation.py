@@ -194,7 +194,7 @@ def test_reconstruction_tree_gives_joining_edges_and_root_paths(dtype, rng):
     ends = np.column_stack((ranked["u"], ranked["v"])).astype(np.int64)
     assert np.array_equal(ends, np.column_stack((graph.u, graph.v))[by_rank])
     links = np.empty((n, 2), dtype)
-    assert link_trees(ranked, np.arange(n, dtype=dtype), links) == -1
+    assert link_trees(ranked, np.arange(n, dtype=dtype), links, np.empty((0, 3), dtype)) == -1
     joined, tree = {}, [{x} for x in range(n)]
     for rank, (a, b) in enumerate(ends.tolist()):
         for x in tree[a]:
@@ -239,7 +239,7 @@ def test_linking_stops_at_a_cycle():
     for ids in ([0, 1, 2, 3], [0, 1, 3]):
         ranked, _ = forest_records(graph, np.array(ids), np.uint32)
         parent, links = np.arange(4, dtype=np.uint32), np.empty((4, 2), np.uint32)
-        assert link_trees(ranked, parent, links) == 2
+        assert link_trees(ranked, parent, links, np.empty((0, 3), np.uint32)) == 2
         assert links[:, 1].tolist() == [0, 3 + 3, 1, 3 + 1]
 
 

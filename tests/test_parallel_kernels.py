@@ -77,10 +77,12 @@ def test_threads_link_trees_as_one_core_does(width, rng, monkeypatch):
             u, v = np.insert(u, cycle, u[cycle // 2]), np.insert(v, cycle, v[cycle // 2])
         one, several = tree_records(u, v), tree_records(u, v)
         links, links_by_threads = np.empty((2, n, 2), np.uint32)
-        rank = link_trees(one, np.arange(n, dtype=np.uint32), links)
+        clusters, clusters_by_threads = np.zeros((2, len(u), 3), np.uint32)
+        rank = link_trees(one, np.arange(n, dtype=np.uint32), links, clusters)
         with workers(width):
-            found = linking.link_trees_by(width, several, links_by_threads, delay_seed=5)
+            found = linking.link_trees_by(width, several, links_by_threads, clusters_by_threads, delay_seed=5)
         assert found == rank and np.array_equal(links_by_threads, links), name
+        assert np.array_equal(clusters_by_threads, clusters), name
         stop = len(u) if rank < 0 else rank
         assert np.array_equal(several[:stop], one[:stop]), name
 

@@ -109,7 +109,7 @@ def _paths(forest: StreamForest) -> tuple[str, dict[str, Any], _Paths]:
         raise AssertionError(f"sorting the weights of {forest!r} failed: report this as a bug of mst")
     del edges, words, places
     links = np.empty((forest.n, 2), unsigned)
-    cycle = link_trees(ranked, np.arange(forest.n, dtype=unsigned), links)
+    cycle = link_trees(ranked, np.arange(forest.n, dtype=unsigned), links, np.empty((0, 3), unsigned))
     if cycle >= 0:
         edge = int(ranked[cycle]["id"])
         return f"{_of_forest(forest, edge)} closes a cycle", {"edge": edge}, none

@@ -20,7 +20,9 @@ _AHEAD, _ROOTS_AHEAD = np.uint64(16), np.uint64(8)
 _ONE, _TWO = np.uint64(1), np.uint64(2)
 
 
-def link_trees_by(width: int, ranked: np.ndarray, links: np.ndarray, delay_seed: int = 0) -> int:
+def link_trees_by(
+    width: int, ranked: np.ndarray, links: np.ndarray, clusters: np.ndarray, delay_seed: int = 0
+) -> int:
     """Build the reconstruction tree as `mst.kernels.proof.reconstruction.link_trees` does, by `width` threads.
 
     The caller has set them (`mst.kernels.parallel.runtime.workers`).
@@ -28,7 +30,7 @@ def link_trees_by(width: int, ranked: np.ndarray, links: np.ndarray, delay_seed:
     Parameters
     ----------
     width : int
-    ranked, links : numpy.ndarray
+    ranked, links, clusters : numpy.ndarray
         As for that function. The ends of edges after one that closes a cycle may be overwritten, too.
     delay_seed : int
         As for `mst.kernels.parallel.runtime.new_tallies`.
@@ -47,17 +49,18 @@ def link_trees_by(width: int, ranked: np.ndarray, links: np.ndarray, delay_seed:
     >>> ranked = np.array([(0, 1, 5, 0), (1, 2, 6, 1)], edge_dtype(np.dtype("u4"), 2, np.dtype("i4")))
     >>> links = np.empty((3, 2), np.uint32)
     >>> with workers(1):
-    ...     link_trees_by(1, ranked, links), links.tolist()
-    (-1, [[1, 0], [1, 5], [1, 1]])
+    ...     link_trees_by(1, ranked, links, np.empty((0, 3), np.uint32)), links.tolist()
+    (-1, [[1, 0], [4, 5], [1, 1]])
     """
     window = min(max(len(ranked) // _WINDOWS, _SHORTEST), _LONGEST)
     grain = grain_for(window, width, smallest=64, largest=window)
     seen = np.empty(len(links), links.dtype)
-    return int(_link(width, grain, window, ranked, seen, links.reshape(-1), new_tallies(width, delay_seed)))
+    flat, tallies = links.reshape(-1), new_tallies(width, delay_seed)
+    return int(_link(width, grain, window, ranked, seen, flat, clusters, tallies))
 
 
 @njit
-def _link(width, grain, window, ranked, seen, links, tallies):
+def _link(width, grain, window, ranked, seen, links, clusters, tallies):
     """Return the result of `link_trees_by`.
 
     `seen`, of the dtype of `links` and shape (n,), is overwritten by a vertex on the path from each one to its root;
@@ -70,7 +73,7 @@ def _link(width, grain, window, ranked, seen, links, tallies):
         middle, last = first + window, min(first + 2 * window, ranked.size)
         reset_queue(tallies, width)
         ranks = max(first, 0), min(middle, last), last
-        run(width, _link_worker, width, grain, ranks, ranked, seen, links, cycle, tallies)
+        run(width, _link_worker, width, grain, ranks, ranked, seen, links, clusters, cycle, tallies)
         if cycle[0] >= 0:
             break
     return cycle[0]
@@ -89,11 +92,11 @@ def _start_worker(worker, width, seen, links, tallies):
 
 
 @njit
-def _link_worker(worker, width, grain, ranks, ranked, seen, links, cycle, tallies):
+def _link_worker(worker, width, grain, ranks, ranked, seen, links, clusters, cycle, tallies):
     """One worker of `_link`: the first links ``ranks[0] … ranks[1] - 1``, all search for roots up to ``ranks[2]``."""
     first, middle, last = ranks
     if worker == 0:
-        cycle[0] = _link_in_order(ranked, links, np.uint64(first), np.uint64(middle))
+        cycle[0] = _link_in_order(ranked, links, clusters, np.uint64(first), np.uint64(middle))
     start, stop = next_chunk(tallies, worker, width, grain, last - middle)
     while start < stop:
         _approach_roots(ranked, seen, links, np.uint64(middle + start), np.uint64(middle + stop))
@@ -128,12 +131,12 @@ def _root(links, x):
 
 
 @njit
-def _link_in_order(ranked, links, first, last):
+def _link_in_order(ranked, links, clusters, first, last):
     """Link ranks ``first … last - 1``, uint64, whose ends are near their roots; return the first that closes a cycle.
 
     That is -1 if none does.
     """
-    n = np.uint64(links.size) // _TWO
+    n, keeping = np.uint64(links.size) // _TWO, clusters.size > 0
     for rank in range(first, last):
         ahead = min(rank + _AHEAD, last - _ONE)
         prefetch_to_write(links, _TWO * np.uint64(ranked[ahead].u))
@@ -144,7 +147,13 @@ def _link_in_order(ranked, links, first, last):
         size_a, size_b = np.uint64(links[_TWO * a + _ONE]), np.uint64(links[_TWO * b + _ONE])
         if size_a > size_b:
             a, b = b, a
-        store(links, _TWO * b + _ONE, size_a + size_b - (n - _ONE))
+        total = size_a + size_b - (n - _ONE)
+        if keeping:
+            clusters[rank, 0] = links[_TWO * b]
+            clusters[rank, 1] = links[_TWO * a]
+            clusters[rank, 2] = total - (n - _ONE)
+        links[_TWO * b] = n + rank
+        store(links, _TWO * b + _ONE, total)
         store(links, _TWO * a, b)
         store(links, _TWO * a + _ONE, rank)  # last: who sees it sees the parent
         ranked[rank].u = a

@@ -141,7 +141,7 @@ def _ties(ranked):
 
 
 @njit
-def link_trees(ranked, parent, links):
+def link_trees(ranked, parent, links, clusters):
     """Build the reconstruction tree: join the ends of forest edges, lightest first.
 
     Parameters
@@ -151,16 +151,20 @@ def link_trees(ranked, parent, links):
     parent : numpy.ndarray of uint32 or uint64, shape (n,)
         ``0 … n - 1``; overwritten. The union-find with compressed paths.
     links : numpy.ndarray of the same dtype, shape (n, 2)
-        Overwritten: ``(parent, rank)`` for a vertex linked by the edge of that rank, ``(x, n - 1 + size)`` for a
-        root `x` of a tree of ``size`` vertices. The second entries thus ascend on every path to a root, and only those
-        of roots are n or more.
+        Overwritten: ``(parent, rank)`` for a vertex linked by the edge of that rank, ``(cluster, n - 1 + size)`` for
+        the root of a tree of ``size`` vertices. The second entries thus ascend on every path to a root, and only those
+        of roots are n or more. A vertex alone is the cluster of its own number, and the edge of rank `i` makes
+        cluster ``n + i``.
+    clusters : numpy.ndarray of the same dtype, shape (k, 3) or (0, 3)
+        Overwritten, unless it is empty: the clusters of the parent and of the root that the edge linked, and how many
+        vertices both have.
 
     Returns
     -------
     int
         Rank of the first edge that closes a cycle, or -1; no edge after it was linked.
     """
-    n, size = np.uint64(parent.size), np.uint64(ranked.size)
+    n, size, keeping = np.uint64(parent.size), np.uint64(ranked.size), clusters.size > 0
     for x in range(n):
         links[x, 0] = x
         links[x, 1] = n
@@ -177,7 +181,13 @@ def link_trees(ranked, parent, links):
             return np.int64(rank)
         if links[a, 1] > links[b, 1]:
             a, b = b, a
-        links[b, 1] += links[a, 1] - (n - _ONE)
+        total = links[a, 1] + links[b, 1] - (n - _ONE)
+        if keeping:
+            clusters[rank, 0] = links[b, 0]
+            clusters[rank, 1] = links[a, 0]
+            clusters[rank, 2] = total - (n - _ONE)
+        links[b, 0] = n + rank
+        links[b, 1] = total
         links[a, 0] = parent[a] = b
         links[a, 1] = rank
         ranked[rank].u = a

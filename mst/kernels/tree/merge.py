@@ -1,8 +1,8 @@
 """The Kruskal reconstruction tree of a forest whose edges are ranked, lightest first, and queries of it.
 
 `links` is as in `mst.kernels.proof.reconstruction`: ``(parent, rank)`` for a vertex that the edge of that rank linked,
-``(x, n - 1 + size)`` for the root of a tree of ``size`` vertices. Ranks ascend on every path to a root, and union by
-size keeps every path below log₂ n steps.
+``(cluster, n - 1 + size)`` for the root of a tree of ``size`` vertices. Ranks ascend on every path to a root, and union
+by size keeps every path below log₂ n steps.
 """
 
 from __future__ import annotations
