@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
@@ -77,7 +78,8 @@ def prove(graph: Graph, edge_ids: Any, *, threads: int = 1) -> Proof:
     edge_ids : array_like of int, shape (k,)
         In any order.
     threads : int
-        Threads that share the comparison of the edges with their path maxima; the outcome does not depend on it.
+        Threads that build the reconstruction tree, if it is large, and share the comparison of the edges with their
+        path maxima; the outcome does not depend on it.
 
     Returns
     -------
@@ -100,7 +102,7 @@ def prove(graph: Graph, edge_ids: Any, *, threads: int = 1) -> Proof:
     >>> prove(graph, [0, 1]).reason
     'edge 2 (2–0, weight 6) is lighter than edge 1 (1–2, weight 7) on its path: the forest is not minimum'
     """
-    return _timed(graph, edge_ids, "identical", lambda forest: _minimality(forest, True, threads), threads == 1)
+    return _timed(graph, edge_ids, "identical", lambda forest: _minimality(forest, True, threads), threads)
 
 
 def check_forest(
@@ -157,7 +159,7 @@ def check_forest(
             return reason, witness
         return _excess(forest.weight, reference_weight, epsilon), {"reference_weight": reference_weight}
 
-    return _timed(graph, edge_ids, "edges", check)
+    return _timed(graph, edge_ids, "edges", check, threads)
 
 
 def check_weight(total: int | float | str, reference: int | float, *, forest_edges: int = 0) -> Proof:
@@ -276,15 +278,15 @@ def _timed(
     edge_ids: Any,
     grade: str,
     check: Callable[[_Forest], tuple[str, dict[str, Any]]],
-    replaying: bool = False,
+    threads: int,
 ) -> Proof:
     started = perf_counter()
     ids, reason, witness = _distinct_rows(graph, edge_ids)
     facts: dict[str, Any] = dict(n=graph.n, m=graph.m, forest_edges=len(ids))
-    if not reason and replaying and _is_minimum(graph, ids):
+    if not reason and grade == "identical" and threads == 1 and _is_minimum(graph, ids):
         facts.update(components=graph.n - len(ids), weight=order.total(graph.w[ids]))
     elif not reason:
-        forest, reason, witness = _forest(graph, ids)
+        forest, reason, witness = _forest(graph, ids, _width(threads))
         if forest is not None:
             facts.update(components=graph.n - len(ids), weight=forest.weight)
             reason, witness = check(forest)
@@ -382,15 +384,15 @@ def _distinct_rows(graph: Graph, edge_ids: Any) -> tuple[np.ndarray, str, dict[s
     return ids, "", {}
 
 
-def _forest(graph: Graph, ids: np.ndarray) -> tuple[_Forest | None, str, dict[str, Any]]:
+def _forest(graph: Graph, ids: np.ndarray, width: int) -> tuple[_Forest | None, str, dict[str, Any]]:
     """Return the forest that distinct rows form, or why they close a cycle."""
-    from mst.kernels.proof.reconstruction import link_trees
+    from mst.kernels.proof.building import Forest, reconstruct
 
-    u, v = _unsigned(graph.u), _unsigned(graph.v)
-    weights = graph.w[ids]
-    ranked, ties = _ranked(graph, u, v, ids, weights)
-    links = np.empty((graph.n, 2), u.dtype)
-    cycle = link_trees(ranked, np.arange(graph.n, dtype=u.dtype), links, np.empty((0, 3), u.dtype))
+    u, v, weights = _unsigned(graph.u), _unsigned(graph.v), graph.w[ids]
+    edges = Forest(u, v, ids, weights, order.keys(weights))
+    ranked, links, _, ties, cycle = reconstruct(graph.n, edges, width, False)
+    if ties < 0:
+        raise AssertionError(f"sorting the weights of {graph!r} failed: report this as a bug of mst")
     forest = _Forest(graph, ids, weights, ranked, links, ties)
     if cycle < 0:
         return forest, "", {}
@@ -400,19 +402,6 @@ def _forest(graph: Graph, ids: np.ndarray) -> tuple[_Forest | None, str, dict[st
     other = forest.edge_of(_joining_rank(links, u[edge], v[edge]))
     reason = f"{_named(graph, edge)} closes a cycle whose next heaviest is {_named(graph, other)}"
     return None, reason, {"edge": edge, "path_maximum": other}
-
-
-def _ranked(
-    graph: Graph, u: np.ndarray, v: np.ndarray, ids: np.ndarray, weights: np.ndarray
-) -> tuple[np.ndarray, int]:
-    """Return the records of the edges, lightest first, and how many are as heavy as the one before."""
-    from mst.kernels.primitives.radix import records, sorted_records
-    from mst.kernels.proof.reconstruction import ranked_edges
-
-    ranked, ties = ranked_edges(u, v, weights, ids, sorted_records(*records(order.keys(weights))))
-    if ties < 0:
-        raise AssertionError(f"sorting the weights of {graph!r} failed: report this as a bug of mst")
-    return ranked, ties
 
 
 def _joining_rank(links: np.ndarray, a: int, b: int) -> int:
@@ -454,17 +443,23 @@ def _minimality(forest: _Forest, strict: bool, threads: int) -> tuple[str, dict[
 
 
 def _first_violation(forest: _Forest, strict: bool, threads: int) -> tuple[int, int]:
-    from mst.kernels.parallel.runtime import launched, workers
+    from mst.kernels.parallel.runtime import workers
     from mst.kernels.proof.path_maximum import EdgeList, first_violation_by
 
     if threads < 1:
         raise InputError(f"threads must be at least 1, got {threads}")
-    edges = EdgeList(*forest.ends, forest.graph.w)
-    if threads == 1:
-        return first_violation_by(1, edges, forest.path_maxima, strict)
-    width = min(threads, launched())
-    with workers(width):
+    edges, width = EdgeList(*forest.ends, forest.graph.w), _width(threads)
+    with workers(width) if width > 1 else nullcontext():
         return first_violation_by(width, edges, forest.path_maxima, strict)
+
+
+def _width(threads: int) -> int:
+    """Return how many threads this process can run, of `threads`; one for a number that is refused later."""
+    if threads <= 1:
+        return 1
+    from mst.kernels.parallel.runtime import launched
+
+    return min(threads, launched())
 
 
 def _excess(total: int | float, reference: int | float, epsilon: float) -> str:

@@ -10,7 +10,7 @@ import math
 import operator
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,14 +20,8 @@ from mst.errors import InputError
 from mst.graph import Graph, LabelledGraph
 from mst.order import keys
 
-if TYPE_CHECKING:
-    from mst.kernels.primitives.radix import Records
-
 _MANY = 1 << 16
 """Pairs from which on threads pay, and the code for them, which takes a second or two to compile."""
-
-_LARGE = 1 << 18
-"""Vertices from which on threads pay where the structure is built."""
 
 
 class MergeTree:
@@ -65,21 +59,15 @@ class MergeTree:
     """
 
     def __init__(self, graph: Graph, edge_ids: np.ndarray, width: int = 1) -> None:
-        from mst.kernels.parallel.parts import by_threads
-        from mst.kernels.proof.reconstruction import ranked_edges
+        from mst.kernels.proof import building
 
         self.graph, self.edge_ids = graph, edge_ids
         self._directed: tuple[np.ndarray, np.ndarray] | None = None
-        width = width if graph.n >= _LARGE else 1
-        ends, weights = np.dtype(f"u{graph.u.itemsize}"), graph.w[edge_ids]
-        in_order = _sorted(keys(weights), width)
-        with by_threads(width) as parts:
-            u, v = graph.u.view(ends), graph.v.view(ends)
-            self.merges, _ = ranked_edges(u, v, weights, edge_ids, in_order, parts)
-        self.links, self.clusters = np.empty((graph.n, 2), ends), np.empty((len(edge_ids), 3), ends)
-        rank = _link(self.merges, self.links, self.clusters, width)
-        if rank >= 0:
-            raise InputError(f"edge {self.merges[rank]['id']} closes a cycle: these edges are no forest")
+        weights, ends = graph.w[edge_ids], f"u{graph.u.itemsize}"
+        forest = building.Forest(graph.u.view(ends), graph.v.view(ends), edge_ids, weights, keys(weights))
+        self.merges, self.links, self.clusters, _, cycle = building.reconstruct(graph.n, forest, width, True)
+        if cycle >= 0:
+            raise InputError(f"edge {self.merges[cycle]['id']} closes a cycle: these edges are no forest")
 
     @cached_property
     def ranked(self) -> np.ndarray:
@@ -212,6 +200,7 @@ class MergeTree:
     def _rooted(self, width: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the edges directed to the roots, as `mst.kernels.tree.rooted.root_clusters` does; kept."""
         from mst.kernels.parallel.parts import by_threads
+        from mst.kernels.proof.building import sorted_by
         from mst.kernels.tree.rooted import find_depths, gather_ends, root_clusters
 
         if self._directed is not None:
@@ -235,7 +224,7 @@ class MergeTree:
             else:
                 depths = np.empty(k, np.uint32)
                 find_depths(merges, np.zeros(n, np.uint8), depths)
-                for level in np.split(_sorted(depths, width).ids, np.cumsum(np.bincount(depths))[:-1]):
+                for level in np.split(sorted_by(depths, width).ids, np.cumsum(np.bincount(depths))[:-1]):
                     direct(level)
         self._directed = above, below
         return self._directed
@@ -293,7 +282,9 @@ class MergeTree:
 
     def _width(self, threads: int | None) -> int:
         """Return how many threads to use where the work is that of all vertices."""
-        return cores_for(threads) if self.graph.n >= _LARGE else 1
+        from mst.kernels.proof.building import LARGE
+
+        return cores_for(threads) if self.graph.n >= LARGE else 1
 
     def _vertices(self, vertices: Any, name: str) -> np.ndarray:
         """Return vertices as an array of integers of any shape."""
@@ -309,31 +300,6 @@ class MergeTree:
                 f"{name} holds {wrong}, which is not a vertex: ids run from 0 to {self.graph.n - 1}"
             )
         return array.astype(np.int64, copy=False)
-
-
-def _sorted(keys: np.ndarray, width: int) -> Records:
-    """Return the places of unsigned keys in their stable ascending order, by `width` threads."""
-    from mst.kernels.primitives.radix import Records, records, sorted_records
-
-    if width == 1:
-        return sorted_records(*records(keys))
-    from mst.kernels.parallel.radix import argsort
-
-    with _workers(width):
-        places = argsort(keys, width)
-    return Records(np.empty(0, np.uint64), places.view(np.uint32) if places.itemsize == 4 else places)
-
-
-def _link(merges: np.ndarray, links: np.ndarray, clusters: np.ndarray, width: int) -> int:
-    """Build the reconstruction tree by `width` threads, as `mst.kernels.proof.reconstruction.link_trees` does."""
-    if width == 1:
-        from mst.kernels.proof.reconstruction import link_trees
-
-        return link_trees(merges, np.arange(len(links), dtype=links.dtype), links, clusters)
-    from mst.kernels.proof.linking import link_trees_by
-
-    with _workers(width):
-        return link_trees_by(width, merges, links, clusters)
 
 
 def _workers(width: int) -> AbstractContextManager[None]:

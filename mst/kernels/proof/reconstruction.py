@@ -16,10 +16,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from mst.kernels.parallel.parts import Parts, at_once
 from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.prefetch import prefetch, prefetch_to_write
-from mst.kernels.primitives.radix import Records, id_at
+from mst.kernels.primitives.radix import id_at
 from mst.kernels.union_find.sequential import find, fourth_ancestor
 
 _AHEAD, _ROOTS_AHEAD = np.uint64(16), np.uint64(6)
@@ -39,43 +38,6 @@ def root_path_dtype(ends: np.dtype, weights: np.dtype) -> np.dtype:
 def id_dtype(m: int) -> type:
     """Return uint32 if it can hold all ids up to `m`, else uint64."""
     return np.uint32 if m < 2**32 - 1 else np.uint64
-
-
-def ranked_edges(
-    u: np.ndarray,
-    v: np.ndarray,
-    weights: np.ndarray,
-    ids: np.ndarray,
-    in_order: Records,
-    parts: Parts = at_once,
-) -> tuple[np.ndarray, int]:
-    """Return the records of the edges of a forest, lightest first, and how many are as heavy as the one before.
-
-    Parameters
-    ----------
-    u, v : numpy.ndarray of uint32 or uint64, shape (m,)
-        Ends of all edges.
-    weights : numpy.ndarray of any weight dtype, shape (k,)
-        Weights of the edges of `ids`.
-    ids : numpy.ndarray of int, shape (k,)
-        Ascending.
-    in_order : Records
-        The places of `ids`, sorted by (weight, id).
-    parts : Parts
-        What calls compiled functions for parts of the edges.
-
-    Returns
-    -------
-    ranked : numpy.ndarray of `edge_dtype`, shape (k,)
-    ties : int
-        -1 if they do not ascend by (weight, id).
-    """
-    words, places = in_order
-    edges, ranked = (np.empty(len(ids), edge_dtype(u.dtype, len(u), weights.dtype)) for _ in range(2))
-    parts(len(ids), lambda a, b: gather_edges(u, v, weights[a:b], ids[a:b], edges[a:b]))
-    found = parts(len(ids), lambda a, b: (a, put_in_order(edges, words[a:b], places[a:b], ranked[a:b])))
-    ties = [inside for _, inside in found] + [_ties(ranked[a - 1 : a + 1]) for a, _ in found if a]
-    return ranked, -1 if min(ties) < 0 else sum(ties)
 
 
 @njit(nogil=True)
@@ -126,11 +88,11 @@ def put_in_order(edges, words, places, ranked):
         ranked[rank].v = edges[i].v
         ranked[rank].weight = edges[i].weight
         ranked[rank].id = edges[i].id
-    return _ties(ranked)
+    return ties_among(ranked)
 
 
 @njit(nogil=True)
-def _ties(ranked):
+def ties_among(ranked):
     """Return the result of `put_in_order` for the records that it has written."""
     ties, ascending = 0, True
     for rank in range(_ONE, np.uint64(ranked.size)):
