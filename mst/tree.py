@@ -91,9 +91,9 @@ class MergeTree:
         with by_threads(self._width(threads)) as parts:
             parts(k, lambda a, b: write_linkage(merges[a:b], clusters[a:b], hierarchy[a:b]))
         if k < n - 1:
-            _, numbers = self._clusters(k)
-            roots = np.flatnonzero(numbers < n)
-            join_trees(self.links[roots[np.argsort(numbers[roots])]] - (0, n - 1), n + k, hierarchy[k:])
+            roots = np.flatnonzero(self.links[:, 1] >= n)
+            roots = roots[np.argsort(self._labels(k)[roots])]
+            join_trees(self.links[roots] - (0, n - 1), n + k, hierarchy[k:])
         return hierarchy
 
     def labels(self, k: int | None, threshold: float | None) -> np.ndarray:
@@ -102,17 +102,17 @@ class MergeTree:
             raise InputError(
                 "give either k, the number of clusters, or threshold, the largest weight within one"
             )
-        return self._clusters(self._rank_above(threshold) if k is None else self._rank_of_count(k))[0]
+        return self._labels(self._rank_above(threshold) if k is None else self._rank_of_count(k))
 
-    def _clusters(self, limit: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the label of each vertex by the edges of ranks below `limit`, and the label of each root, else n."""
-        from mst.kernels.tree.merge import find_roots, number_roots
+    def _labels(self, limit: int) -> np.ndarray:
+        """Return the cluster of each vertex by the edges of ranks below `limit`."""
+        from mst.kernels.tree.merge import find_roots, number_clusters
 
-        n, ends = self.graph.n, self.links.dtype
-        roots, numbers, labels = np.empty(n, ends), np.full(n, n, ends), np.empty(n, np.int64)
+        roots, numbers = np.empty((2, self.graph.n), self.links.dtype)
+        labels = np.empty(self.graph.n, np.int64)
         find_roots(self.merges, limit, roots)
-        number_roots(roots, numbers, labels)
-        return labels, numbers
+        number_clusters(roots, numbers, labels)
+        return labels
 
     def _rank_above(self, threshold: Any) -> int:
         """Return how many edges have a weight of at most `threshold`, a number."""

@@ -210,7 +210,7 @@ def same_answers(graph, edge_ids, threads) -> list[np.ndarray]:
     x, y = np.random.default_rng(1).integers(0, graph.n, (2, 40))
     answers = [
         forest.linkage(threads=threads),
-        forest.labels(k=(graph.n + forest.components) // 2, threads=threads),
+        *(forest.labels(k=forest.components + len(edge_ids) * i // 4, threads=threads) for i in range(5)),
         *forest.paths(x, y, threads=threads),
         forest.bottleneck(x, y, threads=threads),
     ]

@@ -10,7 +10,7 @@ from mst.kernels.parallel.parts import Parts, by_threads
 from mst.kernels.primitives.radix import Records, records, sorted_records
 from mst.kernels.proof.reconstruction import edge_dtype, gather_edges, link_trees, put_in_order, ties_among
 
-LARGE = 1 << 18
+LARGE = 1 << 19
 """Edges from which on threads pay, and the code for them, which takes seconds to compile."""
 
 

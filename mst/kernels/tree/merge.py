@@ -44,19 +44,20 @@ def find_roots(merges, limit, roots):
 
 
 @njit
-def number_roots(roots, numbers, labels):
-    """Number clusters from 0 in the order of their smallest vertices; return how many there are.
+def number_clusters(roots, numbers, labels):
+    """Number clusters from 0 in the order of their smallest vertices.
 
     Parameters
     ----------
     roots : numpy.ndarray of uint32 or uint64, shape (n,)
         From `find_roots`.
     numbers : numpy.ndarray of the same dtype, shape (n,)
-        Filled with n; overwritten at roots by the numbers of their clusters.
+        Scratch space.
     labels : numpy.ndarray of int64, shape (n,)
         Overwritten: the number of each vertex's cluster.
     """
     count, n = _ZERO, np.uint64(roots.size)
+    numbers[:] = n
     for x in range(n):
         number = np.uint64(numbers[roots[x]])
         if number == n:
@@ -64,7 +65,6 @@ def number_roots(roots, numbers, labels):
             numbers[roots[x]] = number
             count += _ONE
         labels[x] = number
-    return np.int64(count)
 
 
 @njit
