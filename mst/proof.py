@@ -444,13 +444,13 @@ def _minimality(forest: _Forest, strict: bool, threads: int) -> tuple[str, dict[
 
 def _first_violation(forest: _Forest, strict: bool, threads: int) -> tuple[int, int]:
     from mst.kernels.parallel.runtime import workers
-    from mst.kernels.proof.path_maximum import EdgeList, first_violation_by
+    from mst.kernels.proof.path_maximum import ALLOWED, BY_ID, EdgeList, first_violation_by
 
     if threads < 1:
         raise InputError(f"threads must be at least 1, got {threads}")
     edges, width = EdgeList(*forest.ends, forest.graph.w), _width(threads)
     with workers(width) if width > 1 else nullcontext():
-        return first_violation_by(width, edges, forest.path_maxima, strict)
+        return first_violation_by(width, edges, forest.path_maxima, BY_ID if strict else ALLOWED)
 
 
 def _width(threads: int) -> int:

@@ -231,7 +231,7 @@ class MergeTree:
 
     def is_unique(self, threads: int | None) -> bool:
         """Return the answer of `mst.Forest.is_unique`."""
-        from mst.kernels.proof.path_maximum import EdgeList, PathMaxima, first_violation_by
+        from mst.kernels.proof.path_maximum import REFUSED, EdgeList, PathMaxima, first_violation_by
         from mst.kernels.proof.reconstruction import find_root_paths, root_path_dtype
 
         graph, links, width = self.graph, self.links, cores_for(threads)
@@ -241,12 +241,11 @@ class MergeTree:
             return bool((ranks < len(self.merges)).all() and (graph.w[outside] > self.weights[ranks]).all())
         root_paths = np.empty(graph.n, root_path_dtype(links.dtype, graph.w.dtype))
         find_root_paths(self.merges, root_paths)
-        ranked = self.merges.copy()
-        ranked["id"] = np.iinfo(ranked.dtype["id"]).max  # so that every other edge of the same weight precedes
-        forest = PathMaxima(self.edge_ids, ranked, links, root_paths, np.empty(0, ranked.dtype["id"]))
+        no_bounds = np.empty(0, self.merges.dtype["id"])
+        forest = PathMaxima(self.edge_ids, self.merges, links, root_paths, no_bounds)
         edges = EdgeList(graph.u.view(links.dtype), graph.v.view(links.dtype), graph.w)
         with _workers(width):
-            return first_violation_by(width, edges, forest, True)[0] < 0
+            return first_violation_by(width, edges, forest, REFUSED)[0] < 0
 
     def add_edges(self, u: Any, v: Any, w: Any) -> tuple[Graph, np.ndarray]:
         """Return the graph with more edges, and the ids of its forest, as `mst.Forest.add_edges` describes.

@@ -10,6 +10,9 @@ from numba import prange
 from mst.kernels.primitives.jit import njit
 from mst.kernels.proof.reconstruction import find_joining_ranks
 
+ALLOWED, BY_ID, REFUSED = 0, 1, 2
+"""What an edge outside the forest is that is as heavy as the heaviest edge on its path."""
+
 _BLOCK = np.uint64(1024)
 _ZERO, _ONE = np.uint64(0), np.uint64(1)
 # Blocks of edges differ in cost, so each thread gets several.
@@ -57,15 +60,15 @@ class PathMaxima(NamedTuple):
 
 
 @njit
-def first_violation(edges, forest, strict):
+def first_violation(edges, forest, ties):
     """Return the first edge that shows that a spanning forest is not minimum: one below the heaviest edge of its path.
 
     Parameters
     ----------
     edges : EdgeList
     forest : PathMaxima
-    strict : bool
-        Whether equal weights compare by edge id; else an edge of the same weight as the heaviest is no violation.
+    ties : int
+        Whether an edge as heavy as the heaviest is ``ALLOWED``, is compared with it ``BY_ID``, or ``REFUSED``.
 
     Returns
     -------
@@ -73,30 +76,30 @@ def first_violation(edges, forest, strict):
         The edge, smallest id first, and the place in ``forest.ranked`` of the heaviest edge on its path, which is n or
         more if there is no path; ``(-1, -1)`` if no edge violates the forest.
     """
-    return _scan(0, edges.u.size, edges, forest, strict)
+    return _scan(0, edges.u.size, edges, forest, ties)
 
 
-def first_violation_by(width: int, edges: EdgeList, forest: PathMaxima, strict: bool) -> tuple[int, int]:
+def first_violation_by(width: int, edges: EdgeList, forest: PathMaxima, ties: int) -> tuple[int, int]:
     """Return the result of `first_violation`, by `width` threads.
 
     The caller has set them, if several (`mst.kernels.parallel.runtime.workers`).
     """
     if width == 1:
-        edge, rank = first_violation(edges, forest, strict)
+        edge, rank = first_violation(edges, forest, ties)
     else:
-        edge, rank = first_violation_parallel(edges, forest, strict, _BLOCKS_PER_THREAD * width)
+        edge, rank = first_violation_parallel(edges, forest, ties, _BLOCKS_PER_THREAD * width)
     return int(edge), int(rank)
 
 
 @njit(parallel=True)
-def first_violation_parallel(edges, forest, strict, blocks):
+def first_violation_parallel(edges, forest, ties, blocks):
     """Return the result of `first_violation`, by numba's threads, which share `blocks` equal parts of the edges."""
     m = edges.u.size
     found = np.empty(blocks, np.int64)
     ranks = np.empty(blocks, np.int64)
     for block in prange(blocks):
         low, high = m * block // blocks, m * (block + 1) // blocks
-        found[block], ranks[block] = _scan(low, high, edges, forest, strict)
+        found[block], ranks[block] = _scan(low, high, edges, forest, ties)
     for block in range(blocks):
         if found[block] >= 0:
             return found[block], ranks[block]
@@ -104,7 +107,7 @@ def first_violation_parallel(edges, forest, strict, blocks):
 
 
 @njit
-def _scan(low, high, edges, forest, strict):
+def _scan(low, high, edges, forest, ties):
     """Return the result of `first_violation`, with its arguments, for the edges ``low … high - 1`` alone."""
     u, _, w = edges
     forest_ids, ranked, links, root_paths, tie_bounds = forest
@@ -128,7 +131,7 @@ def _scan(low, high, edges, forest, strict):
         if tie_bounds.size > 0:
             count = _keep_undecided_ties(w, root_paths, tie_bounds, ids, count, a, b)
         find_joining_ranks(links, a, b, count, pairs, ranks)
-        violation = _first_below_path(w, ranked, ids, ranks, count, strict)
+        violation = _first_below_path(w, ranked, ids, ranks, count, ties)
         if violation < count:
             return np.int64(ids[violation]), np.int64(ranks[violation])
     return np.int64(-1), np.int64(-1)
@@ -182,18 +185,18 @@ def _keep_undecided_ties(w, root_paths, tie_bounds, ids, count, a, b):
 
 
 @njit
-def _first_below_path(w, ranked, ids, ranks, count, strict):
+def _first_below_path(w, ranked, ids, ranks, count, ties):
     """Return the place in `ids` of the first violation, else `count`.
 
     Edge ``ids[j]`` is one if it is below ``ranked[ranks[j]]``, or if there is no such rank; `ids` and `ranks` are
-    uint64, of shape (count,) or more, `strict` is as for `first_violation`, the others as in `PathMaxima`, `EdgeList`.
+    uint64, of shape (count,) or more, `ties` is as for `first_violation`, the others as in `PathMaxima`, `EdgeList`.
     """
     for j in range(count):
         e, rank = ids[j], ranks[j]
         if rank >= np.uint64(ranked.size):
             return j
         heaviest = ranked[rank].weight
-        tie = strict & (w[e] == heaviest) & (e < np.uint64(ranked[rank].id))
+        tie = (w[e] == heaviest) & ((ties == REFUSED) | ((ties == BY_ID) & (e < np.uint64(ranked[rank].id))))
         if (w[e] < heaviest) | tie:
             return j
     return count
