@@ -64,7 +64,8 @@ def test_check_forest_accepts_exactly_the_forests_of_least_weight(data):
 
 @pytest.mark.parametrize("threads", (1, 2))
 def test_every_exchange_of_one_edge_is_refused_with_a_true_witness(threads, rng, monkeypatch):
-    monkeypatch.setattr("mst.kernels.proof.building.LARGE", 0)
+    for limit in ("LARGE", "OUT_OF_CACHE"):
+        monkeypatch.setattr(f"mst.kernels.proof.building.{limit}", 0)
     graph = Graph(12, rng.integers(0, 12, 40), rng.integers(0, 12, 40), rng.integers(0, 9, 40))
     truth = oracles.by_python_kruskal(graph)
     rank = {e: (graph.w[e], e) for e in range(graph.m)}

@@ -240,7 +240,8 @@ def shapes(rng, n) -> list[Graph]:
 
 @pytest.mark.parametrize("n", [1, 2, 3000])
 def test_threads_build_the_same_structure_and_give_the_same_answers(n, rng, monkeypatch):
-    monkeypatch.setattr("mst.kernels.proof.building.LARGE", 0)
+    for limit in ("LARGE", "OUT_OF_CACHE"):
+        monkeypatch.setattr(f"mst.kernels.proof.building.{limit}", 0)
     for graph in shapes(rng, n):
         edge_ids = solve(graph).edge_ids
         alone = same_answers(graph, edge_ids, 1)

@@ -13,6 +13,9 @@ from mst.kernels.proof.reconstruction import edge_dtype, gather_edges, link_tree
 LARGE = 1 << 19
 """Edges from which on threads pay, and the code for them, which takes seconds to compile."""
 
+OUT_OF_CACHE = 1 << 22
+"""Edges from which on two threads link faster than one, which waits for memory then; more do so from `LARGE` on."""
+
 
 class Forest(NamedTuple):
     """The edges of a forest as they lie in its graph.
@@ -73,7 +76,7 @@ def reconstruct(n: int, forest: Forest, width: int, keep_clusters: bool) -> Reco
         ranked, ties = _ranked(forest, in_order, parts)
     dtype, cycle = forest.u.dtype, -1
     links, clusters = np.empty((n, 2), dtype), np.empty((len(ranked) if keep_clusters else 0, 3), dtype)
-    if ties >= 0 and width == 1:
+    if ties >= 0 and (width == 1 or (width == 2 and len(ranked) < OUT_OF_CACHE)):
         cycle = int(link_trees(ranked, np.arange(n, dtype=dtype), links, clusters))
     elif ties >= 0:
         from mst.kernels.parallel.runtime import workers

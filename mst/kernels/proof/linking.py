@@ -15,7 +15,7 @@ from mst.kernels.primitives.atomics import load, store
 from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.prefetch import prefetch, prefetch_to_write
 
-_WINDOWS, _SHORTEST, _LONGEST = 64, 1 << 12, 1 << 16
+_WINDOWS, _SHORTEST, _LONGEST = 32, 1 << 12, 1 << 16
 _AHEAD, _ROOTS_AHEAD = np.uint64(16), np.uint64(8)
 _ONE, _TWO = np.uint64(1), np.uint64(2)
 
