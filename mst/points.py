@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
-from mst.arrays import as_numpy
-from mst.cores import cores_for
-from mst.errors import InputError, OutOfMemoryError, UnsupportedError, names_missing_numba
+from mst.arrays import as_numpy, is_on_device
+from mst.cores import cores_for, whole_threads
+from mst.errors import DependencyError, InputError, OutOfMemoryError, UnsupportedError, names_missing_numba
 from mst.forest import Forest
 from mst.graph import Graph
 from mst.interop.arrays import ArrayForest, like
-from mst.solver import minimum_spanning_forest
+from mst.solver import minimum_spanning_forest, usable_gpu
 
 if TYPE_CHECKING:
+    from mst.interop.device import DeviceForest
     from mst.kernels.parallel.runtime import Schedule
     from mst.kernels.points.kd_tree import KdTree
     from mst.kernels.points.rounds import Edges, Lists
@@ -34,6 +35,8 @@ _PLACES, _BLOCKS = 2048, 16
 _SAMPLE = 1024
 # Levels of the k-d tree in a part whose points are joined before those of others are looked at.
 _PART_LEVELS = 9
+# Fewer points are joined sooner by cores than they get to a GPU and back.
+_FEWEST_FOR_GPU = 1 << 15
 # Squares of larger numbers overflow in float32, those of smaller ones vanish, and equal ones have no ranks: coordinates
 # beyond are scaled.
 _LARGEST_EXPONENT = 50
@@ -78,7 +81,7 @@ def from_points(
     metric: str = "euclidean",
     k: int | None = None,
     threads: int | None = None,
-) -> Forest | ArrayForest: ...
+) -> Forest | ArrayForest | DeviceForest: ...
 
 
 @names_missing_numba
@@ -89,7 +92,7 @@ def from_points(
     metric: str = "euclidean",
     k: int | None = None,
     threads: int | None = None,
-) -> Forest | ArrayForest:
+) -> Forest | ArrayForest | DeviceForest:
     """Return the minimum spanning tree of points, by their distances.
 
     It is exact, unless `k` is given, and takes memory for O(n) numbers: the graph of all pairs is never built.
@@ -97,7 +100,7 @@ def from_points(
     Parameters
     ----------
     X : array_like, shape (n, dimensions)
-        One point a row: finite numbers, computed with in float64.
+        One point a row: finite numbers, computed with in float64. An array on a CUDA device stays there.
     min_samples : int, optional
         An edge then weighs the *mutual reachability* of its ends, as for HDBSCAN: the largest of their distance and of
         the core distances of both, and the core distance of a point is that of the `min_samples`-th nearest point,
@@ -108,11 +111,11 @@ def from_points(
         every point, whose trees are then joined by shortest edges. Its weight is at least that of the exact tree. It
         is always labelled: ``exact`` is False.
     threads : int, optional
-        All usable cores by default.
+        All usable cores by default; or a GPU, where this process has loaded CuPy, and there are points enough.
 
     Returns
     -------
-    Forest, or ArrayForest where `X` is an array of a library such as PyTorch
+    Forest, or ArrayForest where `X` is an array of a library such as PyTorch, or DeviceForest where that is on a device
         Of a graph that has the edges of the tree only, ``u < v``, in the order by (weight, u, v). Edges of equal weight
         are chosen by the distance of their ends, then by the smaller end, then by the larger one: the tree is the same
         for any number of threads. `Forest.labels` and `Forest.linkage` are its clusters.
@@ -122,7 +125,8 @@ def from_points(
     InputError
         `X` is no table of finite numbers; or `min_samples` is above n.
     UnsupportedError
-        There are 2³¹ points or more, another metric, or more threads than cores.
+        There are 2³¹ points or more, another metric, or more threads than cores; or `X` is on a device, and has more
+        than 16 dimensions, or `k` is given, or `min_samples` is above 33.
 
     Notes
     -----
@@ -141,53 +145,114 @@ def from_points(
     """
     if metric != "euclidean":
         raise UnsupportedError(f"metric {metric!r} is not supported: transform the points and use 'euclidean'")
-    coordinates, exponent = _coordinates(X)
-    n = len(coordinates)
     samples = 1 if min_samples is None else _count(min_samples, "min_samples")
-    if samples > max(n, 1):
-        raise InputError(f"min_samples = {samples} is above the number of points, {n}")
     neighbours = None if k is None else _count(k, "k")
-    width = cores_for(threads)
+    if is_on_device(X):
+        return _device_forest(X, samples, neighbours, threads)
+    given = as_numpy(X, "X")
+    if np.ma.is_masked(X):
+        row, column = (int(place[0]) for place in np.nonzero(np.ma.getmaskarray(X)))
+        raise InputError(f"X[{row}, {column}] is masked: drop that point, or give it a value")
     started = perf_counter()
-    try:
-        u, v, w = _tree(coordinates, samples, neighbours, width)
-    except MemoryError as error:
-        raise OutOfMemoryError(f"no memory for the tree of {n:,} points: {error or 'none is left'}") from error
-    graph = Graph(n, u, v, np.ldexp(w, exponent), trusted=True)
-    name = "boruvka-points" if k is None else "nearest-neighbours (approximate)"
+    found = _by_gpu(given, samples) if k is threads is None and usable_gpu() else None
+    name = "boruvka-points-cuda" if found else "boruvka-points"
+    u, v, w = found or _by_threads(given, samples, neighbours, cores_for(threads))
+    graph = Graph(len(given), u, v, w, trusted=True)
+    if k is not None:
+        name = "nearest-neighbours (approximate)"
     seconds = {"compute": perf_counter() - started}
     forest = Forest(graph, np.arange(len(w)), algorithm=name, seconds=seconds, exact=k is None)
     return like(forest, X)
 
 
-def _coordinates(X: Any) -> tuple[np.ndarray, int]:
-    """Return points as float64, divided by a power of two, and its exponent; refuse those that are no points."""
-    given = as_numpy(X, "X")
+def _by_threads(given: np.ndarray, samples: int, k: int | None, width: int) -> tuple[Any, Any, Any]:
+    """Return the edges of the tree of points in host memory, by (weight, u, v)."""
+    coordinates, exponent = _coordinates(np, given, samples)
+    try:
+        u, v, w = _tree(coordinates, samples, k, width)
+    except MemoryError as error:
+        raise OutOfMemoryError(
+            f"no memory for the tree of {len(given):,} points: {error or 'none is left'}"
+        ) from error
+    return u, v, np.ldexp(w, exponent)
+
+
+def _by_gpu(given: np.ndarray, samples: int) -> tuple[Any, Any, Any] | None:
+    """Return the same by the GPU; None where cores take less time, or it does not take the points."""
+    if given.ndim != 2 or given.dtype.kind not in "fiu" or not _FEWEST_FOR_GPU <= len(given) < 2**31:
+        return None
+    from mst.algorithms.cuda.device import staging
+
+    try:
+        import cupy
+
+        there = cupy.empty(given.shape, given.dtype)
+        staging.upload([(np.ascontiguousarray(given), there)])
+        u, v, w = map(staging.download_array, _tree_on_device(there, samples))
+        return u, v, w
+    except (UnsupportedError, OutOfMemoryError, DependencyError, RuntimeError):  # CuPy's own are RuntimeErrors
+        return None
+
+
+def _device_forest(X: Any, samples: int, k: int | None, threads: int | None) -> DeviceForest:
+    """Return the tree of points that are on a device, which it does not leave."""
+    if k is not None:
+        raise UnsupportedError("k takes points in host memory: copy them there, or leave k out")
+    if whole_threads(threads) not in (None, 1):
+        raise UnsupportedError(
+            f"points on a device are solved there, not on {threads} threads: leave threads out"
+        )
+    from mst.interop.device import as_cupy, forest_of_tree
+
+    points = as_cupy(X, "X")
+    return forest_of_tree(len(points), *_tree_on_device(points, samples), "boruvka-points-cuda", X)
+
+
+def _tree_on_device(given: Any, samples: int) -> tuple[Any, Any, Any]:
+    """Return the edges of the tree of points in an array of CuPy, by (weight, u, v)."""
+    import cupy
+
+    from mst.algorithms.cuda.device.points import device_for, tree_of_points
+
+    coordinates, exponent = _coordinates(cupy, given, samples)
+    u, v, w = tree_of_points(device_for(coordinates.shape[1], samples), coordinates, samples)
+    return u, v, cupy.ldexp(w, exponent) if exponent else w
+
+
+def _coordinates(xp: Any, given: Any, samples: int) -> tuple[Any, int]:
+    """Return points as float64, divided by a power of two, and its exponent; refuse those that are no points.
+
+    Parameters
+    ----------
+    xp : module
+        NumPy or CuPy.
+    given : array
+    samples : int
+    """
     if given.ndim == 1 and given.size == 0:
         given = given.reshape(0, 1)
     if given.ndim != 2:
         raise InputError(f"X must have one row a point and one column a dimension, got shape {given.shape}")
     if given.dtype.kind not in "fiub":
         raise InputError(f"X must hold numbers, got dtype {given.dtype}")
-    if np.ma.is_masked(X):
-        row, column = (int(place[0]) for place in np.nonzero(np.ma.getmaskarray(X)))
-        raise InputError(f"X[{row}, {column}] is masked: drop that point, or give it a value")
     if given.shape[0] >= 2**31:
         raise UnsupportedError(f"{given.shape[0]:,} points are too many: at most {2**31 - 1:,}")
     if given.shape[1] == 0 and len(given):
         raise InputError(f"X has {len(given)} points without coordinates: give one column or more")
     # Zeros lose their sign: equal points then have equal bits.
-    points = np.ascontiguousarray(given, np.float64) + 0.0
-    least, greatest = (points.min(), points.max()) if points.size else (0.0, 0.0)
+    points = xp.ascontiguousarray(given, xp.float64) + 0.0
+    least, greatest = (float(points.min()), float(points.max())) if points.size else (0.0, 0.0)
     if not (math.isfinite(least) and math.isfinite(greatest)):
-        row, column = (int(place[0]) for place in np.nonzero(~np.isfinite(points)))
+        row, column = (int(place[0]) for place in xp.nonzero(~xp.isfinite(points)))
         raise InputError(
             f"X[{row}, {column}] is {points[row, column]}: drop that point, or give it a finite value"
         )
+    if samples > max(len(points), 1):
+        raise InputError(f"min_samples = {samples} is above the number of points, {len(points)}")
     _, exponent = math.frexp(max(-least, greatest))
     if abs(exponent) <= _LARGEST_EXPONENT:
         return points, 0
-    return np.ldexp(points, -exponent), exponent
+    return xp.ldexp(points, -exponent), exponent
 
 
 def _count(number: Any, name: str) -> int:

@@ -36,6 +36,11 @@ VARIANTS = {
     "jucele.cu": [{"KEY_BITS": 32}, {"KEY_BITS": 64}],
     "gunrock.cu": [{"KEY_BITS": 32}, {"KEY_BITS": 64}],
     "prove_forest.cu": [{"KEY_BITS": 32}, {"KEY_BITS": 64}],
+    "boruvka_points.cu": [
+        {},
+        {"DIMENSIONS": 3, "LISTED": 7},
+        {"DIMENSIONS": 16, "LISTED": 32, "CORES": 1},
+    ],
 }
 
 

@@ -38,7 +38,7 @@ def device_graph(n: int, u: Any, v: Any, w: Any) -> DeviceGraph:
         CuPy is not installed.
     """
     cupy = _cupy()
-    u, v, w = (_as_cupy(array, name) for array, name in ((u, "u"), (v, "v"), (w, "w")))
+    u, v, w = (as_cupy(array, name) for array, name in ((u, "u"), (v, "v"), (w, "w")))
     n = _vertex_count(n)
     if not (u.ndim == v.ndim == w.ndim == 1 and len(u) == len(v) == len(w)):
         raise InputError(
@@ -94,7 +94,8 @@ def _vertex_count(n: Any) -> int:
     return count
 
 
-def _as_cupy(array: Any, name: str) -> Any:
+def as_cupy(array: Any, name: str) -> Any:
+    """Return an array on a device as a contiguous one of CuPy; raise `InputError` where it is on the host."""
     cupy = _cupy()
     if not arrays.is_on_device(array):
         raise InputError(f"{name} is not on the device: give u, v and w all on the host or all on the device")
@@ -139,13 +140,20 @@ class DeviceForest:
     @property
     def weight(self) -> int | float:
         """Total weight, as of `mst.Forest`: of floats, the edges' weights are copied to the host."""
-        weights = self.graph.w[_as_cupy(self.edge_ids, "edge_ids")]
+        weights = self.graph.w[as_cupy(self.edge_ids, "edge_ids")]
         return order.total(weights if weights.dtype.kind == "i" else weights.get())
 
     def edges(self) -> tuple[Any, Any, Any]:
         """Return the arrays ``(u, v, w)`` of the forest's edges, on the device."""
         u, v, w = self.given
         return u[self.edge_ids], v[self.edge_ids], w[self.edge_ids]
+
+    def to_host(self) -> Forest:
+        """Return the forest in host memory, which answers for clusters, paths and the others."""
+        graph = self.graph
+        columns = (staging.download_array(column) for column in (graph.u, graph.v, graph.w))
+        ids = staging.download_array(as_cupy(self.edge_ids, "edge_ids"))
+        return Forest(Graph(graph.n, *columns, trusted=True), ids, algorithm=self.algorithm, trusted=True)
 
 
 def forest_on_device(
@@ -200,6 +208,13 @@ def forest_on_device(
         for given, stored in ((u, graph.u), (v, graph.v), (w, graph.w))
     )
     return DeviceForest(graph, out(ids), algorithm, (u, v, w))
+
+
+def forest_of_tree(n: int, u: Any, v: Any, w: Any, algorithm: str, like: Any) -> DeviceForest:
+    """Return a forest of a graph on the device that has no other edges, in arrays of the library of `like`."""
+    cupy = _cupy()
+    out = arrays.importer([like]) or cupy.asarray
+    return DeviceForest(DeviceGraph(n, u, v, w), out(cupy.arange(len(w))), algorithm, (out(u), out(v), out(w)))
 
 
 ON_HOST = "filter-boruvka-cuda"

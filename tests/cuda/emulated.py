@@ -13,7 +13,7 @@ import numpy as np
 
 from mst import Graph, order
 from mst.algorithms.cuda import ecl_mst, filter_boruvka
-from mst.algorithms.cuda.device import keys, proof
+from mst.algorithms.cuda.device import keys, points, proof
 from mst.kernels.cuda import filter_boruvka as layout
 
 HERE = Path(__file__).resolve().parent
@@ -168,6 +168,31 @@ class ProofDevice:
 @cache
 def proof_kernels(folder: Path, key_bits: int) -> Kernels:
     return Kernels(folder, proof.SOURCE, "ProveForest", proof.KERNELS, KEY_BITS=key_bits)
+
+
+class PointsDevice:
+    """Stands in for `mst.algorithms.cuda.device.points.PointsDevice`."""
+
+    xp, block = np, THREADS
+
+    def __init__(self, folder: Path, macros: dict[str, int], seed: int):
+        self._kernels, self._seed = points_kernels(folder, tuple(macros.items())), seed
+
+    def ensure_free(self, size, purpose):
+        pass
+
+    def address(self, array):
+        assert array.flags.c_contiguous
+        return array.ctypes.data
+
+    def launch(self, kernel, threads, argument):
+        self._seed += 1
+        self._kernels(kernel, -(-threads // THREADS), argument, self._seed)
+
+
+@cache
+def points_kernels(folder: Path, macros: tuple[tuple[str, int], ...]) -> Kernels:
+    return Kernels(folder, points.SOURCE, "BoruvkaPoints", points.KERNELS, **dict(macros))
 
 
 class FakeCupy:

@@ -154,7 +154,7 @@ def _upload_halves_worker(worker, schedule, lanes, words, target, tops):
 
 @njit
 def download(schedule, lanes, source, out):
-    """Copy words from the device as numbers of 64 bits.
+    """Copy words from the device as numbers of another dtype.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def download(schedule, lanes, source, out):
         As of `upload`.
     source : int
         Address on the device, of uint32.
-    out : numpy.ndarray of int64, shape (k,)
+    out : numpy.ndarray of int64 or uint32, shape (k,)
     """
     reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, _download_worker, schedule, lanes, source, out)

@@ -49,15 +49,20 @@ def upload_halves(words: np.ndarray, there: Any) -> int:
     return int(tops.max())
 
 
-def download(words: Any) -> np.ndarray:
-    """Return a copy of a device array of uint32 on the host, as int64, after all that was started on the stream."""
+def download(words: Any, dtype: Any = np.int64) -> np.ndarray:
+    """Return a copy of a device array of 32-bit words on the host, after all that was started on the stream."""
     from mst.kernels.cuda import staging as kernels
 
     staging = _staging()
-    out = np.empty(len(words), np.int64)
+    out = np.empty(len(words), dtype)
     grain = _piece_bytes(4 * len(words), staging.workers) // 4
     staging.run(kernels.download, -(-len(words) // grain), grain, words.data.ptr, out)
     return out
+
+
+def download_array(array: Any) -> np.ndarray:
+    """Return a copy of a device array, one-dimensional and of 32 or 64 bits an element, on the host."""
+    return download(array.view(np.uint32), np.uint32).view(array.dtype)
 
 
 def _piece_bytes(size: int, workers: int) -> int:
