@@ -161,7 +161,8 @@ def from_points(
     if k is not None:
         name = "nearest-neighbours (approximate)"
     seconds = {"compute": perf_counter() - started}
-    forest = Forest(graph, np.arange(len(w)), algorithm=name, seconds=seconds, exact=k is None)
+    ids = np.arange(len(w))
+    forest = Forest(graph, ids, algorithm=name, seconds=seconds, exact=k is None, trusted=True)
     return like(forest, X)
 
 
