@@ -183,7 +183,7 @@ class MergeTree:
     def paths(self, x: Any, y: Any, threads: int | None) -> tuple[np.ndarray, np.ndarray]:
         """Return the paths of `mst.Forest.paths`."""
         from mst.kernels.parallel.parts import by_threads
-        from mst.kernels.tree.rooted import path_lengths, write_paths
+        from mst.kernels.tree.rooted import collect_paths
 
         x, y = np.broadcast_arrays(self._vertices(x, "x"), self._vertices(y, "y"))
         x, y = (np.ascontiguousarray(ends.reshape(-1), self.links.dtype) for ends in (x, y))
@@ -191,11 +191,9 @@ class MergeTree:
         tree = self.links, *self._rooted(width)
         offsets = np.zeros(len(x) + 1, np.int64)
         with by_threads(width, 1) as parts:
-            parts(len(x), lambda a, b: path_lengths(x[a:b], y[a:b], *tree, offsets[a + 1 : b + 1]))
-            np.cumsum(offsets, out=offsets)
-            ranks = np.empty(offsets[-1], self.links.dtype)
-            parts(len(x), lambda a, b: write_paths(x[a:b], y[a:b], *tree, offsets[a : b + 1], ranks))
-        return self.ranked[ranks], offsets
+            ranks = parts(len(x), lambda a, b: collect_paths(x[a:b], y[a:b], *tree, offsets[a + 1 : b + 1]))
+        np.cumsum(offsets, out=offsets)
+        return self.ranked[np.concatenate(ranks)], offsets
 
     def _rooted(self, width: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the edges directed to the roots, as `mst.kernels.tree.rooted.root_clusters` does; kept."""

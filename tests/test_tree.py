@@ -136,6 +136,18 @@ def test_paths_and_bottlenecks_are_those_of_the_tree(rng):
                 assert heaviest[i] == -1 and distance[i] == 0
 
 
+def test_long_paths_are_in_order(rng):
+    n = 5000
+    line = np.arange(n)
+    for w in (line[1:], -line[1:], rng.permutation(n - 1)):
+        forest = Forest(Graph(n, line[:-1], line[1:], w), line[:-1])
+        x, y = rng.integers(0, n, (2, 20))
+        x[:2], y[:2] = (0, n - 1), (n - 1, 0)
+        edge_ids, offsets = forest.paths(x, y)
+        for a, b, path in zip(x.tolist(), y.tolist(), np.split(edge_ids, offsets[1:-1])):
+            assert path.tolist() == (list(range(a, b)) or list(range(a - 1, b - 1, -1)))
+
+
 def test_bottlenecks_are_scipys_cophenetic_distances(rng):
     n = 30
     low, high = np.triu_indices(n, 1)

@@ -104,33 +104,28 @@ def root_clusters(ranks, merges, links, ends, entries, above, below):
 
 
 @njit(nogil=True)
-def path_lengths(x, y, links, above, below, lengths):
-    """Write the number of edges between each pair of `x` and `y`, of shape (q,), to `lengths`, int64; 0 without a path.
+def collect_paths(x, y, links, above, below, lengths):
+    """Return the ranks of the edges between each pair of `x` and `y`, of shape (q,), from `x` to `y`, pair after pair.
 
-    `above` and `below` are those of `root_clusters`.
+    `above` and `below` are those of `root_clusters`. The number of edges of each path is written to `lengths`, int64
+    (q,); it is 0 where there is none.
     """
-    none = np.empty(0, links.dtype)
+    ranks, size = np.empty(1024, links.dtype), 0
     for i in range(x.size):
-        lengths[i] = _follow(x[i], y[i], links, above, below, none, 0, 0)
-
-
-@njit(nogil=True)
-def write_paths(x, y, links, above, below, offsets, edges):
-    """Write the ranks between each pair to ``edges[offsets[i] : offsets[i + 1]]``, from ``x[i]`` to ``y[i]``.
-
-    The arrays are as for `path_lengths`; `offsets`, int64 of shape (q + 1,), are the sums of its lengths.
-    """
-    for i in range(x.size):
-        _follow(x[i], y[i], links, above, below, edges, offsets[i], offsets[i + 1])
+        before = size
+        ranks, size = _follow(x[i], y[i], links, above, below, ranks, size)
+        lengths[i] = size - before
+    return ranks[:size]
 
 
 @njit
-def _follow(x, y, links, above, below, edges, first, last):
-    """Return the length of the path from `x` to `y`, and write its ranks to ``edges[first:last]`` unless that is empty.
+def _follow(x, y, links, above, below, ranks, size):
+    """Append the ranks on the path from `x` to `y` to the `size` first of `ranks`; return both, grown.
 
     Of the ends of the heaviest edge on a path, one is below the other, and on its side the path leads straight up.
+    What leads to `y` is found from its end, and collected at the end of the array.
     """
-    writing, length, n = first < last, 0, np.uint64(links.shape[0])
+    n, last = np.uint64(links.shape[0]), ranks.size
     x, y = np.uint64(x), np.uint64(y)
     while x != y:
         rank, linked, by_x = _joining(links, x, y)
@@ -140,14 +135,20 @@ def _follow(x, y, links, above, below, edges, first, last):
         from_x = (_root_below(links, lower, rank) == linked) == by_x
         z, top = x if from_x else y, np.uint64(above[lower, 0])
         while z != top:
-            if writing:
-                last -= not from_x
-                edges[first if from_x else last] = above[z, 1]
-                first += from_x
+            if size == last:
+                grown = np.empty(2 * ranks.size, ranks.dtype)
+                grown[:size] = ranks[:size]
+                grown[last + ranks.size :] = ranks[last:]
+                last += ranks.size
+                ranks = grown
+            last -= not from_x
+            ranks[size if from_x else last] = above[z, 1]
+            size += from_x
             z = np.uint64(above[z, 0])
-            length += 1
         x, y = (top, y) if from_x else (x, top)
-    return length
+    length = ranks.size - last
+    ranks[size : size + length] = ranks[last:]
+    return ranks, size + length
 
 
 @njit(inline="always")
