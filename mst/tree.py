@@ -23,6 +23,9 @@ from mst.order import keys
 _MANY = 1 << 16
 """Pairs from which on threads pay, and the code for them, which takes a second or two to compile."""
 
+_WRITERS = 4
+"""Threads that write a hierarchy as fast as memory takes it."""
+
 
 class MergeTree:
     """The Kruskal reconstruction tree of a forest.
@@ -87,8 +90,9 @@ class MergeTree:
         n, k = self.graph.n, len(self.merges)
         if n == 0:
             raise InputError("a graph without vertices has no hierarchy")
-        hierarchy, merges, clusters = np.empty((n - 1, 4)), self.merges, self.clusters
-        with by_threads(self._width(threads)) as parts:
+        merges, clusters = self.merges, self.clusters
+        with by_threads(min(self._width(threads), _WRITERS)) as parts:
+            hierarchy = parts.empty((n - 1, 4), np.float64)
             parts(k, lambda a, b: write_linkage(merges[a:b], clusters[a:b], hierarchy[a:b]))
         if k < n - 1:
             roots = np.flatnonzero(self.links[:, 1] >= n)
@@ -198,15 +202,13 @@ class MergeTree:
     def _rooted(self, width: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the edges directed to the roots, as `mst.kernels.tree.rooted.root_clusters` does; kept."""
         from mst.kernels.parallel.parts import by_threads
-        from mst.kernels.proof.building import sorted_by
+        from mst.kernels.proof.building import MOST, sorted_by
         from mst.kernels.tree.rooted import find_depths, gather_ends, root_clusters
 
         if self._directed is not None:
             return self._directed
         graph, links, merges = self.graph, self.links, self.merges
         n, k, kind = graph.n, len(merges), links.dtype
-        ends, below = np.empty((k, 2), kind), np.empty(k, kind)
-        above, entries = np.full((n, 2), n, kind), np.full(n, n, kind)
         u, v = graph.u.view(kind), graph.v.view(kind)
 
         def direct(ranks: np.ndarray) -> None:
@@ -215,14 +217,18 @@ class MergeTree:
                 lambda a, b: root_clusters(ranks[a:b], merges, links, ends, entries, above, below),
             )
 
-        with by_threads(width) as parts:
+        with by_threads(min(width, MOST)) as parts:
+            ends, below = parts.empty((k, 2), kind), parts.empty(k, kind)
+            above, entries = parts.empty((n, 2), kind), parts.empty(n, kind)
+            parts(n, lambda a, b: np.copyto(above[a:b], n))
+            parts(n, lambda a, b: np.copyto(entries[a:b], n))
             parts(k, lambda a, b: gather_ends(a, b, u, v, merges, links, ends))
-            if width == 1:
+            if parts.width == 1:
                 direct(np.arange(k, dtype=kind)[::-1].copy())
             else:
                 depths = np.empty(k, np.uint32)
                 find_depths(merges, np.zeros(n, np.uint8), depths)
-                for level in np.split(sorted_by(depths, width).ids, np.cumsum(np.bincount(depths))[:-1]):
+                for level in np.split(sorted_by(depths, parts).ids, np.cumsum(np.bincount(depths))[:-1]):
                     direct(level)
         self._directed = above, below
         return self._directed

@@ -87,7 +87,7 @@ def test_threads_link_trees_as_one_core_does(width, rng, monkeypatch):
         assert np.array_equal(several[:stop], one[:stop]), name
 
 
-@pytest.mark.parametrize("width", [1, 2, 5])
+@pytest.mark.parametrize("width", WIDTHS)
 def test_parts_cover_a_range_once_in_order(width):
     for size, smallest in ((0, 1), (1, 1), (100, 7), (5000, 1024), (5000, 1)):
         with by_threads(width, smallest) as parts:

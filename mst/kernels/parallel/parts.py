@@ -7,50 +7,72 @@ functions are those that one thread calls: none is compiled a second time.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 _PARTS_EACH = 8
 
-Parts = Callable[[int, Callable[[int, int], Any]], list]
-"""Calls a function for ``first, last`` of each part of ``0 … size - 1``; returns its results in their order."""
 
+class Parts(NamedTuple):
+    """Threads that share ranges; from `by_threads`.
 
-def at_once(size: int, function: Callable[[int, int], Any]) -> list:
-    """Call a function for all of ``0 … size - 1`` as one part: `Parts` of a single thread."""
-    return [function(0, size)]
+    Attributes
+    ----------
+    width : int
+        Threads.
+    smallest : int
+        Least length of a part, unless there is only one.
+    pool : concurrent.futures.Executor, or None
+        None for a single thread, which is the caller's.
+    """
+
+    width: int
+    smallest: int
+    pool: Executor | None
+
+    def __call__(self, size: int, function: Callable[[int, int], Any]) -> list:
+        """Call ``function(first, last)`` for each part of ``0 … size - 1``; return its results in their order."""
+        number = min(_PARTS_EACH * self.width, size // self.smallest)
+        if number <= 1 or self.pool is None:
+            return [function(0, size)]
+        results, places = [None] * number, count()  # one call of `next` is never interrupted by another
+
+        def work() -> None:
+            while (place := next(places)) < number:
+                results[place] = function(size * place // number, size * (place + 1) // number)
+
+        for done in [self.pool.submit(work) for _ in range(min(self.width, number))]:
+            done.result()
+        return results
+
+    def empty(self, shape: int | tuple[int, ...], dtype: Any) -> np.ndarray:
+        """Return an uninitialised array that threads may write side by side."""
+        if self.pool is None:
+            return np.empty(shape, dtype)
+        from mst.kernels.parallel.runtime import new_tallies, touched_empty
+
+        return touched_empty(shape, dtype, self.width, new_tallies(self.width))
 
 
 @contextmanager
 def by_threads(width: int, smallest: int = 1024) -> Iterator[Parts]:
-    """Give `Parts` that `width` threads share; each is at least `smallest` long, unless there is only one.
+    """Give `Parts` that `width` threads share, and run parallel kernels by as many meanwhile.
 
     Examples
     --------
     >>> from mst.kernels.parallel.parts import by_threads
-    >>> with by_threads(2) as parts:
-    ...     sum(parts(100_000, lambda first, last: last - first))
-    100000
+    >>> with by_threads(1) as parts:
+    ...     parts(100_000, lambda first, last: last - first)
+    [100000]
     """
     if width == 1:
-        yield at_once
+        yield Parts(1, smallest, None)
         return
-    with ThreadPoolExecutor(width, "mst works") as pool:
+    from mst.kernels.parallel.runtime import workers
 
-        def parts(size: int, function: Callable[[int, int], Any]) -> list:
-            number = min(_PARTS_EACH * width, size // smallest)
-            if number <= 1:
-                return at_once(size, function)
-            results, places = [None] * number, count()  # one call of `next` is never interrupted by another
-
-            def work() -> None:
-                while (place := next(places)) < number:
-                    results[place] = function(size * place // number, size * (place + 1) // number)
-
-            for done in [pool.submit(work) for _ in range(min(width, number))]:
-                done.result()
-            return results
-
-        yield parts
+    with ThreadPoolExecutor(width, "mst works") as pool, workers(width):
+        yield Parts(width, smallest, pool)

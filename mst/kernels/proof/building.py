@@ -13,6 +13,9 @@ from mst.kernels.proof.reconstruction import edge_dtype, gather_edges, link_tree
 LARGE = 1 << 19
 """Edges from which on threads pay, and the code for them, which takes seconds to compile."""
 
+MOST = 8
+"""Threads that pay: more wait for each other and for memory."""
+
 OUT_OF_CACHE = 1 << 22
 """Edges from which on two threads link faster than one, which waits for memory then; more do so from `LARGE` on."""
 
@@ -70,32 +73,30 @@ def reconstruct(n: int, forest: Forest, width: int, keep_clusters: bool) -> Reco
     >>> tree.links.tolist(), tree.clusters.tolist()
     ([[2, 1], [2, 0], [4, 5]], [[2, 1, 2], [3, 0, 3]])
     """
-    width = width if len(forest.ids) >= LARGE else 1
-    in_order = sorted_by(forest.keys, width)
-    with by_threads(width) as parts:
-        ranked, ties = _ranked(forest, in_order, parts)
-    dtype, cycle = forest.u.dtype, -1
-    links, clusters = np.empty((n, 2), dtype), np.empty((len(ranked) if keep_clusters else 0, 3), dtype)
-    if ties >= 0 and (width == 1 or (width == 2 and len(ranked) < OUT_OF_CACHE)):
-        cycle = int(link_trees(ranked, np.arange(n, dtype=dtype), links, clusters))
-    elif ties >= 0:
-        from mst.kernels.parallel.runtime import workers
-        from mst.kernels.proof.linking import link_trees_by
+    k = len(forest.ids)
+    with by_threads(min(width, MOST) if k >= LARGE else 1) as parts:
+        ranked, ties = _ranked(forest, sorted_by(forest.keys, parts), parts)
+        dtype, cycle = forest.u.dtype, -1
+        links = parts.empty((n, 2), dtype)
+        clusters = parts.empty((k if keep_clusters else 0, 3), dtype)
+        if ties < 0:
+            pass
+        elif parts.width > 2 or (parts.width == 2 and k >= OUT_OF_CACHE):
+            from mst.kernels.proof.linking import link_trees_by
 
-        with workers(width):
-            cycle = link_trees_by(width, ranked, links, clusters)
+            cycle = link_trees_by(parts.width, ranked, links, clusters)
+        else:
+            cycle = int(link_trees(ranked, np.arange(n, dtype=dtype), links, clusters))
     return Reconstruction(ranked, links, clusters, ties, cycle)
 
 
-def sorted_by(keys: np.ndarray, width: int) -> Records:
-    """Return the places of unsigned keys in their stable ascending order, by `width` threads."""
-    if width == 1:
+def sorted_by(keys: np.ndarray, parts: Parts) -> Records:
+    """Return the places of unsigned keys in their stable ascending order."""
+    if parts.width == 1:
         return sorted_records(*records(keys))
     from mst.kernels.parallel.radix import argsort
-    from mst.kernels.parallel.runtime import workers
 
-    with workers(width):
-        places = argsort(keys, width)
+    places = argsort(keys, parts.width)
     return Records(np.empty(0, np.uint64), places.view(np.uint32) if places.itemsize == 4 else places)
 
 
@@ -103,7 +104,8 @@ def _ranked(forest: Forest, in_order: Records, parts: Parts) -> tuple[np.ndarray
     """Return the records of the edges, lightest first, and how many are as heavy as the one before, or -1."""
     u, v, ids, weights, _ = forest
     words, places = in_order
-    edges, ranked = (np.empty(len(ids), edge_dtype(u.dtype, len(u), weights.dtype)) for _ in range(2))
+    record = edge_dtype(u.dtype, len(u), weights.dtype)
+    edges, ranked = parts.empty(len(ids), record), parts.empty(len(ids), record)
     # Gathered in the order of the graph first, and moved as whole records then.
     parts(len(ids), lambda a, b: gather_edges(u, v, weights[a:b], ids[a:b], edges[a:b]))
     found = parts(len(ids), lambda a, b: (a, put_in_order(edges, words[a:b], places[a:b], ranked[a:b])))
