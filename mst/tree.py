@@ -21,7 +21,7 @@ from mst.graph import Graph, LabelledGraph
 from mst.order import keys
 
 _MANY = 1 << 16
-"""Pairs from which on threads pay, and the code for them, which takes a second or two to compile."""
+"""Pairs or edges from which on threads pay."""
 
 _WRITERS = 4
 """Threads that write a hierarchy as fast as memory takes it."""
@@ -152,45 +152,37 @@ class MergeTree:
 
     def bottleneck_edges(self, x: Any, y: Any, threads: int | None) -> np.ndarray:
         """Return the edges of `mst.Forest.bottleneck_edges`."""
-        x, _, ranks = self._joining_ranks(x, y, threads)
-        joined = ranks < len(self.merges)
-        edges = np.full(x.shape, -1, np.int64)
-        edges[joined] = self.ranked[ranks[joined]]
-        return edges
+        return self._joining(x, y, threads, self.ranked, np.full(2, -1))
 
     def bottleneck(self, x: Any, y: Any, threads: int | None) -> np.ndarray:
         """Return the distances of `mst.Forest.bottleneck`."""
-        x, y, ranks = self._joining_ranks(x, y, threads)
-        joined = ranks < len(self.merges)
-        distances = np.where(x == y, 0.0, np.inf)
-        distances[joined] = self.weights[ranks[joined]]
-        return distances
+        return self._joining(x, y, threads, self.weights, np.array([0, math.inf]))
 
-    def _joining_ranks(self, x: Any, y: Any, threads: int | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return pairs of vertices, and the rank of the edge that joined each: uint64, n or more if there is none."""
-        from mst.kernels.proof.reconstruction import find_joining_ranks
+    def _joining(
+        self, x: Any, y: Any, threads: int | None, of_ranks: np.ndarray, otherwise: np.ndarray
+    ) -> np.ndarray:
+        """Return what `mst.kernels.tree.joining.find_joining` writes for pairs of vertices, in their shape."""
+        from mst.kernels.parallel.parts import by_threads
+        from mst.kernels.tree.joining import find_joining
 
+        x, y, shape = self._pairs(x, y)
+        width, links = cores_for(threads), self.links
+        with by_threads(width if len(x) >= _MANY else 1) as parts:
+            values = parts.empty(len(x), otherwise.dtype)
+            parts(len(x), lambda a, b: find_joining(a, b, x, y, links, of_ranks, otherwise, values))
+        return values.reshape(shape)
+
+    def _pairs(self, x: Any, y: Any) -> tuple[np.ndarray, np.ndarray, tuple[int, ...]]:
+        """Return pairs of vertices in one dimension, of the dtype of the links, and their shape."""
         x, y = np.broadcast_arrays(self._vertices(x, "x"), self._vertices(y, "y"))
-        a, b = (ends.reshape(-1).astype(self.links.dtype) for ends in (x, y))
-        width = cores_for(threads)
-        if a.size < _MANY:
-            ranks = np.empty(a.size, np.uint64)
-            find_joining_ranks(self.links, a, b, a.size, np.empty(a.size, np.uint32), ranks)
-            ranks[(x == y).reshape(-1)] = self.graph.n
-        else:
-            from mst.kernels.tree.joining import joining_ranks
-
-            with _workers(width):
-                ranks = joining_ranks(self.links, a, b, width)
-        return x, y, ranks.reshape(x.shape)
+        return x.reshape(-1).astype(self.links.dtype), y.reshape(-1).astype(self.links.dtype), x.shape
 
     def paths(self, x: Any, y: Any, threads: int | None) -> tuple[np.ndarray, np.ndarray]:
         """Return the paths of `mst.Forest.paths`."""
         from mst.kernels.parallel.parts import by_threads
         from mst.kernels.tree.rooted import collect_paths
 
-        x, y = np.broadcast_arrays(self._vertices(x, "x"), self._vertices(y, "y"))
-        x, y = (np.ascontiguousarray(ends.reshape(-1), self.links.dtype) for ends in (x, y))
+        x, y, _ = self._pairs(x, y)
         width = self._width(threads)
         tree = self.links, *self._rooted(width)
         offsets = np.zeros(len(x) + 1, np.int64)
@@ -241,15 +233,15 @@ class MergeTree:
         graph, links, width = self.graph, self.links, cores_for(threads)
         if graph.m < _MANY:
             outside = np.setdiff1d(np.flatnonzero(graph.u != graph.v), self.edge_ids)
-            _, _, ranks = self._joining_ranks(graph.u[outside], graph.v[outside], threads)
-            return bool((ranks < len(self.merges)).all() and (graph.w[outside] > self.weights[ranks]).all())
+            edges = self.bottleneck_edges(graph.u[outside], graph.v[outside], 1)
+            return bool((edges >= 0).all() and (graph.w[outside] > graph.w[edges]).all())
         root_paths = np.empty(graph.n, root_path_dtype(links.dtype, graph.w.dtype))
         find_root_paths(self.merges, root_paths)
         no_bounds = np.empty(0, self.merges.dtype["id"])
         forest = PathMaxima(self.edge_ids, self.merges, links, root_paths, no_bounds)
-        edges = EdgeList(graph.u.view(links.dtype), graph.v.view(links.dtype), graph.w)
+        every = EdgeList(graph.u.view(links.dtype), graph.v.view(links.dtype), graph.w)
         with _workers(width):
-            return first_violation_by(width, edges, forest, REFUSED)[0] < 0
+            return first_violation_by(width, every, forest, REFUSED)[0] < 0
 
     def add_edges(self, u: Any, v: Any, w: Any) -> tuple[Graph, np.ndarray]:
         """Return the graph with more edges, and the ids of its forest, as `mst.Forest.add_edges` describes.
