@@ -241,7 +241,7 @@ def _of_graph(
 ) -> Forest:
     """Return the forest of a graph; code that has to be compiled is worth the wait if it is to be used often."""
     if not isinstance(algorithm, str) or algorithm != "auto":
-        return _forest(graph, registry.get(algorithm), threads, options)
+        return _forest(graph, registry.get(algorithm), threads, advice.for_one_solve(algorithm, options))
     choice = choose(graph, threads) if often else choose_now(graph, threads, options)
     try:
         return _chosen(graph, choice, options)

@@ -44,6 +44,15 @@ class There:
     def __len__(self):
         return len(self.array)
 
+    @property
+    def dtype(self):
+        return self.array.dtype
+
+    def view(self, dtype):
+        seen = There(0, dtype)
+        seen.array, seen.data = self.array.view(dtype), self.data
+        return seen
+
 
 @pytest.fixture(scope="module")
 def driver():
@@ -109,7 +118,9 @@ def test_staged_copies_are_whole(fake, length):
     rng = np.random.default_rng(length)
     ends, weights = rng.integers(0, 2**31, length).astype(np.int32), rng.random(length)
     ids, floats = There(length, np.int32), There(length, np.float64)
-    staging.upload([(ends, ids), (weights, floats)])
+    room = np.full(length, -1)
+    staging.upload([(ends, ids), (weights, floats)], room)
+    assert ((room == 0) | (room == -1)).all() and (room[:: max(length, 1)] == 0).all()
     assert np.array_equal(ids.array, ends) and np.array_equal(floats.array, weights)
     assert STATE[0] or not length
     wide, halves = rng.integers(0, 2**64, length, dtype=np.uint64), There(length, np.int32)
@@ -119,6 +130,16 @@ def test_staged_copies_are_whole(fake, length):
     words.array[:] = rng.integers(0, 2**32, length, dtype=np.uint32)
     wide = staging.download(words)
     assert wide.dtype == np.int64 and np.array_equal(wide, words.array)
+    for size, enough in (
+        (length, True),
+        (2 * length, True),
+        (2 * length + 1, False),
+        (length // 2, length == 0),
+    ):
+        room = np.empty(size, np.int64)
+        found = staging.download(words, room=room)
+        assert np.array_equal(found, words.array) and (found.base is room) == enough
+    assert np.array_equal(staging.download_array(floats), weights)
 
 
 def test_an_error_of_the_driver_ends_the_copy(fake):

@@ -84,11 +84,14 @@ def test_other_arrays_are_left_to_graph(arrays):
     assert device.unchecked_graph(3, U, V, W).u.ctypes.data == U.ctypes.data
 
 
+ROOM = np.empty(2, np.int64)
+
+
 @pytest.fixture
 def host_as_device(monkeypatch):
     """Let the device's memory be the host's."""
 
-    def upload(arrays):
+    def upload(arrays, room):
         for here, there in arrays:
             there[:] = here
 
@@ -104,7 +107,7 @@ def host_as_device(monkeypatch):
 
 def test_wide_ids_are_narrowed_or_refused(host_as_device):
     given = device.unchecked_graph(3, U.astype(np.int64), V.astype(np.int64), W)
-    there = device._on_device(given)
+    there = device._on_device(given, ROOM)
     assert there.u.dtype == there.v.dtype == np.int32
     assert (there.n, there.u.tolist(), there.v.tolist(), there.w.tolist()) == (
         3,
@@ -115,7 +118,7 @@ def test_wide_ids_are_narrowed_or_refused(host_as_device):
     for bad in (3, -1, 2**32, -(2**63)):
         ids = U.astype(np.int64)
         ids[2] = bad
-        assert device._on_device(device.unchecked_graph(3, V.astype(np.int64), ids, W)) is None
+        assert device._on_device(device.unchecked_graph(3, V.astype(np.int64), ids, W), ROOM) is None
 
 
 def test_graph_of_wide_ids_is_like_one_of_narrow_ids():

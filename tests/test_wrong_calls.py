@@ -403,7 +403,7 @@ def test_an_unusual_argument_gives_the_right_answer(name):
 @pytest.mark.parametrize("n", [None, "3", 1.5, -1, 2**31, [3], float("nan")])
 def test_vertex_counts_of_graphs_on_a_device_are_checked(n, monkeypatch):
     monkeypatch.setitem(sys.modules, "cupy", np)
-    monkeypatch.setattr("mst.interop.device._as_cupy", lambda array, name: np.asarray(array))
+    monkeypatch.setattr("mst.interop.device.as_cupy", lambda array, name: np.asarray(array))
     none = np.empty(0, np.int32)
     assert device_graph(3, none, none, none).n == 3
     with pytest.raises(MSTError, match="vertex count"):

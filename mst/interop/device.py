@@ -13,7 +13,7 @@ from mst import advice, arrays, order, registry
 from mst.algorithms.cuda.device import memory, staging
 from mst.algorithms.cuda.device.graph import DeviceGraph
 from mst.algorithms.cuda.device.keys import KeyKernels, SurveyedGraph
-from mst.algorithms.cuda.filter_boruvka import on_device
+from mst.algorithms.cuda.filter_boruvka import edge_ids, on_device
 from mst.errors import DependencyError, InputError, UnsupportedError
 from mst.execute import execute, implementation_of, refuse_unfit
 from mst.forest import Forest
@@ -192,15 +192,14 @@ def forest_on_device(
         raise InputError(
             f"u, v and w are on the device, and {algorithm} runs on the host: copy them there first"
         )
-    if algorithm == "filter-boruvka-cuda":
-        options = {"start": "edges", **options}
+    options = advice.for_one_solve(algorithm, options)
     graph = graph or device_graph(n, u, v, w)
-    edge_ids = implementation_of(chosen).edge_ids
-    if edge_ids is None:
+    ids_of = implementation_of(chosen).edge_ids
+    if ids_of is None:
         raise UnsupportedError(
             f"{algorithm} has no edge_ids, which leave a result on the device: see mst.registry"
         )
-    ids = edge_ids(execute(chosen, graph, options=options).result)
+    ids = ids_of(execute(chosen, graph, options=options).result)
     ids = cupy.sort(ids.astype(cupy.int64))
     out = arrays.importer((u, v, w)) or cupy.asarray
     u, v, w = (
@@ -257,11 +256,14 @@ class _WideGraph(Graph):
         return frozen(self._given[1].astype(np.int32))
 
 
-def _on_device(given: Graph) -> DeviceGraph | None:
-    """Return a graph of `unchecked_graph` in device memory; None if an id of 64 bits is no vertex."""
+def _on_device(given: Graph, room: np.ndarray) -> DeviceGraph | None:
+    """Return a graph of `unchecked_graph` in device memory; None if an id of 64 bits is no vertex.
+
+    `room` is as of `staging.upload`.
+    """
     purpose = f"{ON_HOST} of n = {given.n:,}, m = {given.m:,}"
     if given.u.dtype == np.int32:
-        return on_device(given, purpose)
+        return on_device(given, purpose, room=room)
     cupy = _cupy()
     memory.ensure_free(given.m * (8 + given.w.itemsize), purpose)
     u, v = (cupy.empty(given.m, cupy.int32) for _ in range(2))
@@ -270,7 +272,7 @@ def _on_device(given: Graph) -> DeviceGraph | None:
         if staging.upload_halves(ids.view(np.uint64), there) >= given.n:
             return None
     w = cupy.empty(given.m, given.w.dtype)
-    staging.upload([(given.w, w)])
+    staging.upload([(given.w, w)], room)
     return DeviceGraph(given.n, u, v, w)
 
 
@@ -280,10 +282,11 @@ def forest_of_unchecked(given: Graph, options: dict[str, Any]) -> Forest | None:
     One pass over the device's memory finds such an edge; on the host it would take longer than the transfer.
     """
     began = perf_counter()
-    algorithm = registry.get(ON_HOST)
+    algorithm, options = registry.get(ON_HOST), advice.for_one_solve(ON_HOST, options)
     refuse_unfit(algorithm, given, 1, algorithm.resolve(options))
     algorithm.load()  # before CuPy is needed
-    there = _on_device(given)
+    room = np.empty(min(given.m, max(given.n - 1, 0)), np.int64)
+    there = _on_device(given, room)
     if there is None:
         return None
     survey = KeyKernels(there.u, there.v, there.w).survey()
@@ -298,4 +301,5 @@ def forest_of_unchecked(given: Graph, options: dict[str, Any]) -> Forest | None:
         "transfer": checked + (found.transfer or 0.0),
         "compute": found.compute,
     }
-    return Forest(graph, found.collect(), algorithm=ON_HOST, seconds=seconds, trusted=True)
+    ids = staging.download(_cupy().sort(edge_ids(found.result)), room=room)
+    return Forest(graph, ids, algorithm=ON_HOST, seconds=seconds, trusted=True)

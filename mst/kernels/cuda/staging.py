@@ -18,6 +18,9 @@ from mst.kernels.parallel.runtime import next_chunk, reset_queue
 from mst.kernels.primitives.atomics import load, store
 from mst.kernels.primitives.jit import njit
 
+_PAGE = 512
+"""Numbers of 64 bits in a page of memory."""
+
 
 class Lanes(NamedTuple):
     """Page-locked buffers, two for each worker, and the worker's stream.
@@ -77,7 +80,7 @@ def _start_copy(lanes, worker, turn, target, size):
 
 
 @njit
-def upload(schedule, lanes, pieces):
+def upload(schedule, lanes, pieces, room):
     """Copy pieces of arrays to the device; return when all are there.
 
     Parameters
@@ -87,13 +90,15 @@ def upload(schedule, lanes, pieces):
     lanes : Lanes
     pieces : numpy.ndarray of int64, shape (k, 3)
         Address on the host, address on the device, bytes: no more than a buffer has.
+    room : numpy.ndarray of int64, shape (k,)
+        Written to later on. The system clears its pages now, while the last copies are under way.
     """
     reset_queue(schedule.tallies, schedule.width)
-    run(schedule.width, _upload_worker, schedule, lanes, pieces)
+    run(schedule.width, _upload_worker, schedule, lanes, pieces, room)
 
 
 @njit
-def _upload_worker(worker, schedule, lanes, pieces):
+def _upload_worker(worker, schedule, lanes, pieces, room):
     """One worker of `upload`."""
     width, grain, tallies = schedule
     stream, turn = lanes.streams[worker], 0
@@ -105,6 +110,8 @@ def _upload_worker(worker, schedule, lanes, pieces):
         error = error or _start_copy(lanes, worker, turn, pieces[first, 1], pieces[first, 2])
         turn = 1 - turn
         first, last = next_chunk(tallies, worker, width, grain, len(pieces))
+    for i in range(room.size * worker // width, room.size * (worker + 1) // width, _PAGE):
+        room[i] = 0
     error = _stream_synchronize(stream) or error
     if error:
         store(lanes.errors, 0, error)

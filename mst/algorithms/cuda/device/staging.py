@@ -23,16 +23,20 @@ CHUNK = (
 SMALLEST = 1 << 18  # bytes of a piece of a smaller copy: waking a thread takes as long as copying them
 
 
-def upload(arrays: Iterable[tuple[np.ndarray, Any]]) -> None:
+_NO_ROOM = np.empty(0, np.int64)
+
+
+def upload(arrays: Iterable[tuple[np.ndarray, Any]], room: np.ndarray = _NO_ROOM) -> None:
     """Copy contiguous arrays of the host to arrays of the device, of the same lengths and dtypes.
 
-    It begins after all that was started on the current stream, and returns when all elements are there.
+    It begins after all that was started on the current stream, and returns when all elements are there. Meanwhile the
+    system clears the memory of `room`, an array of int64 that is written to later.
     """
     from mst.kernels.cuda import staging as kernels
 
     staging = _staging()
     pieces = _pieces([(host, there.data.ptr) for host, there in arrays], staging.workers)
-    staging.run(kernels.upload, len(pieces), 1, pieces)
+    staging.run(kernels.upload, len(pieces), 1, pieces, room)
 
 
 def upload_halves(words: np.ndarray, there: Any) -> int:
@@ -49,12 +53,15 @@ def upload_halves(words: np.ndarray, there: Any) -> int:
     return int(tops.max())
 
 
-def download(words: Any, dtype: Any = np.int64) -> np.ndarray:
-    """Return a copy of a device array of 32-bit words on the host, after all that was started on the stream."""
+def download(words: Any, dtype: Any = np.int64, *, room: np.ndarray = _NO_ROOM) -> np.ndarray:
+    """Return a copy of a device array of 32-bit words on the host, after all that was started on the stream.
+
+    It begins `room`, of that dtype, if that is large enough and at most twice as large as needed.
+    """
     from mst.kernels.cuda import staging as kernels
 
     staging = _staging()
-    out = np.empty(len(words), dtype)
+    out = room[: len(words)] if len(words) <= len(room) <= 2 * len(words) else np.empty(len(words), dtype)
     grain = _piece_bytes(4 * len(words), staging.workers) // 4
     staging.run(kernels.download, -(-len(words) // grain), grain, words.data.ptr, out)
     return out
