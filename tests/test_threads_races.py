@@ -76,6 +76,8 @@ def compare(graph, width, turn):
     policy = replace(
         THREADS, smallest_chunk=16, largest_chunk=16, batch_wait=turn % 5 / 100, contended=contended
     )
+    if turn % 4 == 0:  # in blocks, wherever ids follow places
+        policy = replace(policy, largest_chunk=1024, leaving=1.0, light_leaving=1.0)
     storage = ours.rows(graph) if turn % 2 else ours.edge_list(graph, graph.w)
     options = ours.Options(policy, delay_seed=turn % 3)
     found = ours.solve_storage(graph, storage, width, options, scratch=SCRATCH).edge_ids

@@ -11,6 +11,9 @@ ALENEX 2009). In rounds, each of which
    (`mst.kernels.filter_boruvka.parallel.join`);
 4. finds the giant tree: edges within it are no longer selected.
 
+Where the ids of vertices follow places, so that few edges leave the range of vertices that a worker gets, each worker
+solves its range by itself instead (`mst.kernels.filter_boruvka.parallel.blocks`), and few edges are left to join.
+
 Graphs on which all this takes longer than `filter-boruvka` does on one core are handed over to it.
 """
 
@@ -33,10 +36,11 @@ from mst.algorithms._filter_boruvka.rounds import (
 )
 from mst.algorithms._laps import Lap, Laps, no_lap
 from mst.algorithms.sequential import filter_boruvka as one_core
+from mst.algorithms.threads._blocks import cut_into_blocks
 from mst.errors import UnsupportedError
 from mst.graph import Graph, frozen
 from mst.kernels.filter_boruvka import policy as rules
-from mst.kernels.filter_boruvka.parallel import join, scatter, select, trees
+from mst.kernels.filter_boruvka.parallel import blocks, join, scatter, select, trees
 from mst.kernels.filter_boruvka.parallel.records import AnyRecords, new_records, share_on_equal_lines
 from mst.kernels.filter_boruvka.parallel.sample import Draws, sample_edges_parallel
 from mst.kernels.filter_boruvka.parallel.storage import (
@@ -59,6 +63,7 @@ from mst.kernels.parallel.runtime import (
     touched_empty,
     workers,
 )
+from mst.kernels.primitives.keys import lazy_keys
 from mst.kernels.primitives.scratch import Scratch, borrowed
 
 ALGORITHM = dict(
@@ -125,11 +130,20 @@ def prepare(graph: Graph, *, width: int, input: str, hand_over: bool) -> Problem
         raise UnsupportedError(reason)
     if input == "csr":
         return Problem(graph, rows(graph), width, [])
-    narrow = max(graph.n, graph.m) < one_core.NARROW
-    if hand_over and narrow and rules.is_for_one_core(graph.m, graph.n, width, THREADS):
+    if hand_over and max(graph.n, graph.m) < one_core.NARROW and _is_for_one_core(graph, width):
         alone = one_core.prepare(graph, width=1, filter=True, input="edges")
         return Problem(graph, edge_list(graph, graph.w), 1, [], alone)
     return Problem(graph, edge_list(graph, graph.w), width, [])
+
+
+def _is_for_one_core(graph: Graph, width: int) -> bool:
+    """Return whether one core is expected to be as fast as `width` threads, which gain most on blocks of vertices."""
+    if not rules.is_for_one_core(graph.m, graph.n, width, THREADS):
+        return False
+    if width == 1 or graph.m < THREADS.fewest_in_blocks:
+        return True
+    edges = blocks.Edges(graph.u.view(np.uint32), graph.v.view(np.uint32), lazy_keys(graph.w))
+    return cut_into_blocks(graph.n, edges, width, THREADS) is None
 
 
 def solve(problem: Problem) -> Result:
@@ -217,6 +231,13 @@ class _Run:
 
 def _solve(run: _Run) -> Result:
     progress = run.progress
+    edges = _edges_for_blocks(run)
+    cut = None if edges is None else cut_into_blocks(progress.n, edges, progress.width, run.options.policy)
+    run.lap("cut")
+    if edges is not None and cut is not None:
+        return Result(run.forest[: _join_blocks(run, edges, cut)], run.counts)
+    trees.make_all_singletons(progress.width, 1 << 13, progress.parent, run.tallies)
+    run.lap("init")
     while progress.unfinished:
         following = next_round(progress, _sample(run), every_key=run.options.ties_in_any_order)
         run.lap("sample")
@@ -238,7 +259,7 @@ def _new_run(graph: Graph, storage: Storage, width: int, options: Options, lap: 
     key = words.dtype.type
     storage = storage._replace(words=words, kind=kind)
     forest = touched_empty(max(n - 1, 0), np.int32 if ids < 2**31 else np.int64, width, tallies)
-    parent = trees.new_parents(n, graph.u.dtype, width, tallies, scratch.numbered("parent"))
+    parent = scratch.numbered("parent")(n, np.dtype(f"u{graph.u.dtype.itemsize}"))
     low, high = lowest_bound(key), highest_bound(key, ids)
     progress = Progress(n, width, options.policy, high, low, size=0, heavy=0, missing=n - 1, parent=parent)
     counts = dict(width=width, parts=0, batches=0, light=0, surplus=0)
@@ -256,6 +277,49 @@ def _read_from(run: _Run, storage: Storage) -> None:
     run.rows_per_chunk = grain_for(
         len(storage.words), progress.width, smallest=policy.smallest_chunk, largest=policy.largest_chunk
     )
+
+
+def _edges_for_blocks(run: _Run) -> blocks.Edges | None:
+    """Return the edges where several workers may each solve a block of vertices, else None."""
+    storage, p = run.storage, run.progress
+    narrow = run.vertex_type.itemsize == 4 and run.ids < one_core.NARROW
+    if not isinstance(storage, EdgeList) or not narrow or p.width == 1 or p.size == 0:
+        return None
+    return blocks.edges_of(storage)
+
+
+def _join_blocks(run: _Run, edges: blocks.Edges, cut: blocks.Cut) -> int:
+    """Write the forest, block by block and then the edges between blocks; return the number of its edges."""
+    p, tallies, empty, count = run.progress, run.tallies, run.empty, len(cut.split_keys)
+    grain = grain_for(p.size, p.width, smallest=1024, largest=run.options.policy.largest_chunk, multiple=1024)
+    schedule = Schedule(p.width, grain, tallies)
+    counts = np.empty((-(-p.size // grain), 4 * count), np.int64)
+    classes, common = empty("classes", p.size)(p.size, np.uint8), np.empty(-(-p.size // 1024), np.uint8)
+    blocks.classify(schedule, edges, cut, classes, common, counts)
+    starts = scatter.first_places(counts)
+    run.lap("classify")
+    size, leaving = int(starts[2 * count]), int(starts[3 * count] - starts[2 * count])
+    firsts = np.diff(starts[2 * count :]).reshape(2, count).sum(axis=0) + 1
+    codes = empty("codes", size)(size, np.uint64)
+    parts = blocks.Parts(codes, starts[: 2 * count + 1], np.empty(leaving, np.uint32), firsts)
+    blocks.divide(schedule, edges, cut, classes, common, counts, parts)
+    run.lap("divide")
+    places = np.concatenate(([0], np.cumsum(np.diff(cut.starts) + firsts)))
+    vertices = int(places[-1])
+    solved = blocks.Solved(
+        places,
+        empty("numbers", vertices)(vertices, np.uint32),
+        empty("taken", vertices)(vertices, np.uint32),
+        empty("deferred", 0)(size + count, np.uint32),
+        empty("edges", 0)((size, 2), np.uint64),
+        np.empty(count, np.int64),
+    )
+    blocks.solve(p.width, edges, cut, parts, solved, p.parent, run.forest, tallies)
+    run.lap("join")
+    size = blocks.finish(edges, parts, solved, p.parent, run.forest, int(tallies[FOREST]))
+    run.lap("join rest")
+    run.counts.update(blocks=count, leaving=leaving, deferred=int(solved.counts.sum()))
+    return size
 
 
 def _sample(run: _Run) -> Sampled:

@@ -63,6 +63,12 @@ class Policy:
         Two threads take graphs only where there are this many vertices as well, so that their parents exceed one
         core's cache, and either no more edges than vertices or `sparse` edges for each, so that selecting takes as
         long as joining; or `dense` edges for each (``many-cores.md``, steps 48 and 50).
+    leaving, light_leaving : float
+        Share of the edges that leave their worker's block of vertices up to which each worker solves its block by
+        itself, and the share, per worker, of such edges that are light: these freeze trees early (``many-cores.md``,
+        step 53).
+    fewest_in_blocks : int
+        Edges from which on that is faster than one core.
     smallest_chunk, largest_chunk : int
         Edges of a chunk of the work queue: taking smaller ones costs as much as their work, and all other workers may
         wait for the last of larger ones.
@@ -86,6 +92,9 @@ class Policy:
     fewest_vertices: int = 1_000_000
     sparse: int = 3
     dense: int = 32
+    leaving: float = 1 / 16
+    light_leaving: float = 1 / 1024
+    fewest_in_blocks: int = 100_000
     smallest_chunk: int = 1024
     largest_chunk: int = 1 << 14
 

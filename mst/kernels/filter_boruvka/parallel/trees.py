@@ -26,12 +26,12 @@ def new_parents(
     `empty` allocates the array, given a shape and dtype; `width` workers write it.
     """
     parent = empty(n, np.dtype(f"u{np.dtype(vertex_type).itemsize}"))
-    _make_all_singletons(width, 1 << 13, parent, tallies)
+    make_all_singletons(width, 1 << 13, parent, tallies)
     return parent
 
 
 @njit
-def _make_all_singletons(width, grain, parent, tallies):
+def make_all_singletons(width, grain, parent, tallies):
     """Make all vertices trees of one vertex each, by `width` workers."""
     reset_queue(tallies, width)
     run(width, _make_all_singletons_worker, width, grain, parent, tallies)
@@ -39,7 +39,7 @@ def _make_all_singletons(width, grain, parent, tallies):
 
 @njit
 def _make_all_singletons_worker(worker, width, grain, parent, tallies):
-    """One worker of `_make_all_singletons`."""
+    """One worker of `make_all_singletons`."""
     first, last = next_chunk(tallies, worker, width, grain, parent.size)
     while first < last:
         call(make_singletons, parent, first, last)

@@ -1,0 +1,79 @@
+"""Cuts a graph whose ids follow places into a block of vertices for each worker (`parallel.blocks`)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mst.kernels.filter_boruvka import policy as rules
+from mst.kernels.filter_boruvka.parallel.blocks import Cut, Edges
+from mst.kernels.filter_boruvka.policy import ONE_CORE, Policy
+from mst.kernels.filter_boruvka.sequential.sample import Sample, stratified
+from mst.kernels.primitives.keys import keys_at
+
+_MOST_BLOCKS, _MOST_CELLS = 127, 4096
+_FEW_DRAWS, _DRAWS = 256, 1024
+
+
+def cut_into_blocks(n: int, edges: Edges, width: int, policy: Policy) -> Cut | None:
+    """Return a block for each of `width` workers, with about as many edges; None if too many edges leave their block.
+
+    The graph has `n` vertices and at least one edge.
+    """
+    u, v, keys = edges
+    m, blocks = len(u), min(width, _MOST_BLOCKS)
+    # First a glance that costs next to nothing, for all the graphs whose ids do not follow places.
+    places, size = stratified(m, _FEW_DRAWS), np.uint32(-(-n // blocks))
+    if np.count_nonzero(u[places] // size != v[places] // size) > 2 * policy.leaving * len(places):
+        return None
+    places = stratified(m, _DRAWS * blocks)
+    shift = np.uint32(max(0, int(n - 1).bit_length() - _MOST_CELLS.bit_length() + 1))
+    a, b = u[places] >> shift, v[places] >> shift
+    of_cell = _blocks_of_cells((n - 1 >> int(shift)) + 1, np.sort(np.minimum(a, b)), blocks)
+    a, b = of_cell[a], of_cell[b]
+    leaving = a != b
+    if of_cell[-1] == 0 or np.count_nonzero(leaving) > policy.leaving * len(places):
+        return None
+    starts = np.append(np.flatnonzero(np.diff(of_cell.astype(np.int64), prepend=-1)) << int(shift), n)
+    drawn = keys_at(keys, places)
+    key = drawn.dtype.type
+    splits, windows, light_leaving = [], [], 0
+    for block in range(len(starts) - 1):
+        here = np.flatnonzero((a == block) | (b == block))
+        if len(here) == 0:
+            here = np.arange(len(places))
+        some = Sample(places[here], drawn[here], np.sort(drawn[here]), m * len(here) // len(places))
+        trees = int(starts[block + 1] - starts[block])
+        wanted = rules.light_edges_by_density(some.population, trees, ONE_CORE)
+        if rules.takes_all(wanted, some.population, ONE_CORE):
+            splits.append((~key(0), m))
+        else:
+            split = some.split(wanted)
+            splits.append((split.key, split.tie))
+        windows.append(some.window())
+        light_leaving += int(np.count_nonzero(leaving[here] & (drawn[here] <= splits[-1][0])))
+    # Each is counted in both of its blocks.
+    if light_leaving > 2 * policy.light_leaving * blocks * len(places):
+        return None
+    split_keys, split_ids = (np.array(column) for column in zip(*splits))
+    lows, highs, shifts = (np.array(column, key) for column in zip(*windows))
+    return Cut(
+        starts,
+        np.uint64(shift),
+        of_cell,
+        split_keys.astype(key),
+        split_ids.astype(np.int64),
+        lows,
+        highs,
+        shifts,
+    )
+
+
+def _blocks_of_cells(cells: int, drawn: np.ndarray, blocks: int) -> np.ndarray:
+    """Return the block of each of `cells` cells of vertices, uint8, so that blocks have about as many of those `drawn`.
+
+    `drawn` ascend; there may be fewer blocks than asked for.
+    """
+    begins = np.zeros(cells, np.bool_)
+    begins[drawn[np.arange(1, blocks) * len(drawn) // blocks]] = True
+    begins[0] = False
+    return np.cumsum(begins, dtype=np.uint8)

@@ -1,0 +1,722 @@
+"""Joins graphs whose ids follow places: each worker solves a block of vertices of its own, by one core's method.
+
+A *block* is a range of vertices with all edges that have an end there. For a block, all other vertices are one, the
+*outside*: an edge that belongs to the forest of the block and the outside belongs to the forest of the graph, since
+a lighter path between its ends would be one there, too. A tree of the block is *frozen* once it is joined to the
+outside, by an edge that leaves the block: an edge between two frozen trees closes a cycle through the outside, and is
+*deferred*, since its ends may not be connected by lighter edges of the whole graph. All other edges are joined by
+Kruskal's rule, and workers share no memory. The edges that are deferred or leave their block are joined afterwards.
+
+Within a block, vertices have numbers from `first` on: 0 is the outside, and a tree that is frozen gets one of the
+numbers below `first` for its root. Roots are linked below smaller numbers, so that a root says whether it is frozen.
+
+In the functions, `parent`, uint32, is a union-find over these numbers; `keys` are `LazyKeys` by edge id, `u` and `v`
+uint32 of shape (m,); `forest` is a `Forest`, `cut` a `Cut`, `block` a `Block`, `size` the number of edges of the forest
+so far, `held` that of deferred edges; `codes`, uint64 (k,), are those of
+`mst.kernels.filter_boruvka.sequential.select`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mst.kernels.filter_boruvka.parallel.storage import EdgeList
+from mst.kernels.filter_boruvka.policy import ONE_CORE
+from mst.kernels.filter_boruvka.sequential import scatter
+from mst.kernels.filter_boruvka.sequential.join import sort_by_key
+from mst.kernels.filter_boruvka.sequential.sample import stratified
+from mst.kernels.filter_boruvka.sequential.select import move_light
+from mst.kernels.filter_boruvka.sequential.trees import flatten
+from mst.kernels.parallel.keys import FLOATS, KEYS
+from mst.kernels.parallel.launch import run
+from mst.kernels.parallel.runtime import FOREST, next_chunk, reset_queue
+from mst.kernels.primitives.atomics import fetch_add
+from mst.kernels.primitives.jit import njit
+from mst.kernels.primitives.keys import LazyKeys, key_at
+from mst.kernels.primitives.out_of_line import call
+from mst.kernels.primitives.prefetch import prefetch_to_write
+from mst.kernels.primitives.radix import sort_words
+from mst.kernels.union_find.sequential import find, fourth_ancestor, unite
+
+_AHEAD, _BLOCK = 32, 1024
+_HALF, _LOW, _ZERO = np.uint64(32), np.uint64(0xFFFFFFFF), np.uint64(0)
+_LEAVING, _CONFLICTS = np.uint8(255), 1
+_LIGHT, _UNFILTERED, _MOST_KEPT = ONE_CORE.light, ONE_CORE.max_unfiltered, ONE_CORE.max_kept_share
+
+
+class Cut(NamedTuple):
+    """Blocks of vertices, and the light edges of each: *class* ``2 b`` are those of block `b`, ``2 b + 1`` the others.
+
+    Attributes
+    ----------
+    starts : numpy.ndarray of int64, shape (blocks + 1,)
+        The first vertex of each block, and the number of vertices.
+    shift : uint64
+    cells : numpy.ndarray of uint8
+        The block of vertex `x` at ``x >> shift``.
+    split_keys, split_ids : numpy.ndarray, shape (blocks,)
+        An edge is light if its (key, id) is below the block's.
+    lows, highs, shifts : numpy.ndarray of the keys' dtype, shape (blocks,)
+        The window of levels of each block.
+    """
+
+    starts: np.ndarray
+    shift: np.unsignedinteger
+    cells: np.ndarray
+    split_keys: np.ndarray
+    split_ids: np.ndarray
+    lows: np.ndarray
+    highs: np.ndarray
+    shifts: np.ndarray
+
+
+class Edges(NamedTuple):
+    """The graph's edges: uint32 ends and `LazyKeys`, all of shape (m,)."""
+
+    u: np.ndarray
+    v: np.ndarray
+    keys: LazyKeys
+
+
+def edges_of(storage: EdgeList) -> Edges:
+    """Return the edges of an edge list of 32-bit vertices that begins with edge 0."""
+    words, kind, u, v, _ = storage
+    unsigned = words.dtype.type
+    top = unsigned(0 if kind == KEYS else 1 << (words.itemsize * 8 - 1))
+    keys = LazyKeys(words, top, unsigned(top - unsigned(1) if kind == FLOATS else 0))
+    return Edges(u.view(np.uint32), v.view(np.uint32), keys)
+
+
+class Parts(NamedTuple):
+    """The edges by class, and those that leave their block.
+
+    Attributes
+    ----------
+    codes : numpy.ndarray of uint64, shape (k,)
+        By class; those of edges that leave their block are in both.
+    starts : numpy.ndarray of int64, shape (2 * blocks + 1,)
+        Where each class begins, and the end.
+    leaving : numpy.ndarray of uint32, shape (edges that leave their block,)
+        Their ids.
+    firsts : numpy.ndarray of int64, shape (blocks,)
+        The number of the first vertex of each block within it: one more than the edges that leave the block.
+    """
+
+    codes: np.ndarray
+    starts: np.ndarray
+    leaving: np.ndarray
+    firsts: np.ndarray
+
+
+class Solved(NamedTuple):
+    """The forests of the blocks, each from its own place on.
+
+    Attributes
+    ----------
+    places : numpy.ndarray of int64, shape (blocks + 1,)
+        Where the numbers of each block begin, and the end.
+    parent, taken : numpy.ndarray of uint32, shape (``places[-1]``,)
+        The trees, and the edge ids of the forest.
+    deferred : numpy.ndarray of uint32, shape (k + blocks,)
+        Ids of deferred edges, from the first place of a block's class on, plus one for each block before.
+    records : numpy.ndarray of uint64, shape (k, 2)
+        Scratch space, from the first place of a block's class on.
+    counts : numpy.ndarray of int64, shape (blocks,)
+        Deferred edges of each block.
+    """
+
+    places: np.ndarray
+    parent: np.ndarray
+    taken: np.ndarray
+    deferred: np.ndarray
+    records: np.ndarray
+    counts: np.ndarray
+
+
+class Block(NamedTuple):
+    """The vertices ``start … stop - 1``, int64, and the number of the first one within the block, uint32."""
+
+    start: int
+    stop: int
+    first: np.unsignedinteger
+
+
+class Forest(NamedTuple):
+    """The forest of a block: its trees, edge ids, and those of deferred edges; kernels may write one more of both.
+
+    Attributes
+    ----------
+    parent, edges, deferred : numpy.ndarray of uint32
+    across : numpy.ndarray of uint32
+        A union-find over the roots of frozen trees: those that deferred edges of earlier batches connect. An edge
+        between two of them closes a cycle of lighter edges.
+    state : numpy.ndarray of int64, shape (2,)
+        The number that the next frozen tree gets, and how many batches in a row closed cycles.
+    records : numpy.ndarray of uint64, shape (k, 2)
+        Scratch space.
+    """
+
+    parent: np.ndarray
+    edges: np.ndarray
+    deferred: np.ndarray
+    across: np.ndarray
+    state: np.ndarray
+    records: np.ndarray
+
+
+class _Batch(NamedTuple):
+    """Roots of both ends, and ids, of the edges of one batch that may be taken, and those between frozen trees.
+
+    All are uint32 of one length.
+    """
+
+    a: np.ndarray
+    b: np.ndarray
+    ids: np.ndarray
+    frozen_a: np.ndarray
+    frozen_b: np.ndarray
+    frozen_ids: np.ndarray
+
+
+# -- edges by block ---------------------------------------------------------------------------------------------
+
+
+@njit
+def classify(schedule, edges, cut, classes, common, counts):
+    """Write the class of each edge to `classes`, uint8 (m,), 255 if it leaves its block; count them by chunk.
+
+    `schedule` is a `mst.kernels.parallel.runtime.Schedule` whose grain is a multiple of 1024, `edges` an `Edges`;
+    `common`, uint8, gets the block that 1024 edges are in, or 255; `counts`, int64 of shape (chunks, 4 * blocks), the
+    numbers of edges of each class, in which edges that leave their block count at both ends, and then those of the
+    edges that leave each block at `u` and at `v`.
+    """
+    reset_queue(schedule.tallies, schedule.width)
+    run(schedule.width, _classify_worker, schedule, edges, cut, classes, common, counts)
+
+
+@njit
+def _classify_worker(worker, schedule, edges, cut, classes, common, counts):
+    """One worker of `classify`."""
+    width, grain, tallies = schedule
+    first, last = next_chunk(tallies, worker, width, grain, classes.size)
+    while first < last:
+        own = counts[first // grain]
+        own[:] = 0
+        for block in range(first, last, _BLOCK):
+            common[block // _BLOCK] = call(
+                _classify_some, block, min(block + _BLOCK, last), edges, cut, classes, own
+            )
+        first, last = next_chunk(tallies, worker, width, grain, classes.size)
+
+
+@njit
+def _classify_some(first, last, edges, cut, classes, counts):
+    """Write the classes of the edges ``first … last - 1``, and count them; return their block, or 255."""
+    # Unpacked once: taking an array from a tuple counts its references.
+    u, v, keys = edges
+    cells, shift, split_keys, split_ids = cut.cells, cut.shift, cut.split_keys, cut.split_ids
+    block = np.int64(cells[u[first] >> shift])
+    start, size = np.uint32(cut.starts[block]), np.uint32(cut.starts[block + 1] - cut.starts[block])
+    outside: np.bool = np.bool_(False)
+    for e in range(np.uint64(first), np.uint64(last)):
+        outside |= (np.uint32(u[e] - start) >= size) | (np.uint32(v[e] - start) >= size)
+    tied = first < split_ids[block] and split_ids[block] < last
+    if not (outside or tied):
+        heavy, split, own = 0, split_keys[block], np.uint8(2 * block)
+        equal = split_ids[block] <= first
+        for e in range(np.uint64(first), np.uint64(last)):
+            key = key_at(keys, e)
+            above = (key > split) | ((key == split) & equal)
+            classes[e] = own + np.uint8(above)
+            heavy += above
+        counts[2 * block] += last - first - heavy
+        counts[2 * block + 1] += heavy
+        return np.uint8(block)
+    blocks = split_keys.size
+    for e in range(np.uint64(first), np.uint64(last)):
+        a, b = cells[u[e] >> shift], cells[v[e] >> shift]
+        key = key_at(keys, e)
+        own = _class_in(a, key, e, split_keys, split_ids)
+        counts[own] += 1
+        classes[e] = own
+        if a != b:
+            classes[e] = _LEAVING
+            counts[_class_in(b, key, e, split_keys, split_ids)] += 1
+            counts[2 * blocks + a] += 1
+            counts[3 * blocks + b] += 1
+    return _LEAVING
+
+
+@njit(inline="always")
+def _class_in(block, key, e, split_keys, split_ids):
+    """Return the class of an edge, int64, in one of its blocks."""
+    split = split_keys[block]
+    return 2 * np.int64(block) + ((key > split) | ((key == split) & (np.int64(e) >= split_ids[block])))
+
+
+@njit
+def divide(schedule, edges, cut, classes, common, next_places, parts):
+    """Write all edges to `Parts`, by class; `next_places` are the `counts` of `classify` as places."""
+    reset_queue(schedule.tallies, schedule.width)
+    run(schedule.width, _divide_worker, schedule, edges, cut, classes, common, next_places, parts)
+
+
+@njit
+def _divide_worker(worker, schedule, edges, cut, classes, common, next_places, parts):
+    """One worker of `divide`."""
+    width, grain, tallies = schedule
+    first, last = next_chunk(tallies, worker, width, grain, classes.size)
+    while first < last:
+        places = next_places[first // grain]
+        for some in range(first, last, _BLOCK):
+            block, end = common[some // _BLOCK], min(some + _BLOCK, last)
+            if block == _LEAVING:
+                call(_divide_mixed, some, end, edges, cut, classes, places, parts)
+            else:
+                call(_divide_common, some, end, edges.keys, cut, np.int64(block), classes, places, parts.codes)
+        first, last = next_chunk(tallies, worker, width, grain, classes.size)
+
+
+@njit
+def _divide_common(first, last, keys, cut, block, classes, places, codes):
+    """Write the edges ``first … last - 1``, all of which are in `block`."""
+    low, high, shift = cut.lows[block], cut.highs[block], cut.shifts[block]
+    light, heavy = places[2 * block], places[2 * block + 1]
+    for e in range(np.uint64(first), np.uint64(last)):
+        above = np.int64(classes[e] & np.uint8(1))
+        codes[light + above * (heavy - light)] = (_level(key_at(keys, e), low, high, shift) << _HALF) | e
+        light += 1 - above
+        heavy += above
+    places[2 * block], places[2 * block + 1] = light, heavy
+
+
+@njit(inline="always")
+def _level(key, low, high, shift):
+    """Return the level of a key in a window."""
+    return np.uint64((min(max(key, low), high) - low) >> shift)
+
+
+@njit
+def _divide_mixed(first, last, edges, cut, classes, places, parts):
+    """Write the edges ``first … last - 1``."""
+    (u, v, keys), codes, leaving = edges, parts.codes, parts.leaving
+    cells, shift, split_keys, split_ids = cut.cells, cut.shift, cut.split_keys, cut.split_ids
+    lows, highs, shifts = cut.lows, cut.highs, cut.shifts
+    blocks, first_leaving = split_keys.size, parts.starts[parts.starts.size - 1]
+    for e in range(np.uint64(first), np.uint64(last)):
+        own, key = np.int64(classes[e]), key_at(keys, e)
+        if own != _LEAVING:
+            b = own >> 1
+            codes[places[own]] = (_level(key, lows[b], highs[b], shifts[b]) << _HALF) | e
+            places[own] += 1
+        else:
+            for end in (u[e], v[e]):
+                b = cells[end >> shift]
+                own = _class_in(b, key, e, split_keys, split_ids)
+                codes[places[own]] = (_level(key, lows[b], highs[b], shifts[b]) << _HALF) | e
+                places[own] += 1
+            own = 2 * blocks + np.int64(cells[u[e] >> shift])
+            leaving[places[own] - first_leaving] = np.uint32(e)
+            places[own] += 1
+
+
+# -- one block --------------------------------------------------------------------------------------------------
+
+
+@njit
+def solve(width, edges, cut, parts, solved, parent, forest, tallies):
+    """Find the edges that each block takes, by `width` workers.
+
+    Parameters
+    ----------
+    width : int
+    edges : Edges
+    cut : Cut
+    parts : Parts
+        Its codes are overwritten.
+    solved : Solved
+    parent : numpy.ndarray of uint32, shape (n,)
+        Every vertex gets the root of its tree.
+    forest : numpy.ndarray of int32 or int64, shape (n - 1,)
+        Edge ids, written from the front; ``tallies[FOREST]`` is their number.
+    tallies : numpy.ndarray of int64
+    """
+    reset_queue(tallies, width)
+    run(width, _solve_worker, width, edges, cut, parts, solved, parent, forest, tallies)
+
+
+@njit
+def _solve_worker(worker, width, edges, cut, parts, solved, parent, forest, tallies):
+    """One worker of `solve`."""
+    blocks = solved.counts.size
+    i, last = next_chunk(tallies, worker, width, 1, blocks)
+    while i < last:
+        block = Block(cut.starts[i], cut.starts[i + 1], np.uint32(parts.firsts[i]))
+        light, heavy, stop = parts.starts[2 * i], parts.starts[2 * i + 1], parts.starts[2 * i + 2]
+        at, deferred = slice(solved.places[i], solved.places[i + 1]), solved.deferred[light + i : stop + i + 1]
+        across, state = np.arange(np.int64(block.first)).astype(np.uint32), np.array((1, 0), np.int64)
+        own = Forest(solved.parent[at], solved.taken[at], deferred, across, state, solved.records[light:stop])
+        low, high, shift = cut.lows[i], cut.highs[i], cut.shifts[i]
+        split = np.int64(_level(cut.split_keys[i], low, high, shift))
+        codes = parts.codes[light:heavy], parts.codes[heavy:stop]
+        size, held = call(_solve_block, edges, block, codes, (split, np.int64((high - low) >> shift)), own)
+        solved.counts[i] = held
+        call(_append, own, size, forest, fetch_add(tallies, FOREST, size))
+        call(_write_roots, own.parent, block, own.edges, parent)
+        i, last = next_chunk(tallies, worker, width, 1, blocks)
+
+
+@njit
+def _append(own, size, forest, place):
+    """Append the first `size` edge ids of a block to those of the graph, from `place` on."""
+    edges = own.edges
+    for j in range(size):
+        forest[place + j] = edges[j]
+
+
+@njit
+def _write_roots(numbers, block, vertices, parent):
+    """Write a root of each vertex of a block to `parent`, by vertex; `numbers` are the block's, flat.
+
+    Roots of frozen trees are no vertices: the first vertex of such a tree stands for it. `vertices`, of the shape of
+    `numbers`, is overwritten.
+    """
+    start, first = block.start, np.int64(block.first)
+    for x in range(first):
+        vertices[x] = 0
+    for x in range(first, numbers.size):
+        root = np.int64(numbers[x])
+        if root < first:
+            if vertices[root] == 0:
+                vertices[root] = x
+            root = np.int64(vertices[root])
+        parent[start + x - first] = start + root - first
+
+
+@njit
+def _solve_block(edges, block, codes, levels, forest):
+    """Find the edges that a block takes; return their number and that of deferred edges.
+
+    `codes` are those of its light edges and of the others, `levels`, two int64, their largest levels.
+    """
+    parent, (light, heavy) = forest.parent, codes
+    for x in range(parent.size):
+        parent[x] = x
+    size, held = call(_join, edges, block, light, levels[0], forest, np.int64(0), np.int64(0))
+    left, label = np.int64(heavy.size), np.empty(parent.size if heavy.size else 0, np.uint32)
+    while left > 0:
+        call(_label, forest, np.int64(block.first), label)
+        before, left = left, call(_keep_open, edges, block, heavy, left, label)
+        wanted = max(np.int64(_LIGHT * (parent.size - size)), left // 4)
+        if left <= max(_UNFILTERED, 2 * wanted) or left > _MOST_KEPT * before:
+            size, held = call(_join, edges, block, heavy[:left], levels[1], forest, size, held)
+            break
+        limit = call(_level_at, heavy[:left], wanted)
+        lighter, none = np.empty(left, np.uint64), np.empty(0, np.uint64)
+        moved = call(move_light, heavy, none, left, np.uint64(limit), lighter, none)
+        size, held = call(_join, edges, block, lighter[:moved], limit, forest, size, held)
+        left -= moved
+    flatten(parent)
+    return size, held
+
+
+@njit
+def _level_at(codes, wanted):
+    """Return the level, int64, that about `wanted` of the codes do not exceed."""
+    drawn = stratified(codes.size, 1024)
+    levels, places = np.empty(drawn.size, np.uint64), np.empty(drawn.size, np.uint32)
+    for i in range(drawn.size):
+        levels[i], places[i] = codes[drawn[i]] >> _HALF, i
+    levels, _ = _sorted(levels, places)
+    return np.int64(levels[min(wanted * levels.size // codes.size, levels.size - 1)])
+
+
+@njit
+def _sorted(words, places):
+    """Return words, uint64, ascending, and the places with them, uint32, stably; both are overwritten."""
+    spare_words, spare_places = np.empty_like(words), np.empty_like(places)
+    if call(sort_words, words, places, np.int64(0), np.int64(words.size), spare_words, spare_places):
+        return spare_words, spare_places
+    return words, places
+
+
+@njit(inline="always")
+def _number(x, block):
+    """Return the number of vertex `x`, uint32, in a block, uint64."""
+    start, stop, first = block
+    at = np.uint64(x) - np.uint64(start)
+    return at + np.uint64(first) if at < np.uint64(stop - start) else _ZERO
+
+
+@njit
+def _keep_open(edges, block, codes, count, label):
+    """Of the first `count` edges, keep those whose ends differ in `label`, by number; return how many."""
+    (u, v, _), kept = edges, _ZERO
+    for j in range(np.uint64(count)):
+        code = codes[j]
+        e = code & _LOW
+        codes[kept] = code
+        kept += np.uint64(label[_number(u[e], block)] != label[_number(v[e], block)])
+    return np.int64(kept)
+
+
+@njit
+def _label(forest, first, label):
+    """Write the tree of each vertex to `label`, by number; frozen trees that `across` connects have one label."""
+    parent, across = forest.parent, forest.across
+    flatten(parent)
+    flatten(across)
+    for x in range(parent.size):
+        root = parent[x]
+        label[x] = across[root] if root < first else root
+
+
+@njit
+def _join(edges, block, codes, largest_level, forest, size, held):
+    """Join edges that are lighter than any later one; return the new `size` and `held`. The codes are overwritten."""
+    count = np.int64(codes.size)
+    if count == 0:
+        return size, held
+    batch = max(np.int64(8), np.int64((forest.parent.size - size) ** (1 / 3)))
+    bits = max(np.int64(0), _bit_length(largest_level) - max(np.int64(1), _bit_length(count // batch)))
+    shift = np.uint64(32 + bits)
+    buckets = np.zeros((largest_level >> bits) + 1, np.uint32)
+    in_large = call(scatter.count_codes, codes, count, shift, 8 * batch, buckets)
+    if in_large > count // 16 and bits > 0:
+        finer = call(scatter.refine_buckets, codes, count, shift, buckets, np.uint64(batch))
+        shift, buckets = np.uint64(32), np.zeros(finer, np.uint32)
+        in_large = call(scatter.count_codes, codes, count, shift, 8 * batch, buckets)
+    records = forest.records[:count]
+    call(_scatter, edges, block, codes, shift, buckets, records)
+    smallest, largest = max(np.int64(4), batch // 2), 16 * batch
+    if in_large:
+        call(scatter.sort_large_buckets, records, buckets, largest, edges.keys)
+    ends = call(_batch_ends, buckets, smallest, largest)
+    return call(_join_batches, records, ends, edges.keys, block, forest, size, held)
+
+
+@njit
+def _bit_length(x):
+    """Return the number of bits of `x`, int64, without leading zeros."""
+    bits = np.int64(0)
+    while x >> bits:
+        bits += 1
+    return bits
+
+
+@njit
+def _scatter(edges, block, codes, shift, buckets, records):
+    """As `mst.kernels.filter_boruvka.sequential.scatter.scatter`, with the numbers of the ends in the block."""
+    u, v, _ = edges
+    place = np.empty(_BLOCK, np.uint32)
+    for start in range(0, codes.size, _BLOCK):
+        size = min(_BLOCK, codes.size - start)
+        for j in range(size):
+            b = codes[start + j] >> shift
+            place[j] = buckets[b]
+            buckets[b] = np.uint32(place[j] + np.uint32(1))
+        for j in range(size):
+            prefetch_to_write(records, place[min(j + _AHEAD, size - 1)])
+            code = codes[start + j]
+            e = code & _LOW
+            records[place[j], 0] = _number(u[e], block) | (_number(v[e], block) << _HALF)
+            records[place[j], 1] = code
+
+
+@njit
+def _batch_ends(buckets, smallest, largest):
+    """Return where each batch ends, as in `mst.kernels.filter_boruvka.sequential.join.join`: int64."""
+    ends = np.empty(np.int64(buckets[-1]) // smallest + 2 * buckets.size + 1, np.int64)
+    batches = start = before = np.int64(0)
+    for bucket in range(buckets.size):
+        stop = np.int64(buckets[bucket])
+        if stop - before > largest:
+            # Only such buckets are sorted: records that wait before one must not be cut together with it.
+            for cut in range(before, stop, smallest):
+                ends[batches] = cut
+                batches += cut > start
+            start = before
+        if stop - start >= smallest or bucket == buckets.size - 1:
+            ends[batches] = start = stop
+            batches += 1
+        before = stop
+    return ends[:batches]
+
+
+@njit(inline="always")
+def _may_be_taken(across, x, y):
+    """Return whether an edge between two frozen trees is to be deferred: neither is the outside, and they are apart."""
+    return (min(x, y) > 0) & (find(across, x) != find(across, y))
+
+
+@njit
+def _defer(keys, forest, batch, count, held):
+    """Defer those of the first `count` edges between frozen trees of a batch that lighter ones do not connect.
+
+    Returns the new `held`.
+    """
+    across, deferred = forest.across, forest.deferred
+    _, _, _, a, b, ids = batch
+    direction, order = call(_in_order, keys, ids, count)
+    for j in range(count):
+        i = _at(order, direction, j, count)
+        if unite(across, a[i], b[i]):
+            deferred[held] = ids[i]
+            held += 1
+    return held
+
+
+@njit
+def _in_order(keys, ids, count):
+    """Return 1 if the first `count` edges of `ids` ascend by (key, id), -1 if they descend, else 0 and their order."""
+    rises = falls = np.int64(0)
+    if count > 1:
+        before, key = ids[0], key_at(keys, ids[0])
+        for i in range(1, count):
+            e, at = ids[i], key_at(keys, ids[i])
+            rise = (at > key) | ((at == key) & (e > before))
+            rises += rise
+            falls += not rise
+            before, key = e, at
+    order = np.empty(count if rises > 0 and falls > 0 else 0, np.uint32)
+    if order.size:
+        call(sort_by_key, keys, ids, order)
+    return np.int64(falls == 0) - np.int64(rises == 0 and falls > 0), order
+
+
+@njit(inline="always")
+def _at(order, direction, j, count):
+    """Return the place of the edge that is number `j` of the `count` in the order of `_in_order`."""
+    if direction == 0:
+        return np.int64(order[j])
+    return j if direction > 0 else count - 1 - j
+
+
+@njit
+def _join_batches(records, ends, keys, block, forest, size, held):
+    """Join the records in batches that end at `ends`; return the new `size` and `held`."""
+    # Unpacked once: taking an array from a tuple counts its references.
+    parent, edges, _, across, state, _ = forest
+    start, last, first, longest = np.int64(0), records.shape[0] - 1, block.first, np.int64(0)
+    for batch in range(ends.size):
+        longest, start = max(longest, ends[batch] - start), ends[batch]
+    a, b, ids = np.empty(longest, np.uint32), np.empty(longest, np.uint32), np.empty(longest, np.uint32)
+    frozen_a, frozen_b, frozen_ids = np.empty_like(a), np.empty_like(a), np.empty_like(a)
+    arrays = _Batch(a, b, ids, frozen_a, frozen_b, frozen_ids)
+    start = np.int64(0)
+    for batch in range(ends.size):
+        stop = ends[batch]
+        for i in range(start, stop):
+            far = records[min(i + _AHEAD, last), 0]
+            prefetch_to_write(parent, far & _LOW)
+            prefetch_to_write(parent, far >> _HALF)
+            a[i - start] = fourth_ancestor(parent, records[i, 0] & _LOW)
+            b[i - start] = fourth_ancestor(parent, records[i, 0] >> _HALF)
+        kept = frozen = np.int64(0)
+        for i in range(stop - start):
+            x, y = a[i], b[i]
+            if (parent[x] != x) | (parent[y] != y):
+                while parent[x] != x:
+                    parent[x] = parent[parent[x]]
+                    x = parent[x]
+                while parent[y] != y:
+                    parent[y] = parent[parent[y]]
+                    y = parent[y]
+            e, apart = np.uint32(records[start + i, 1] & _LOW), x != y
+            if apart & (max(x, y) < first):
+                if _may_be_taken(across, x, y):
+                    frozen_a[frozen], frozen_b[frozen], frozen_ids[frozen] = x, y, e
+                    frozen += 1
+                apart = False
+            a[kept], b[kept], ids[kept] = x, y, e
+            kept += apart
+        start = stop
+        before, root, closed = size, state[0], state[1] > _CONFLICTS
+        if not closed:
+            for i in range(kept):
+                x, y = find(parent, a[i]), find(parent, b[i])
+                x, y = max(x, y), min(x, y)
+                if (x == y) | (x < first):
+                    for j in range(i):
+                        parent[a[j]], parent[b[j]] = a[j], b[j]
+                    closed = True
+                    break
+                if y > 0:
+                    parent[x] = y
+                    edges[size] = ids[i]
+                    size += 1
+                else:
+                    parent[x] = root
+                    root += 1
+        if closed:
+            size, frozen = call(_join_in_order, keys, block, forest, before, arrays, kept, frozen)
+        else:
+            state[0], state[1] = root, 0
+        if frozen:
+            held = call(_defer, keys, forest, arrays, frozen, held)
+    return size, held
+
+
+@njit
+def _join_in_order(keys, block, forest, size, batch, count, frozen):
+    """Join the first `count` edges of a batch by (key, id), one by one; return the new `size` and `frozen`.
+
+    Edges between frozen trees are appended to the first `frozen` of the batch.
+    """
+    parent, edges, _, across, state, _ = forest
+    first = block.first
+    a, b, ids, frozen_a, frozen_b, frozen_ids = batch
+    linked = np.int64(0)
+    direction, order = call(_in_order, keys, ids, count)
+    for j in range(count):
+        i = _at(order, direction, j, count)
+        x, y = find(parent, a[i]), find(parent, b[i])
+        x, y = max(x, y), min(x, y)
+        if x != y and x >= first:
+            linked += 1
+            if y == 0:
+                parent[x] = state[0]
+                state[0] += 1
+            else:
+                parent[x] = y
+                edges[size] = ids[i]
+                size += 1
+        elif x != y and _may_be_taken(across, x, y):
+            frozen_a[frozen], frozen_b[frozen], frozen_ids[frozen] = x, y, ids[i]
+            frozen += 1
+    state[1] = state[1] + 1 if linked < count else 0
+    return size, frozen
+
+
+# -- the edges that are left ------------------------------------------------------------------------------------
+
+
+@njit
+def finish(edges, parts, solved, parent, forest, size):
+    """Join the edges that leave their block or are deferred, one by one; return the edges of the forest by now.
+
+    Few are left: a block defers no more of them than leave it. The arguments are as for `solve`; `size` is the number
+    of edges that the blocks took.
+    """
+    u, v, keys = edges
+    ids, count = np.empty(parts.leaving.size + solved.counts.sum(), np.uint32), np.int64(parts.leaving.size)
+    ids[:count] = parts.leaving
+    for i in range(solved.counts.size):
+        first, held = parts.starts[2 * i] + i, solved.counts[i]
+        ids[count : count + held] = solved.deferred[first : first + held]
+        count += held
+    # By id, then by key, which leaves those of one key as they are.
+    words = np.empty(count, np.uint64)
+    for by_key in range(2):
+        for i in range(count):
+            words[i] = key_at(keys, ids[i]) if by_key else ids[i]
+        words, ids = _sorted(words, ids)
+    for e in ids:
+        x, y = find(parent, u[e]), find(parent, v[e])
+        if x != y:
+            parent[max(x, y)] = min(x, y)
+            forest[size] = e
+            size += 1
+    return size

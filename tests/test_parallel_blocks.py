@@ -1,0 +1,134 @@
+"""Blocks of vertices that workers solve by themselves, and the edges between them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import mst
+from mst.algorithms.threads import filter_boruvka_threads as ours
+from mst.algorithms.threads._blocks import cut_into_blocks
+from mst.generators import generate
+from mst.graph import Graph
+from mst.kernels.filter_boruvka.parallel.blocks import edges_of
+from mst.kernels.filter_boruvka.policy import THREADS
+from mst.kernels.parallel.runtime import launched
+
+ANY = replace(THREADS, leaving=1.0, light_leaving=1.0)
+"""Cuts every graph into blocks."""
+
+WIDTHS = sorted({2, min(3, launched()), min(8, launched())})
+
+
+def by_kruskal(graph):
+    return mst.minimum_spanning_forest(graph, algorithm="kruskal").edge_ids
+
+
+def solved(graph, width, policy=ANY, seed=0):
+    result = ours.solve_storage(
+        graph, ours.edge_list(graph, graph.w), width, ours.Options(policy, delay_seed=seed)
+    )
+    return np.sort(result.edge_ids), result.counters
+
+
+def grid(rows, columns):
+    vertices = np.arange(rows * columns).reshape(rows, columns)
+    u = np.concatenate([vertices[:, :-1].ravel(), vertices[:-1].ravel()])
+    v = np.concatenate([vertices[:, 1:].ravel(), vertices[1:].ravel()])
+    by_row = np.lexsort((v, u))
+    return u[by_row], v[by_row]
+
+
+def graphs(rng):
+    """Yield graphs of which few to nearly all edges leave their block, with weights that follow places or do not."""
+    n, m, reach = int(rng.integers(2, 400)), int(rng.integers(1, 1500)), int(rng.integers(1, 40))
+    u = rng.integers(0, n, m)
+    near = np.clip(u + rng.integers(-reach, reach + 1, m), 0, n - 1)
+    for w in (rng.permutation(m), rng.integers(0, 3, m), np.minimum(u, near), -np.maximum(u, near)):
+        yield n, u, near, w
+    yield n, u, rng.integers(0, n, m), rng.integers(0, 50, m)
+    rows, columns = int(rng.integers(1, 25)), int(rng.integers(2, 25))
+    u, v = grid(rows, columns)
+    for w in (np.arange(len(u)), -np.arange(len(u)), rng.permutation(len(u)), rng.integers(0, 4, len(u))):
+        yield rows * columns, u, v, w
+
+
+@pytest.mark.parametrize("dtype", [np.int32, pytest.param(np.float64, marks=pytest.mark.slow)])
+def test_blocks_find_the_forest(rng, dtype):
+    policy, cut, deferred = replace(ANY, smallest_chunk=16, largest_chunk=1024), 0, 0
+    for turn in range(40):
+        for n, u, v, w in graphs(rng):
+            w = np.asarray(w, dtype) if dtype == np.int32 else w / 7 - 3
+            graph = Graph(n, u.astype(np.int32), v.astype(np.int32), w)
+            found, counted = solved(graph, WIDTHS[turn % len(WIDTHS)], policy, seed=turn % 3)
+            assert np.array_equal(found, by_kruskal(graph))
+            cut += "blocks" in counted
+            deferred += counted.get("deferred", 0)
+    assert cut > 200 and deferred > 1000
+
+
+@pytest.mark.parametrize("order", ["random", "ascending", "descending", "by column"])
+def test_a_grid_is_solved_in_blocks_and_few_edges_are_left(rng, order):
+    u, v = grid(500, 60)
+    m = len(u)
+    w = {
+        "random": rng.permutation(m),
+        "ascending": np.arange(m),
+        "descending": -np.arange(m),
+        "by column": u % 60,
+    }[order]
+    graph = Graph(30_000, u.astype(np.int32), v.astype(np.int32), w.astype(np.int32))
+    found, counted = solved(graph, 2, THREADS)
+    assert np.array_equal(found, by_kruskal(graph))
+    assert counted["blocks"] == 2
+    # A border crosses up to two rows of edges, and a block defers no more than leave it.
+    assert counted["leaving"] < 2 * 60 and counted["deferred"] <= 2 * counted["leaving"]
+
+
+def test_blocks_have_about_as_many_edges(rng):
+    # Nine tenths of the edges are among a tenth of the vertices.
+    u = np.sort(
+        np.where(rng.random(200_000) < 0.9, rng.integers(0, 10_000, 200_000), rng.integers(0, 99_000, 200_000))
+    )
+    graph = Graph(100_000, u, u + 1 + rng.integers(0, 20, len(u)), rng.integers(0, 1000, len(u)))
+    edges = edges_of(ours.edge_list(graph, graph.w))
+    cut = cut_into_blocks(graph.n, edges, 4, THREADS)
+    held = np.histogram(graph.u, cut.starts)[0]
+    assert len(held) == 4 and held.max() < 1.2 * held.min()
+    assert np.array_equal(
+        cut.cells[np.arange(graph.n) >> int(cut.shift)],
+        np.searchsorted(cut.starts, np.arange(graph.n), "right") - 1,
+    )
+
+
+def test_graphs_whose_ids_do_not_follow_places_are_not_cut(rng):
+    for graph in (
+        generate("uniform", n=2000, m=8000, seed=1),
+        Graph(300, np.zeros(2000, np.int32), rng.integers(0, 300, 2000), rng.integers(0, 9, 2000)),
+    ):
+        found, counted = solved(graph, 2, THREADS)
+        assert "blocks" not in counted and np.array_equal(found, by_kruskal(graph))
+
+
+def test_many_light_edges_between_blocks_are_too_many_and_heavy_ones_are_not(rng):
+    u = np.sort(rng.integers(0, 20_000, 100_000))
+    far = rng.random(len(u)) < 0.04
+    v = np.where(far, rng.integers(0, 20_000, len(u)), np.minimum(u + 1 + rng.integers(0, 20, len(u)), 19_999))
+    near = rng.integers(0, 1000, len(u))
+    for w, expected in ((near, False), (np.where(far, 2000 + near, near), True)):
+        graph = Graph(20_000, u.astype(np.int32), v.astype(np.int32), w.astype(np.int32))
+        found, counted = solved(graph, 2, THREADS)
+        assert ("blocks" in counted) == expected
+        assert np.array_equal(found, by_kruskal(graph))
+
+
+def test_two_threads_keep_a_small_graph_whose_ids_follow_places(rng):
+    u, v = grid(250, 250)
+    w, ids = rng.permutation(len(u)).astype(np.int32), rng.permutation(250 * 250)
+    for near, a, b in ((True, u, v), (False, ids[u], ids[v])):
+        graph = Graph(250 * 250, a.astype(np.int32), b.astype(np.int32), w)
+        problem = ours.prepare(graph, width=2, input="edges", hand_over=True)
+        assert (problem.on_one_core is None) == near
+        assert np.array_equal(np.sort(ours.solve(problem).edge_ids), by_kruskal(graph))
