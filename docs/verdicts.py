@@ -87,9 +87,11 @@ def _order(claim: dict[str, Any]) -> int:
 
 
 def _decided(claim: dict[str, Any]) -> str:
+    # A machine whose verdict is another than the claim's says so.
     measured = "; ".join(
-        f"{o['measured'] or o['by']} ({', '.join(o['machines'])})"
+        f"{o['measured'] or o['by']} ({', '.join(o['machines'])}{apart})"
         for o in claim["outcomes"]
+        for apart in ["" if o["verdict"] == claim["overall"] else f": {o['verdict']}"]
         if o["verdict"] in DECIDED
     )
     reasons = [o["reason"] for o in claim["outcomes"] if o["verdict"] in (CONFIRMED, CONTRADICTED)]
