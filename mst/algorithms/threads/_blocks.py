@@ -10,8 +10,8 @@ from mst.kernels.filter_boruvka.policy import ONE_CORE, Policy
 from mst.kernels.filter_boruvka.sequential.sample import Sample, stratified
 from mst.kernels.primitives.keys import keys_at
 
-_MOST_BLOCKS, _MOST_CELLS = 127, 4096
-_FEW_DRAWS, _DRAWS = 256, 1024
+_MOST_BLOCKS, _MOST_CELLS = 84, 4096
+_FEW_DRAWS, _DRAWS, _DRAWS_EACH, _MOST_WORKERS = 256, 1024, 256, 6
 
 
 def cut_into_blocks(n: int, edges: Edges, width: int, policy: Policy) -> Cut | None:
@@ -25,7 +25,7 @@ def cut_into_blocks(n: int, edges: Edges, width: int, policy: Policy) -> Cut | N
     places, size = stratified(m, _FEW_DRAWS), np.uint32(-(-n // blocks))
     if np.count_nonzero(u[places] // size != v[places] // size) > 2 * policy.leaving * len(places):
         return None
-    places = stratified(m, _DRAWS * blocks)
+    places = stratified(m, max(_DRAWS, _DRAWS_EACH * blocks))
     shift = np.uint32(max(0, int(n - 1).bit_length() - _MOST_CELLS.bit_length() + 1))
     a, b = u[places] >> shift, v[places] >> shift
     of_cell = _blocks_of_cells((n - 1 >> int(shift)) + 1, np.sort(np.minimum(a, b)), blocks)
@@ -52,7 +52,7 @@ def cut_into_blocks(n: int, edges: Edges, width: int, policy: Policy) -> Cut | N
         windows.append(some.window())
         light_leaving += int(np.count_nonzero(leaving[here] & (drawn[here] <= splits[-1][0])))
     # Each is counted in both of its blocks.
-    if light_leaving > 2 * policy.light_leaving * blocks * len(places):
+    if light_leaving > 2 * policy.light_leaving * min(blocks, _MOST_WORKERS) * len(places):
         return None
     split_keys, split_ids = (np.array(column) for column in zip(*splits))
     lows, highs, shifts = (np.array(column, key) for column in zip(*windows))

@@ -65,8 +65,8 @@ class Policy:
         long as joining; or `dense` edges for each (``many-cores.md``, steps 48 and 50).
     leaving, light_leaving : float
         Share of the edges that leave their worker's block of vertices up to which each worker solves its block by
-        itself, and the share, per worker, of such edges that are light: these freeze trees early (``many-cores.md``,
-        step 53).
+        itself, and the share, for each of up to six workers, of such edges that are light: these freeze trees early
+        (``many-cores.md``, step 53).
     fewest_in_blocks : int
         Edges from which on that is faster than one core.
     smallest_chunk, largest_chunk : int

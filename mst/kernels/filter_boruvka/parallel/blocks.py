@@ -47,7 +47,10 @@ _LIGHT, _UNFILTERED, _MOST_KEPT = ONE_CORE.light, ONE_CORE.max_unfiltered, ONE_C
 
 
 class Cut(NamedTuple):
-    """Blocks of vertices, and the light edges of each: *class* ``2 b`` are those of block `b`, ``2 b + 1`` the others.
+    """Blocks of vertices, and the light edges of each.
+
+    *Class* ``3 b`` are the light edges of block `b`, class ``3 b + 2`` its other ones in *stretches* of 1024 edges that
+    are all within `b`, and class ``3 b + 1`` the rest.
 
     Attributes
     ----------
@@ -95,9 +98,12 @@ class Parts(NamedTuple):
     Attributes
     ----------
     codes : numpy.ndarray of uint64, shape (k,)
-        By class; those of edges that leave their block are in both.
-    starts : numpy.ndarray of int64, shape (2 * blocks + 1,)
+        By class; those of edges that leave their block are in both. For those of class ``3 b + 2`` there is only space.
+    starts : numpy.ndarray of int64, shape (3 * blocks + 1,)
         Where each class begins, and the end.
+    classes : numpy.ndarray of uint8, shape (m,)
+    common : numpy.ndarray of uint8, shape (⌈m / 1024⌉,)
+        The block of each stretch, or 255.
     leaving : numpy.ndarray of uint32, shape (edges that leave their block,)
         Their ids.
     firsts : numpy.ndarray of int64, shape (blocks,)
@@ -106,6 +112,8 @@ class Parts(NamedTuple):
 
     codes: np.ndarray
     starts: np.ndarray
+    classes: np.ndarray
+    common: np.ndarray
     leaving: np.ndarray
     firsts: np.ndarray
 
@@ -141,6 +149,27 @@ class Block(NamedTuple):
     start: int
     stop: int
     first: np.unsignedinteger
+
+
+class _Rest(NamedTuple):
+    """The edges of a block that are not light.
+
+    Attributes
+    ----------
+    codes : numpy.ndarray of uint64
+        The first `coded` ones, and space for those in stretches, which are of class `own`.
+    coded : int
+    own : uint8
+    low, high, shift : unsigned integer
+        The window of levels.
+    """
+
+    codes: np.ndarray
+    coded: int
+    own: np.unsignedinteger
+    low: np.unsignedinteger
+    high: np.unsignedinteger
+    shift: np.unsignedinteger
 
 
 class Forest(NamedTuple):
@@ -185,12 +214,12 @@ class _Batch(NamedTuple):
 
 @njit
 def classify(schedule, edges, cut, classes, common, counts):
-    """Write the class of each edge to `classes`, uint8 (m,), 255 if it leaves its block; count them by chunk.
+    """Write the class of each edge to `classes`, 255 if it leaves its block, and `common`; count them by chunk.
 
     `schedule` is a `mst.kernels.parallel.runtime.Schedule` whose grain is a multiple of 1024, `edges` an `Edges`;
-    `common`, uint8, gets the block that 1024 edges are in, or 255; `counts`, int64 of shape (chunks, 4 * blocks), the
-    numbers of edges of each class, in which edges that leave their block count at both ends, and then those of the
-    edges that leave each block at `u` and at `v`.
+    `classes` and `common` are those of `Parts`; `counts`, int64 of shape (chunks, 5 * blocks), gets the numbers of
+    edges of each class, in which edges that leave their block count at both ends, and then those of the edges that
+    leave each block at `u` and at `v`.
     """
     reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, _classify_worker, schedule, edges, cut, classes, common, counts)
@@ -224,15 +253,15 @@ def _classify_some(first, last, edges, cut, classes, counts):
         outside |= (np.uint32(u[e] - start) >= size) | (np.uint32(v[e] - start) >= size)
     tied = first < split_ids[block] and split_ids[block] < last
     if not (outside or tied):
-        heavy, split, own = 0, split_keys[block], np.uint8(2 * block)
+        heavy, split, own = 0, split_keys[block], np.uint8(3 * block)
         equal = split_ids[block] <= first
         for e in range(np.uint64(first), np.uint64(last)):
             key = key_at(keys, e)
             above = (key > split) | ((key == split) & equal)
-            classes[e] = own + np.uint8(above)
+            classes[e] = own + (np.uint8(above) << np.uint8(1))
             heavy += above
-        counts[2 * block] += last - first - heavy
-        counts[2 * block + 1] += heavy
+        counts[3 * block] += last - first - heavy
+        counts[3 * block + 2] += heavy
         return np.uint8(block)
     blocks = split_keys.size
     for e in range(np.uint64(first), np.uint64(last)):
@@ -244,52 +273,54 @@ def _classify_some(first, last, edges, cut, classes, counts):
         if a != b:
             classes[e] = _LEAVING
             counts[_class_in(b, key, e, split_keys, split_ids)] += 1
-            counts[2 * blocks + a] += 1
-            counts[3 * blocks + b] += 1
+            counts[3 * blocks + a] += 1
+            counts[4 * blocks + b] += 1
     return _LEAVING
 
 
 @njit(inline="always")
 def _class_in(block, key, e, split_keys, split_ids):
-    """Return the class of an edge, int64, in one of its blocks."""
+    """Return the class of an edge in no stretch, int64, in one of its blocks."""
     split = split_keys[block]
-    return 2 * np.int64(block) + ((key > split) | ((key == split) & (np.int64(e) >= split_ids[block])))
+    return 3 * np.int64(block) + ((key > split) | ((key == split) & (np.int64(e) >= split_ids[block])))
 
 
 @njit
-def divide(schedule, edges, cut, classes, common, next_places, parts):
-    """Write all edges to `Parts`, by class; `next_places` are the `counts` of `classify` as places."""
+def divide(schedule, edges, cut, next_places, parts):
+    """Write the edges to `Parts`, by class; `next_places` are the `counts` of `classify` as places."""
     reset_queue(schedule.tallies, schedule.width)
-    run(schedule.width, _divide_worker, schedule, edges, cut, classes, common, next_places, parts)
+    run(schedule.width, _divide_worker, schedule, edges, cut, next_places, parts)
 
 
 @njit
-def _divide_worker(worker, schedule, edges, cut, classes, common, next_places, parts):
+def _divide_worker(worker, schedule, edges, cut, next_places, parts):
     """One worker of `divide`."""
     width, grain, tallies = schedule
-    first, last = next_chunk(tallies, worker, width, grain, classes.size)
+    light, size = np.empty(_BLOCK + 1, np.uint64), edges.u.size
+    first, last = next_chunk(tallies, worker, width, grain, size)
     while first < last:
         places = next_places[first // grain]
         for some in range(first, last, _BLOCK):
-            block, end = common[some // _BLOCK], min(some + _BLOCK, last)
+            block, end = parts.common[some // _BLOCK], min(some + _BLOCK, last)
             if block == _LEAVING:
-                call(_divide_mixed, some, end, edges, cut, classes, places, parts)
+                call(_divide_mixed, some, end, edges, cut, places, parts)
             else:
-                call(_divide_common, some, end, edges.keys, cut, np.int64(block), classes, places, parts.codes)
-        first, last = next_chunk(tallies, worker, width, grain, classes.size)
+                call(_divide_stretch, some, end, edges.keys, cut, np.int64(block), places, parts, light)
+        first, last = next_chunk(tallies, worker, width, grain, size)
 
 
 @njit
-def _divide_common(first, last, keys, cut, block, classes, places, codes):
-    """Write the edges ``first … last - 1``, all of which are in `block`."""
+def _divide_stretch(first, last, keys, cut, block, places, parts, light):
+    """Write the light ones of the edges ``first … last - 1``, all of which are in `block`; `light` is scratch."""
     low, high, shift = cut.lows[block], cut.highs[block], cut.shifts[block]
-    light, heavy = places[2 * block], places[2 * block + 1]
+    classes, codes, own, count = parts.classes, parts.codes, np.uint8(3 * block), _ZERO
     for e in range(np.uint64(first), np.uint64(last)):
-        above = np.int64(classes[e] & np.uint8(1))
-        codes[light + above * (heavy - light)] = (_level(key_at(keys, e), low, high, shift) << _HALF) | e
-        light += 1 - above
-        heavy += above
-    places[2 * block], places[2 * block + 1] = light, heavy
+        light[count] = (_level(key_at(keys, e), low, high, shift) << _HALF) | e
+        count += np.uint64(classes[e] == own)
+    at = np.uint64(places[3 * block])
+    for j in range(count):
+        codes[at + j] = light[j]
+    places[3 * block] += np.int64(count)
 
 
 @njit(inline="always")
@@ -299,16 +330,16 @@ def _level(key, low, high, shift):
 
 
 @njit
-def _divide_mixed(first, last, edges, cut, classes, places, parts):
+def _divide_mixed(first, last, edges, cut, places, parts):
     """Write the edges ``first … last - 1``."""
-    (u, v, keys), codes, leaving = edges, parts.codes, parts.leaving
+    (u, v, keys), codes, classes, leaving = edges, parts.codes, parts.classes, parts.leaving
     cells, shift, split_keys, split_ids = cut.cells, cut.shift, cut.split_keys, cut.split_ids
     lows, highs, shifts = cut.lows, cut.highs, cut.shifts
     blocks, first_leaving = split_keys.size, parts.starts[parts.starts.size - 1]
     for e in range(np.uint64(first), np.uint64(last)):
         own, key = np.int64(classes[e]), key_at(keys, e)
         if own != _LEAVING:
-            b = own >> 1
+            b = own // 3
             codes[places[own]] = (_level(key, lows[b], highs[b], shifts[b]) << _HALF) | e
             places[own] += 1
         else:
@@ -317,7 +348,7 @@ def _divide_mixed(first, last, edges, cut, classes, places, parts):
                 own = _class_in(b, key, e, split_keys, split_ids)
                 codes[places[own]] = (_level(key, lows[b], highs[b], shifts[b]) << _HALF) | e
                 places[own] += 1
-            own = 2 * blocks + np.int64(cells[u[e] >> shift])
+            own = 3 * blocks + np.int64(cells[u[e] >> shift])
             leaving[places[own] - first_leaving] = np.uint32(e)
             places[own] += 1
 
@@ -354,14 +385,14 @@ def _solve_worker(worker, width, edges, cut, parts, solved, parent, forest, tall
     i, last = next_chunk(tallies, worker, width, 1, blocks)
     while i < last:
         block = Block(cut.starts[i], cut.starts[i + 1], np.uint32(parts.firsts[i]))
-        light, heavy, stop = parts.starts[2 * i], parts.starts[2 * i + 1], parts.starts[2 * i + 2]
+        light, heavy, stretches, stop = parts.starts[3 * i : 3 * i + 4]
         at, deferred = slice(solved.places[i], solved.places[i + 1]), solved.deferred[light + i : stop + i + 1]
         across, state = np.arange(np.int64(block.first)).astype(np.uint32), np.array((1, 0), np.int64)
         own = Forest(solved.parent[at], solved.taken[at], deferred, across, state, solved.records[light:stop])
         low, high, shift = cut.lows[i], cut.highs[i], cut.shifts[i]
         split = np.int64(_level(cut.split_keys[i], low, high, shift))
-        codes = parts.codes[light:heavy], parts.codes[heavy:stop]
-        size, held = call(_solve_block, edges, block, codes, (split, np.int64((high - low) >> shift)), own)
+        rest = _Rest(parts.codes[heavy:stop], stretches - heavy, np.uint8(3 * i + 2), low, high, shift)
+        size, held = call(_solve_block, edges, block, parts.codes[light:heavy], split, rest, parts, own)
         solved.counts[i] = held
         call(_append, own, size, forest, fetch_add(tallies, FOREST, size))
         call(_write_roots, own.parent, block, own.edges, parent)
@@ -396,30 +427,56 @@ def _write_roots(numbers, block, vertices, parent):
 
 
 @njit
-def _solve_block(edges, block, codes, levels, forest):
+def _solve_block(edges, block, light, split, rest, parts, forest):
     """Find the edges that a block takes; return their number and that of deferred edges.
 
-    `codes` are those of its light edges and of the others, `levels`, two int64, their largest levels.
+    `light` are the codes of its light edges, `split` their largest level, int64, and `rest` is a `_Rest`.
     """
-    parent, (light, heavy) = forest.parent, codes
+    parent, codes, largest = forest.parent, rest.codes, np.int64((rest.high - rest.low) >> rest.shift)
     for x in range(parent.size):
         parent[x] = x
-    size, held = call(_join, edges, block, light, levels[0], forest, np.int64(0), np.int64(0))
-    left, label = np.int64(heavy.size), np.empty(parent.size if heavy.size else 0, np.uint32)
+    size, held = call(_join, edges, block, light, split, forest, np.int64(0), np.int64(0))
+    left, label = np.int64(codes.size), np.empty(parent.size if codes.size else 0, np.uint32)
+    coded, first_time = np.int64(rest.coded), True
     while left > 0:
         call(_label, forest, np.int64(block.first), label)
-        before, left = left, call(_keep_open, edges, block, heavy, left, label)
+        before, left = left, call(_keep_open, edges, block, codes, coded, label)
+        if first_time:
+            left = call(_add_open, edges, block, rest, parts, left, label)
+            first_time = False
         wanted = max(np.int64(_LIGHT * (parent.size - size)), left // 4)
         if left <= max(_UNFILTERED, 2 * wanted) or left > _MOST_KEPT * before:
-            size, held = call(_join, edges, block, heavy[:left], levels[1], forest, size, held)
+            size, held = call(_join, edges, block, codes[:left], largest, forest, size, held)
             break
-        limit = call(_level_at, heavy[:left], wanted)
+        limit = call(_level_at, codes[:left], wanted)
         lighter, none = np.empty(left, np.uint64), np.empty(0, np.uint64)
-        moved = call(move_light, heavy, none, left, np.uint64(limit), lighter, none)
+        moved = call(move_light, codes, none, left, np.uint64(limit), lighter, none)
         size, held = call(_join, edges, block, lighter[:moved], limit, forest, size, held)
         left -= moved
+        coded = left
     flatten(parent)
     return size, held
+
+
+@njit
+def _add_open(edges, block, rest, parts, count, label):
+    """Append the codes of edges in stretches whose ends differ in `label` to the first `count`; return how many."""
+    (u, v, keys), codes, (classes, common) = edges, rest.codes, (parts.classes, parts.common)
+    own, low, high, shift = rest.own, rest.low, rest.high, rest.shift
+    offset, found = np.uint64(block.first) - np.uint64(block.start), np.empty(_BLOCK + 1, np.uint64)
+    at = np.uint64(count)
+    for stretch in range(common.size):
+        if common[stretch] != own // np.uint8(3):
+            continue
+        opened = _ZERO
+        for e in range(np.uint64(stretch * _BLOCK), np.uint64(min((stretch + 1) * _BLOCK, u.size))):
+            found[opened] = e
+            apart = label[np.uint64(u[e]) + offset] != label[np.uint64(v[e]) + offset]
+            opened += np.uint64(apart & (classes[e] == own))
+        for j in range(opened):
+            codes[at] = (_level(key_at(keys, found[j]), low, high, shift) << _HALF) | found[j]
+            at += np.uint64(1)
+    return np.int64(at)
 
 
 @njit
@@ -704,7 +761,7 @@ def finish(edges, parts, solved, parent, forest, size):
     ids, count = np.empty(parts.leaving.size + solved.counts.sum(), np.uint32), np.int64(parts.leaving.size)
     ids[:count] = parts.leaving
     for i in range(solved.counts.size):
-        first, held = parts.starts[2 * i] + i, solved.counts[i]
+        first, held = parts.starts[3 * i] + i, solved.counts[i]
         ids[count : count + held] = solved.deferred[first : first + held]
         count += held
     # By id, then by key, which leaves those of one key as they are.
