@@ -1,4 +1,4 @@
-"""How many cores a call may use, and whether it may use a GPU."""
+"""How many cores a call may use."""
 
 from __future__ import annotations
 
@@ -53,17 +53,3 @@ def check_cores(width: int) -> None:
         raise UnsupportedError(
             f"threads: {width} is above the {cores} usable cores: give fewer, or leave it out"
         )
-
-
-def usable_gpu() -> bool:
-    """Return whether a call that names none may take a GPU: this process has loaded CuPy, and that finds one.
-
-    Loading CuPy and starting a GPU takes longer than solving most graphs, so this is left to the caller.
-    """
-    cupy = sys.modules.get("cupy")
-    if cupy is None:
-        return False
-    try:
-        return cupy.cuda.runtime.getDeviceCount() > 0
-    except Exception:  # no driver, no device, or another thread is still loading it: CuPy has an error for each
-        return False

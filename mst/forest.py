@@ -275,8 +275,7 @@ class Forest:
             The largest weight of an edge that is kept: ``fcluster(linkage, threshold, "distance")`` of SciPy makes the
             same clusters. Either this or `k` is given.
         threads : int, optional
-            Cores that may be used where the forest is large. When it is not given, a GPU is used where CuPy is loaded
-            and pays, and else all cores.
+            Cores that may be used where the forest is large; all of them when it is not given.
 
         Returns
         -------
@@ -297,7 +296,7 @@ class Forest:
         >>> forest.labels(k=2).tolist(), forest.labels(threshold=5).tolist()
         ([0, 0, 1, 1], [0, 0, 1, 2])
         """
-        return self._merges(threads).labels(k, threshold, threads)
+        return self._merges(threads).labels(k, threshold)
 
     def bottleneck(self, x: Any, y: Any, *, threads: int | None = None) -> np.ndarray:
         """Return the bottleneck (minimax) distance of pairs of vertices.
@@ -310,8 +309,7 @@ class Forest:
         x, y : array_like of int
             Vertices, of shapes that broadcast.
         threads : int, optional
-            Cores that may be used where there are many pairs. When it is not given, a GPU is used where CuPy is loaded
-            and pays, and else all cores.
+            Cores that may be used where there are many pairs; all of them when it is not given.
 
         Returns
         -------
@@ -343,8 +341,7 @@ class Forest:
         x, y : array_like of int
             Vertices, of shapes that broadcast.
         threads : int, optional
-            Cores that may be used where there are many pairs. When it is not given, a GPU is used where CuPy is loaded
-            and pays, and else all cores.
+            Cores that may be used where there are many pairs; all of them when it is not given.
 
         Returns
         -------

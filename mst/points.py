@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 import numpy as np
 
 from mst.arrays import as_numpy, is_on_device
-from mst.cores import cores_for, usable_gpu, whole_threads
+from mst.cores import cores_for, whole_threads
 from mst.errors import DependencyError, InputError, OutOfMemoryError, UnsupportedError, names_missing_numba
 from mst.forest import Forest
 from mst.graph import Graph
 from mst.interop.arrays import ArrayForest, like
-from mst.solver import minimum_spanning_forest
+from mst.solver import minimum_spanning_forest, usable_gpu
 
 if TYPE_CHECKING:
     from mst.interop.device import DeviceForest

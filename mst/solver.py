@@ -13,7 +13,7 @@ import numpy as np
 
 from mst import advice, arrays, registry
 from mst.advice import first
-from mst.cores import check_cores, cores_for, usable_gpu, usable_width, whole_threads
+from mst.cores import check_cores, cores_for, usable_width, whole_threads
 from mst.errors import (
     DependencyError,
     InputError,
@@ -356,6 +356,20 @@ def choose_now(graph: Graph, threads: int | None, options: Mapping[str, Any]) ->
     cores = 1 if alone else cores_for(threads)
     early = None if options or gpu else first.choose(graph, cores)
     return early or advice.choose_for(graph, width=cores, gpu=gpu)
+
+
+def usable_gpu() -> bool:
+    """Return whether ``"auto"`` may take a GPU: this process has loaded CuPy, and that finds one.
+
+    Loading CuPy and starting a GPU takes longer than solving most graphs, so this is left to the caller.
+    """
+    cupy = sys.modules.get("cupy")
+    if cupy is None:
+        return False
+    try:
+        return cupy.cuda.runtime.getDeviceCount() > 0
+    except Exception:  # no driver, no device, or another thread is still loading it: CuPy has an error for each
+        return False
 
 
 def _checking_cores(graph: Any, algorithm: str, threads: int | None) -> int:

@@ -8,24 +8,20 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from mst.arrays import as_numpy, readable
-from mst.cores import cores_for, usable_gpu
+from mst.cores import cores_for
 from mst.errors import InputError
 from mst.graph import Graph, LabelledGraph
 from mst.order import keys
 
-if TYPE_CHECKING:
-    from mst.kernels.cuda.climbing import Climber
-
-_MANY = 1 << 16
-"""Pairs or edges from which on threads pay."""
+_MANY_EDGES, _MANY_PAIRS = 1 << 16, 1 << 17
+"""Edges, and pairs, from which on threads pay."""
 
 _WRITERS = 4
 """Threads that write a hierarchy as fast as memory takes it."""
@@ -70,7 +66,6 @@ class MergeTree:
 
         self.graph, self.edge_ids = graph, edge_ids
         self._directed: tuple[np.ndarray, np.ndarray] | None = None
-        self._climber: Climber | None = None
         weights, ends = graph.w[edge_ids], f"u{graph.u.itemsize}"
         forest = building.Forest(graph.u.view(ends), graph.v.view(ends), edge_ids, weights, keys(weights))
         self.merges, self.links, self.clusters, _, cycle = building.reconstruct(graph.n, forest, width, True)
@@ -101,27 +96,22 @@ class MergeTree:
             parts(k, lambda a, b: write_linkage(merges[a:b], clusters[a:b], hierarchy[a:b]))
         if k < n - 1:
             roots = np.flatnonzero(self.links[:, 1] >= n)
-            roots = roots[np.argsort(self._labels(k, threads)[roots])]
+            roots = roots[np.argsort(self._labels(k)[roots])]
             join_trees(self.links[roots] - (0, n - 1), n + k, hierarchy[k:])
         return hierarchy
 
-    def labels(self, k: int | None, threshold: float | None, threads: int | None) -> np.ndarray:
+    def labels(self, k: int | None, threshold: float | None) -> np.ndarray:
         """Return the clusters of `mst.Forest.labels`."""
         if (k is None) == (threshold is None):
             raise InputError(
                 "give either k, the number of clusters, or threshold, the largest weight within one"
             )
-        return self._labels(self._rank_above(threshold) if k is None else self._rank_of_count(k), threads)
+        return self._labels(self._rank_above(threshold) if k is None else self._rank_of_count(k))
 
-    def _labels(self, limit: int, threads: int | None) -> np.ndarray:
+    def _labels(self, limit: int) -> np.ndarray:
         """Return the cluster of each vertex by the edges of ranks below `limit`."""
-        from mst.kernels.cuda.climbing import VERTICES
         from mst.kernels.tree.merge import find_roots, number_clusters
 
-        if threads is None and self.graph.n >= VERTICES:
-            found = self._by_gpu(lambda climber: climber.labels(limit))
-            if found is not None:
-                return found
         roots, numbers = np.empty((2, self.graph.n), self.links.dtype)
         labels = np.empty(self.graph.n, np.int64)
         find_roots(self.merges, limit, roots)
@@ -172,33 +162,15 @@ class MergeTree:
         self, x: Any, y: Any, threads: int | None, of_ranks: np.ndarray, otherwise: np.ndarray
     ) -> np.ndarray:
         """Return what `mst.kernels.tree.joining.find_joining` writes for pairs of vertices, in their shape."""
-        from mst.kernels.cuda.climbing import PAIRS
         from mst.kernels.parallel.parts import by_threads
         from mst.kernels.tree.joining import find_joining
 
         x, y, shape = self._pairs(x, y)
-        if threads is None and len(x) >= PAIRS:
-            found = self._by_gpu(lambda climber: climber.joining(x, y, of_ranks, otherwise))
-            if found is not None:
-                return found.reshape(shape)
         width, links = cores_for(threads), self.links
-        with by_threads(width if len(x) >= _MANY else 1) as parts:
+        with by_threads(width if len(x) >= _MANY_PAIRS else 1) as parts:
             values = parts.empty(len(x), otherwise.dtype)
             parts(len(x), lambda a, b: find_joining(a, b, x, y, links, of_ranks, otherwise, values))
         return values.reshape(shape)
-
-    def _by_gpu(self, ask: Callable[[Climber], np.ndarray]) -> np.ndarray | None:
-        """Return the answer of a GPU, to which the links are copied once; None where there is none, or it fails."""
-        if not usable_gpu() or self.links.itemsize > 4:
-            return None
-        from mst.kernels.cuda import climbing
-
-        try:
-            if self._climber is None:
-                self._climber = climbing.Climber(self.links, len(self.merges), climbing.Device())
-            return ask(self._climber)
-        except Exception:  # no memory, or whatever its driver and compiler raise: the cores remain
-            return None
 
     def _pairs(self, x: Any, y: Any) -> tuple[np.ndarray, np.ndarray, tuple[int, ...]]:
         """Return pairs of vertices in one dimension, of the dtype of the links, and their shape."""
@@ -259,7 +231,7 @@ class MergeTree:
         from mst.kernels.proof.reconstruction import find_root_paths, root_path_dtype
 
         graph, links, width = self.graph, self.links, cores_for(threads)
-        if graph.m < _MANY:
+        if graph.m < _MANY_EDGES:
             outside = np.setdiff1d(np.flatnonzero(graph.u != graph.v), self.edge_ids)
             edges = self.bottleneck_edges(graph.u[outside], graph.v[outside], 1)
             return bool((edges >= 0).all() and (graph.w[outside] > graph.w[edges]).all())

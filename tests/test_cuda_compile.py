@@ -36,7 +36,6 @@ VARIANTS = {
     "jucele.cu": [{"KEY_BITS": 32}, {"KEY_BITS": 64}],
     "gunrock.cu": [{"KEY_BITS": 32}, {"KEY_BITS": 64}],
     "prove_forest.cu": [{"KEY_BITS": 32}, {"KEY_BITS": 64}],
-    "climb_links.cu": [{}],
     "boruvka_points.cu": [
         {},
         {"DIMENSIONS": 3, "LISTED": 7},

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import subprocess
-from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -15,7 +14,6 @@ import numpy as np
 from mst import Graph, order
 from mst.algorithms.cuda import ecl_mst, filter_boruvka
 from mst.algorithms.cuda.device import keys, points, proof
-from mst.kernels.cuda import climbing
 from mst.kernels.cuda import filter_boruvka as layout
 
 HERE = Path(__file__).resolve().parent
@@ -195,29 +193,6 @@ class PointsDevice:
 @cache
 def points_kernels(folder: Path, macros: tuple[tuple[str, int], ...]) -> Kernels:
     return Kernels(folder, points.SOURCE, "BoruvkaPoints", points.KERNELS, **dict(macros))
-
-
-class ClimbingDevice:
-    """Stands in for `mst.kernels.cuda.climbing.Device`."""
-
-    xp, current, to_host = np, nullcontext(), staticmethod(np.asarray)
-
-    def __init__(self, folder: Path):
-        self._kernels = climbing_kernels(folder)
-
-    def launch(self, kernel, count, numbers, **arrays):
-        argument = np.zeros(1, climbing.ARGUMENT)
-        for name, number in {**numbers, "count": count}.items():
-            argument[name] = number
-        for name, array in arrays.items():
-            assert array.flags.c_contiguous
-            argument[name] = array.ctypes.data
-        self._kernels(kernel, 3, argument, 1)
-
-
-@cache
-def climbing_kernels(folder: Path) -> Kernels:
-    return Kernels(folder, climbing.SOURCE, "ClimbLinks", climbing.KERNELS)
 
 
 class FakeCupy:
