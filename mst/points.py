@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _LISTED = 6
 # In a grid, six are at one distance; the next one is farther, which shows that there are no others.
 _LISTED_IN_3D = 7
-_PLACES, _BLOCKS = 2048, 16
+_PLACES, _FEWEST_PLACES, _BLOCKS = 2048, 256, 16
 # Weights that tell whether most edges tie.
 _SAMPLE = 1024
 # Levels of the k-d tree in a part whose points are joined before those of others are looked at.
@@ -284,11 +284,10 @@ def _tree(
         tree = build(points.coordinates, schedule)
         lists = _lists(tree, points.counts, samples, k, schedule)
         if k is None:
-            start: np.ndarray = np.arange(len(tree.points), dtype=np.int32)
-            known = (np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0))
+            start, known = None, (np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0))
         else:
             start, known = _neighbour_forest(lists, k, width)
-        edges = _rounds(tree, lists, start, known, schedule)
+        edges = _rounds(tree, lists, samples == 1, start, known, schedule)
         cores = np.empty(len(lists.core))
         cores[tree.points] = lists.core
         other, place = points.others
@@ -309,10 +308,10 @@ def _distinct(coordinates: np.ndarray) -> Points:
     first = representatives(coordinates)
     is_first = first == np.arange(len(first))
     if is_first.all():
-        return Points(coordinates, first, np.ones(len(first), np.int64), np.empty((2, 0), np.int64))
+        return Points(coordinates, first, np.empty(0, np.int32), np.empty((2, 0), np.int64))
     (ids,), (others,) = np.nonzero(is_first), np.nonzero(~is_first)
     places = (np.cumsum(is_first) - 1)[first]
-    counts = np.bincount(places)
+    counts = np.bincount(places).astype(np.int32)
     return Points(coordinates[ids], ids, counts, np.stack((others, places[others])))
 
 
@@ -320,7 +319,7 @@ def _lists(tree: KdTree, counts: np.ndarray, samples: int, k: int | None, schedu
     """Return the nearest neighbours of every point and the core distances."""
     from mst.kernels.points.lanes import LEAF, ROW
     from mst.kernels.points.neighbours import find_neighbours
-    from mst.kernels.points.rounds import Lists, least_of_nodes
+    from mst.kernels.points.rounds import Lists, core_distances
 
     n = len(tree.points)
     dimensions = tree.blocks.shape[1]
@@ -333,17 +332,10 @@ def _lists(tree: KdTree, counts: np.ndarray, samples: int, k: int | None, schedu
     find_neighbours(schedule._replace(grain=_BLOCKS), tree, places, distances)
     # A vector of all points of the last block is read.
     core = np.zeros(len(tree.blocks) * LEAF)[:n]
-    if samples > 1 and counts.max() == 1:
-        core[:] = distances[:, samples - 2]
-    elif samples > 1:
-        at = counts[tree.points]
-        reached = at[:, None] + np.cumsum(np.where(places >= 0, at[places], 0), axis=1) >= samples
-        needed = np.argmax(reached, axis=1)
-        core[:] = np.where(at >= samples, 0.0, distances[np.arange(n), needed])
-    node_core = np.zeros(len(tree.boxes))
+    lists = Lists(places, distances, core, np.zeros(len(tree.boxes)))
     if samples > 1:
-        least_of_nodes(core, tree.levels, node_core)
-    return Lists(places, distances, core, node_core)
+        core_distances(schedule, tree, counts, samples, lists)
+    return lists
 
 
 def _neighbour_forest(
@@ -364,40 +356,46 @@ def _neighbour_forest(
 def _rounds(
     tree: KdTree,
     lists: Lists,
-    start: np.ndarray,
+    plain: bool,
+    start: np.ndarray | None,
     known: tuple[np.ndarray, np.ndarray, np.ndarray],
     schedule: Schedule,
 ) -> Edges:
-    """Join the components `start`, int32 (n,), by shortest edges; return these after the `known` edges within them."""
+    """Join components by shortest edges; return these after the `known` edges within them.
+
+    `start`, int32 (n,), has the components; None where every point is one. `plain` says that no core distance counts.
+    """
+    from mst.kernels.parallel.runtime import grain_for, touched_empty
     from mst.kernels.points import rounds
     from mst.kernels.points.lanes import LEAF
 
     n = len(tree.points)
-    schedule = schedule._replace(grain=_PLACES)
-    parent, choices, found = np.arange(n, dtype=np.int32), np.full(n, -1, np.int32), np.empty(n, np.int32)
-    # A vector of all points of the last block is read, which may have fewer.
-    of = np.empty(len(tree.blocks) * LEAF, np.int32)[:n]
-    of[:] = start
-    limits = np.full(n, np.inf).view(np.uint64)
-    components = rounds.Components(of, np.full(len(tree.boxes), -1, np.int32), limits)
-    plain = not lists.core.any()
-    state = rounds.candidates(lists, plain)
+    smallest = _FEWEST_PLACES if schedule.width > 1 else _PLACES
+    grain = grain_for(n, schedule.width, smallest=smallest, largest=_PLACES, multiple=LEAF)
+    schedule = schedule._replace(grain=grain)
+    state, components, joins = rounds.begin(lists, start, plain, len(tree.boxes), schedule)
     size = len(known[0])
-    edges = rounds.Edges(*(np.resize(column, n - 1) for column in known))
-    if size == 0:
+    edges = rounds.Edges(
+        *(touched_empty(n - 1, column.dtype, schedule.width, schedule.tallies) for column in known)
+    )
+    for column, first in zip(edges, known):
+        column[:size] = first
+    roots, left = (touched_empty(n, np.int32, schedule.width, schedule.tallies) for _ in range(2))
+    if start is None:
         top = max(tree.levels - _PART_LEVELS, 0)
-        size = rounds.join_parts(schedule, top, plain, tree, lists, state, components, parent, choices, edges)
-    roots = np.flatnonzero(of == np.arange(n)).astype(np.int32)
-    rounds.relabel(schedule, parent, tree.levels, components)
+        size = rounds.join_parts(schedule, top, plain, tree, lists, state, components, joins, edges, roots)
+        roots = roots[: n - size]
+    else:
+        roots = np.flatnonzero(start == np.arange(n)).astype(np.int32)
+    rounds.relabel(schedule, joins.parent, tree.levels, components)
     while len(roots) > 1:
         rounds.read_lists(schedule, plain, lists, state, components)
         rounds.search_tree(schedule, tree, lists, state, components)
-        count = rounds.collect_least(schedule, state, components, found)
-        rounds.choose(found[:count], tree.points, state, components, choices)
-        left = rounds.join(roots, choices, state, components, parent, edges, size, 0, n)
-        size += len(roots) - left
-        roots = roots[:left]
-        rounds.relabel(schedule, parent, tree.levels, components)
+        rounds.choose(schedule, tree, state, components, joins.choices)
+        count = rounds.join(schedule, roots, left, state, components, joins, edges, size)
+        size += len(roots) - count
+        roots, left = left[:count], roots
+        rounds.relabel(schedule, joins.parent, tree.levels, components)
     return edges
 
 

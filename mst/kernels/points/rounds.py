@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mst.kernels.parallel.launch import run
-from mst.kernels.parallel.runtime import LIVE, next_chunk, reset_queue
+from mst.kernels.parallel.runtime import FOREST, LIVE, Schedule, next_chunk, reset_queue, touched_empty
 from mst.kernels.points.kd_tree import leaf_block
 from mst.kernels.points.lanes import (
     LEAF,
@@ -31,11 +31,13 @@ from mst.kernels.points.lanes import (
     point_distances,
     raise_to,
 )
-from mst.kernels.primitives.atomics import fetch_add, load, write_min
+from mst.kernels.primitives.atomics import compare_and_swap, fetch_add, load, write_min
 from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.out_of_line import call
 from mst.kernels.union_find.sequential import fourth_ancestor
 
+_LEVELS_EACH = 8
+"""Levels of the parts of the k-d tree that a thread takes at once where nodes are gone through."""
 _WORTH = 4
 """A part of `join_parts` is done once a round joins less than a share of its components, one in this number."""
 
@@ -103,6 +105,21 @@ class Components(NamedTuple):
     limits: np.ndarray
 
 
+class Joins(NamedTuple):
+    """How components are joined.
+
+    Attributes
+    ----------
+    parent : numpy.ndarray of int32, shape (n,)
+        Union-find of the components, by the place of each.
+    choices : numpy.ndarray of int32, shape (n,)
+        Between two steps of a round the place of the least candidate of each component, else -1.
+    """
+
+    parent: np.ndarray
+    choices: np.ndarray
+
+
 class Edges(NamedTuple):
     """Edges of the tree.
 
@@ -119,32 +136,108 @@ class Edges(NamedTuple):
     weights: np.ndarray
 
 
-def candidates(lists: Lists, plain: bool) -> Candidates:
-    """Return the state before the first round; `plain` says that no core distance counts."""
-    n = len(lists.core)
+def begin(
+    lists: Lists, start: np.ndarray | None, plain: bool, nodes: int, schedule: Schedule
+) -> tuple[Candidates, Components, Joins]:
+    """Return the state before the first round.
+
+    Parameters
+    ----------
+    lists : Lists
+    start : numpy.ndarray of int32, shape (n,), or None
+        The components; by default, every place is one.
+    plain : bool
+        Whether no core distance counts.
+    nodes : int
+        Of the k-d tree, and one more.
+    schedule : mst.kernels.parallel.runtime.Schedule
+        A chunk is `grain` places, whole blocks.
+    """
+    n, width, tallies = len(lists.core), schedule.width, schedule.tallies
     blocks = -(-n // LEAF)
-    bounds = np.full(blocks * LEAF, np.inf)[:n]
-    np.maximum(lists.core, lists.distances[:, -1], out=bounds)
-    weights = np.empty(n)
-    lanes = np.full(blocks, (1 << LEAF) - 1)
-    lanes[-1] >>= blocks * LEAF - n
-    ends = np.full(n, -1, np.int32)
-    return Candidates(weights, weights if plain else np.empty(n), ends, bounds, lanes, lanes.copy())
+
+    def fresh(dtype: type, size: int = n) -> np.ndarray:
+        return touched_empty(size, dtype, width, tallies)
+
+    bounds, of = fresh(np.float64, blocks * LEAF), fresh(np.int32, blocks * LEAF)
+    bounds[n:] = np.inf
+    weights, lanes = fresh(np.float64), np.empty(blocks, np.int64)
+    apart = weights if plain else fresh(np.float64)
+    candidates = Candidates(weights, apart, fresh(np.int32), bounds[:n], lanes, np.empty_like(lanes))
+    components = Components(of[:n], np.full(nodes, -1, np.int32), fresh(np.uint64))
+    joins = Joins(fresh(np.int32), fresh(np.int32))
+    start = np.empty(0, np.int32) if start is None else start
+    _begin(schedule, lists, start, candidates, components, joins)
+    return candidates, components, joins
 
 
 @njit
-def least_of_nodes(core, levels, node_core):
-    """Write the least core distance of each node to `node_core`, as in `Lists`; infinite where it has no points."""
-    leaves, blocks = 1 << levels, (core.size + LEAF - 1) // LEAF
-    for leaf in range(leaves):
-        b = leaf_block(leaf, levels, blocks)
-        least = np.inf
-        if b >= 0:
-            for p in range(b * LEAF, min((b + 1) * LEAF, core.size)):
-                least = min(least, core[p])
-        node_core[leaves + leaf] = least
-    for node in range(leaves - 1, 0, -1):
+def _begin(schedule, lists, start, candidates, components, joins):
+    """Write what `begin` returns; `start` is empty where every place is a component."""
+    reset_queue(schedule.tallies, schedule.width)
+    run(schedule.width, _begin_worker, schedule, lists, start, candidates, components, joins)
+
+
+@njit
+def _begin_worker(worker, schedule, lists, start, candidates, components, joins):
+    """One worker of `_begin`."""
+    width, grain, tallies = schedule
+    _, distances, core, _ = lists
+    _, _, ends, bounds, awake, inexact = candidates
+    of, _, limits = components
+    parent, choices = joins
+    infinite = as_bits(np.inf)
+    first, last = next_chunk(tallies, worker, width, grain, of.size)
+    while first < last:
+        for p in range(first, last):
+            of[p] = start[p] if start.size > 0 else p
+            parent[p], choices[p], ends[p], limits[p] = p, -1, -1, infinite
+            bounds[p] = max(core[p], distances[p, distances.shape[1] - 1])
+        for block in range(first // LEAF, (last + LEAF - 1) // LEAF):
+            lanes = (1 << min(LEAF, of.size - block * LEAF)) - 1
+            awake[block], inexact[block] = lanes, lanes
+        first, last = next_chunk(tallies, worker, width, grain, of.size)
+
+
+@njit
+def core_distances(schedule, tree, counts, samples, lists):
+    """Write the core distances of all places and nodes to those of `lists`; they are infinite where there are no points.
+
+    `counts`, int32 (n,), says how many points are at the coordinates of each, or is empty where it is one. The
+    neighbours are at least ``samples - 1``.
+    """
+    reset_queue(schedule.tallies, schedule.width)
+    run(schedule.width, _core_worker, schedule, tree, counts, samples, lists)
+    node_core = lists.node_core
+    for node in range((1 << tree.levels) - 1, 0, -1):
         node_core[node] = min(node_core[2 * node], node_core[2 * node + 1])
+
+
+@njit
+def _core_worker(worker, schedule, tree, counts, samples, lists):
+    """One worker of `core_distances`."""
+    width, _, tallies = schedule
+    blocks, _, points, levels = tree
+    places, distances, core, node_core = lists
+    leaves = 1 << levels
+    first, last = next_chunk(tallies, worker, width, 64, leaves)
+    while first < last:
+        for leaf in range(first, last):
+            b, least_core = leaf_block(leaf, levels, blocks.shape[0]), np.inf
+            if b >= 0:
+                for p in range(b * LEAF, min((b + 1) * LEAF, core.size)):
+                    if counts.size == 0:
+                        core[p] = distances[p, samples - 2]
+                    else:
+                        reached, i = counts[points[p]], 0
+                        core[p] = 0.0
+                        while reached < samples:
+                            core[p] = distances[p, i]
+                            reached += counts[points[places[p, i]]]
+                            i += 1
+                    least_core = min(least_core, core[p])
+            node_core[leaves + leaf] = least_core
+        first, last = next_chunk(tallies, worker, width, 64, leaves)
 
 
 @njit
@@ -241,30 +334,44 @@ def _read_lists(first, last, alone, plain, lists, candidates, components):
 @njit
 def search_tree(schedule, tree, lists, candidates, components):
     """Search the k-d tree for the points whose candidate is not exact and may be above the least edge."""
-    call(_lower_limits, 1, tree, lists, components)
+    reset_queue(schedule.tallies, schedule.width)
+    run(schedule.width, _limits_worker, schedule, tree, lists, components)
+    above = 1 << max(tree.levels - _LEVELS_EACH, 0)
+    call(_lower_limits, 1, min(2 * above, 1 << tree.levels), True, tree, lists, components)
     reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, _search_worker, schedule, tree, lists, candidates, components)
 
 
 @njit
-def _lower_limits(top, tree, lists, components):
-    """Lower the limit of each component that fills an inner node below `top` by an edge from there to the sibling.
+def _limits_worker(worker, schedule, tree, lists, components):
+    """One worker of the first step of `search_tree`: it lowers the limits of components in parts of the tree."""
+    width, _, tallies = schedule
+    parts = 1 << max(tree.levels - _LEVELS_EACH, 0)
+    first, last = next_chunk(tallies, worker, width, 1, parts)
+    while first < last:
+        call(_lower_limits, parts + first, 1 << tree.levels, width == 1, tree, lists, components)
+        first, last = next_chunk(tallies, worker, width, 1, parts)
 
-    Without it, most points of such a component would be searched for before one that has a short edge.
+
+@njit
+def _lower_limits(top, end, alone, tree, lists, components):
+    """Lower the limit of each component that fills a node below `top` by an edge from there to the sibling.
+
+    Without it, most points of such a component would be searched for before one that has a short edge. Nodes from `end`
+    on, the first of a level, are left out. `alone` is as in `_lower`.
     """
     of_node = components.of_node
-    leaves = 1 << tree.levels
     scratch, nodes, size = np.empty((3, LEAF)), np.empty(tree.levels + 2, np.int64), 0
     node = top
     while of_node[top] == -1:
         own = of_node[node]
-        if own == -1 and 2 * node < leaves:
+        if own == -1 and 2 * node < end:
             nodes[size] = 2 * node + 1
             size += 1
             node *= 2
             continue
         if own >= 0 and of_node[node ^ 1] != -2:
-            _lower_limit(node, node ^ 1, tree, lists, components, scratch)
+            _lower_limit(node, node ^ 1, alone, tree, lists, components, scratch)
         if size == 0:
             return
         size -= 1
@@ -272,7 +379,7 @@ def _lower_limits(top, tree, lists, components):
 
 
 @njit
-def _lower_limit(a, b, tree, lists, components, scratch):
+def _lower_limit(a, b, alone, tree, lists, components, scratch):
     """Lower the limit of the component of node `a` by an edge to a node of the same level, if a short one is found.
 
     From the pair of nodes it goes to the children that are nearest, and from the leaf to its point that is nearest to
@@ -282,7 +389,7 @@ def _lower_limit(a, b, tree, lists, components, scratch):
     of, of_node, limits = components
     leaves, near, bound, cores = 1 << levels, scratch[0], scratch[1], scratch[2]
     own = of_node[a]
-    limit = as_float(limits[own])
+    limit = as_float(load(limits, own))
     apart = node_distance(boxes, a, b)
     while a < leaves and apart < limit:
         apart, pair = np.inf, 0
@@ -306,19 +413,19 @@ def _lower_limit(a, b, tree, lists, components, scratch):
     weight = least(near)
     q = start + first_lane(lanes_within(near, weight))
     # The edge leaves both components.
-    limits[own] = min(limits[own], as_bits(weight))
-    limits[of[q]] = min(limits[of[q]], as_bits(weight))
+    _lower(limits, own, weight, alone)
+    _lower(limits, of[q], weight, alone)
 
 
 @njit
 def _search_worker(worker, schedule, tree, lists, candidates, components):
     """One worker of `search_tree`."""
-    width, _, tallies = schedule
-    leaves = 1 << tree.levels
-    first, last = next_chunk(tallies, worker, width, 64, leaves)
+    width, grain, tallies = schedule
+    leaves, grain = 1 << tree.levels, grain // LEAF
+    first, last = next_chunk(tallies, worker, width, grain, leaves)
     while first < last:
         call(_search_leaves, first, last, width == 1, tree, lists, candidates, components)
-        first, last = next_chunk(tallies, worker, width, 64, leaves)
+        first, last = next_chunk(tallies, worker, width, grain, leaves)
 
 
 @njit
@@ -469,33 +576,31 @@ def _renew(p, b, near, heavy, points, core, candidates):
 
 
 @njit
-def collect_least(schedule, candidates, components, found):
-    """Write the places whose candidates weigh as little as the limits to `found`, int32 (n,); return how many."""
-    tallies = schedule.tallies
-    tallies[LIVE] = 0
-    reset_queue(tallies, schedule.width)
-    run(schedule.width, _collect_worker, schedule, candidates, components, found)
-    return tallies[LIVE]
+def choose(schedule, tree, candidates, components, choices):
+    """Write the place of the least candidate of each component to `choices`, as in `Joins`."""
+    reset_queue(schedule.tallies, schedule.width)
+    run(schedule.width, _choose_worker, schedule, tree, candidates, components, choices)
 
 
 @njit
-def _collect_worker(worker, schedule, candidates, components, found):
-    """One worker of `collect_least`."""
+def _choose_worker(worker, schedule, tree, candidates, components, choices):
+    """One worker of `choose`."""
     width, grain, tallies = schedule
     n = components.of.size
-    mine = np.empty(grain, np.int32)
+    found = np.empty(grain, np.int32)
     first, last = next_chunk(tallies, worker, width, grain, n)
     while first < last:
-        size = call(_collect, first, last, candidates, components, mine)
-        start = fetch_add(tallies, LIVE, size)
-        for i in range(size):
-            found[start + i] = mine[i]
+        size = call(_collect, first, last, candidates, components, found)
+        call(_choose, found[:size], width == 1, tree.points, candidates, components, choices)
         first, last = next_chunk(tallies, worker, width, grain, n)
 
 
 @njit
 def _collect(first, last, candidates, components, found):
-    """Do what `collect_least` does for the places ``first … last - 1``, which begin a block."""
+    """Write those of the places ``first … last - 1`` whose candidates weigh as little as the limits to `found`, int32.
+
+    They begin a block. Returns how many there are.
+    """
     weights, _, _, _, awake, _ = candidates
     of, _, limits = components
     size = 0
@@ -510,53 +615,42 @@ def _collect(first, last, candidates, components, found):
 
 
 @njit
-def choose(found, points, candidates, components, choices):
-    """Write the place of the least candidate of each component to `choices`, int32 (n,), filled with -1 before.
-
-    `found` is from `collect_least`, and `points`, int32 (n,), of the k-d tree.
-    """
+def _choose(found, alone, points, candidates, components, choices):
+    """Do what `choose` does for the places `found`; `alone` says that no other thread has points of their components."""
     _, apart, ends, _, _, _ = candidates
     of, _, _ = components
     for p in found:
         own = of[p]
-        other = choices[own]
-        if other < 0 or apart[p] < apart[other]:
-            choices[own] = p
-        elif apart[p] == apart[other]:
-            a, b = points[p], points[ends[p]]
-            c, d = points[other], points[ends[other]]
-            if min(a, b) < min(c, d) or (min(a, b) == min(c, d) and max(a, b) < max(c, d)):
+        other = load(choices, own)
+        while other < 0 or _is_before(p, other, apart, ends, points):
+            if alone:
                 choices[own] = p
+                break
+            seen = compare_and_swap(choices, own, other, p)
+            if seen == other:
+                break
+            other = seen
 
 
 @njit
-def join(roots, choices, candidates, components, parent, edges, size, first, last):
-    """Join the components by their chosen edges to the places ``first … last - 1``; set their limits to infinity.
+def _is_before(p, other, apart, ends, points):
+    """Return whether the candidate of place `p` is before that of another one, which weighs as much."""
+    if apart[p] != apart[other]:
+        return apart[p] < apart[other]
+    a, b = points[p], points[ends[p]]
+    c, d = points[other], points[ends[other]]
+    return min(a, b) < min(c, d) or (min(a, b) == min(c, d) and max(a, b) < max(c, d))
 
-    Parameters
-    ----------
-    roots : numpy.ndarray of int32, shape (components,)
-        The components, ascending; those that remain are moved to the front.
-    choices : numpy.ndarray of int32, shape (n,)
-        From `choose`; filled with -1 afterwards.
-    candidates : Candidates
-    components : Components
-    parent : numpy.ndarray of int32, shape (n,)
-        Union-find of the components.
-    edges : Edges
-        The new ones are written from `size` on.
-    size : int
-        Edges so far.
-    first, last : int
 
-    Returns
-    -------
-    int
-        The number of components.
+@njit
+def _link(roots, candidates, components, joins, edges, size, first, last):
+    """Write the chosen edges of some components to the places ``first … last - 1``, and the parents of these components.
+
+    `edges` are written from `size` on. Returns how many there are then.
     """
     weights, _, ends, _, _, _ = candidates
-    of, _, limits = components
-    infinite = as_bits(np.inf)
+    of, _, _ = components
+    parent, choices = joins
     a_places, b_places, edge_weights = edges
     for root in roots:
         p = choices[root]
@@ -570,6 +664,18 @@ def join(roots, choices, candidates, components, parent, edges, size, first, las
             parent[root] = other if kept else root
             a_places[size], b_places[size], edge_weights[size] = p, q, weights[p]
             size += kept
+    return size
+
+
+@njit
+def _settle(roots, components, joins):
+    """Set the parent of some components after `_link` to their root, their limit to infinity, and forget their choice.
+
+    Those that are roots are moved to the front. Returns how many they are.
+    """
+    limits = components.limits
+    parent, choices = joins
+    infinite = as_bits(np.inf)
     count = 0
     for root in roots:
         top = fourth_ancestor(parent, root)
@@ -584,22 +690,100 @@ def join(roots, choices, candidates, components, parent, edges, size, first, las
 
 
 @njit
+def join(schedule, roots, left, candidates, components, joins, edges, size):
+    """Join the components by their chosen edges; set their limits to infinity.
+
+    Parameters
+    ----------
+    schedule : mst.kernels.parallel.runtime.Schedule
+    roots : numpy.ndarray of int32, shape (components,)
+        The components; overwritten.
+    left : numpy.ndarray of int32, shape (components,)
+        Overwritten by those that remain, from 0 on.
+    candidates : Candidates
+    components : Components
+    joins : Joins
+    edges : Edges
+        The new ones are written from `size` on.
+    size : int
+        Edges so far.
+
+    Returns
+    -------
+    int
+        The number of components.
+    """
+    width, grain, tallies = schedule
+    if roots.size <= grain:
+        width = 1
+    tallies[FOREST], tallies[LIVE] = size, 0
+    reset_queue(tallies, width)
+    run(width, _link_worker, Schedule(width, grain, tallies), roots, candidates, components, joins, edges)
+    reset_queue(tallies, width)
+    run(width, _settle_worker, Schedule(width, grain, tallies), roots, left, components, joins)
+    return tallies[LIVE]
+
+
+@njit
+def _link_worker(worker, schedule, roots, candidates, components, joins, edges):
+    """One worker of the first step of `join`."""
+    width, grain, tallies = schedule
+    n = components.of.size
+    linked = _empty_edges(grain)
+    first, last = next_chunk(tallies, worker, width, grain, roots.size)
+    while first < last:
+        size = call(_link, roots[first:last], candidates, components, joins, linked, 0, 0, n)
+        _append(linked, size, edges, tallies)
+        first, last = next_chunk(tallies, worker, width, grain, roots.size)
+
+
+@njit
+def _settle_worker(worker, schedule, roots, left, components, joins):
+    """One worker of the second step of `join`."""
+    width, grain, tallies = schedule
+    first, last = next_chunk(tallies, worker, width, grain, roots.size)
+    while first < last:
+        size = call(_settle, roots[first:last], components, joins)
+        start = fetch_add(tallies, LIVE, size)
+        for i in range(size):
+            left[start + i] = roots[first + i]
+        first, last = next_chunk(tallies, worker, width, grain, roots.size)
+
+
+@njit
+def _empty_edges(size):
+    """Return uninitialised `Edges`."""
+    return Edges(np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size))
+
+
+@njit
+def _append(some, size, edges, tallies):
+    """Append the first edges of `some` to `edges`, of which there are as many as the tallies count."""
+    a_places, b_places, weights = edges
+    start = fetch_add(tallies, FOREST, size)
+    for i in range(size):
+        a_places[start + i], b_places[start + i], weights[start + i] = some.a[i], some.b[i], some.weights[i]
+
+
+@njit
 def relabel(schedule, parent, levels, components):
     """Set the component of every place and node after `join`."""
     reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, _relabel_worker, schedule, parent, levels, components)
-    _relabel_nodes(1, levels, components.of_node)
+    _relabel_nodes(1, max(levels - _LEVELS_EACH, 0), components.of_node)
 
 
 @njit
 def _relabel_worker(worker, schedule, parent, levels, components):
     """One worker of `relabel`."""
     width, _, tallies = schedule
-    leaves = 1 << levels
-    first, last = next_chunk(tallies, worker, width, 256, leaves)
-    while first < last:
-        call(_relabel_leaves, first, last, parent, levels, components)
-        first, last = next_chunk(tallies, worker, width, 256, leaves)
+    top = max(levels - _LEVELS_EACH, 0)
+    below = levels - top
+    part, end = next_chunk(tallies, worker, width, 1, 1 << top)
+    while part < end:
+        call(_relabel_leaves, part << below, (part + 1) << below, parent, levels, components)
+        _relabel_nodes((1 << top) + part, below, components.of_node)
+        part, end = next_chunk(tallies, worker, width, 1, 1 << top)
 
 
 @njit
@@ -643,7 +827,7 @@ def _relabel_nodes(top, below, of_node):
 
 
 @njit
-def join_parts(schedule, top, plain, tree, lists, candidates, components, parent, choices, edges):
+def join_parts(schedule, top, plain, tree, lists, candidates, components, joins, edges, left):
     """Join components, a point each, by the edges of rounds within parts of the tree; return the number of edges.
 
     The points of a part stay in cache. A component whose least edge leads out of the part waits for another one to
@@ -653,13 +837,13 @@ def join_parts(schedule, top, plain, tree, lists, candidates, components, parent
     ----------
     top : int
         The level of the k-d tree whose nodes are the parts.
-    schedule, plain, tree, lists, candidates, components
+    schedule, plain, tree, lists, candidates, components, joins, edges
         As in the other steps of a round.
-    parent, choices, edges
-        As in `join`, `choices` filled with -1.
+    left : numpy.ndarray of int32, shape (n,)
+        Overwritten by the components that remain, from 0 on.
     """
     tallies = schedule.tallies
-    tallies[LIVE] = 0
+    tallies[FOREST], tallies[LIVE] = 0, 0
     reset_queue(tallies, schedule.width)
     run(
         schedule.width,
@@ -671,23 +855,23 @@ def join_parts(schedule, top, plain, tree, lists, candidates, components, parent
         lists,
         candidates,
         components,
-        parent,
-        choices,
+        joins,
         edges,
+        left,
     )
-    return tallies[LIVE]
+    return tallies[FOREST]
 
 
 @njit
-def _parts_worker(worker, schedule, plain, top, tree, lists, candidates, components, parent, choices, edges):
+def _parts_worker(worker, schedule, plain, top, tree, lists, candidates, components, joins, edges, left):
     """One worker of `join_parts`."""
     width, _, tallies = schedule
     blocks, _, points, levels = tree
-    a_places, b_places, edge_weights = edges
+    parent, choices = joins
     below = levels - top
     largest = ((blocks.shape[0] >> top) + 1) * LEAF
     all_roots, found = np.empty(largest, np.int32), np.empty(largest, np.int32)
-    joined = Edges(np.empty(largest, np.int32), np.empty(largest, np.int32), np.empty(largest))
+    joined = _empty_edges(largest)
     part, end = next_chunk(tallies, worker, width, 1, 1 << top)
     while part < end:
         first = ((part * blocks.shape[0]) >> top) * LEAF
@@ -700,7 +884,7 @@ def _parts_worker(worker, schedule, plain, top, tree, lists, candidates, compone
             before = roots.size
             if size > 0 or not plain:
                 call(_read_lists, first, last, True, plain, lists, candidates, components)
-                call(_lower_limits, (1 << top) + part, tree, lists, components)
+                call(_lower_limits, (1 << top) + part, 1 << levels, True, tree, lists, components)
                 call(
                     _search_leaves,
                     part << below,
@@ -712,18 +896,17 @@ def _parts_worker(worker, schedule, plain, top, tree, lists, candidates, compone
                     components,
                 )
                 count = call(_collect, first, last, candidates, components, found)
-                call(choose, found[:count], points, candidates, components, choices)
+                call(_choose, found[:count], True, points, candidates, components, choices)
             else:
                 call(_choose_nearest, first, last, lists, candidates, choices)
-            left = call(join, roots, choices, candidates, components, parent, joined, size, first, last)
-            size += before - left
-            roots = roots[:left]
+            size = call(_link, roots, candidates, components, joins, joined, size, first, last)
+            roots = roots[: call(_settle, roots, components, joins)]
             call(_relabel_leaves, part << below, (part + 1) << below, parent, levels, components)
             _relabel_nodes((1 << top) + part, below, components.of_node)
-        start = fetch_add(tallies, LIVE, size)
-        for i in range(size):
-            a_places[start + i], b_places[start + i] = joined.a[i], joined.b[i]
-            edge_weights[start + i] = joined.weights[i]
+        _append(joined, size, edges, tallies)
+        start = fetch_add(tallies, LIVE, roots.size)
+        for i in range(roots.size):
+            left[start + i] = roots[i]
         part, end = next_chunk(tallies, worker, width, 1, 1 << top)
 
 
