@@ -33,6 +33,7 @@ _LISTED_IN_3D = 7
 _PLACES, _FEWEST_PLACES, _BLOCKS = 2048, 256, 16
 # Weights that tell whether most edges tie.
 _SAMPLE = 1024
+_ROWS = 1 << 13
 # Levels of the k-d tree in a part whose points are joined before those of others are looked at.
 _PART_LEVELS = 9
 # Fewer points are joined sooner by cores than they get to a GPU and back.
@@ -48,12 +49,12 @@ class Points(NamedTuple):
     Attributes
     ----------
     coordinates : numpy.ndarray of float64, shape (distinct points, dimensions)
-    ids : numpy.ndarray of int64, shape (distinct points,)
-        Of all points at one place, the smallest, ascending.
-    counts : numpy.ndarray of int64, shape (distinct points,)
+    ids : numpy.ndarray of int32, shape (distinct points,) or (0,)
+        Of all points at one place, the smallest, ascending; empty if each place has one point.
+    counts : numpy.ndarray of int32, shape (distinct points,) or (0,)
         How many points are at each place.
-    others : numpy.ndarray of int64, shape (2, points - distinct points)
-        The other points, and the place in `ids` of those at the same coordinates.
+    others : numpy.ndarray of int32, shape (2, points - distinct points)
+        The first point at the coordinates of each other one, and that one.
     """
 
     coordinates: np.ndarray
@@ -268,7 +269,7 @@ def _tree(
     coordinates: np.ndarray, samples: int, k: int | None, width: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the edges of the tree, by (weight, u, v)."""
-    from mst.kernels.parallel.runtime import Schedule, forked_after_use, new_tallies, workers
+    from mst.kernels.parallel.runtime import Schedule, forked_after_use, new_tallies, touched_empty, workers
     from mst.kernels.points.kd_tree import build
     from mst.kernels.points.rows import write_rows
 
@@ -278,9 +279,9 @@ def _tree(
         )
     if len(coordinates) < 2:
         return np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0)
-    points = _distinct(coordinates)
     with workers(width) if width > 1 else nullcontext():
         schedule = Schedule(width, 1, new_tallies(width))
+        points = _distinct(coordinates, schedule)
         tree = build(points.coordinates, schedule)
         lists = _lists(tree, points.counts, samples, k, schedule)
         if k is None:
@@ -288,31 +289,29 @@ def _tree(
         else:
             start, known = _neighbour_forest(lists, k, width)
         edges = _rounds(tree, lists, samples == 1, start, known, schedule)
-        cores = np.empty(len(lists.core))
-        cores[tree.points] = lists.core
-        other, place = points.others
-        count = len(edges.a)
-        rows = np.empty((count + len(other), 2), np.uint64)
-        write_rows(edges, tree.points, points.ids, rows)
-        if len(other):
+        schedule = schedule._replace(grain=_ROWS)
+        names, weights = tree.points, np.empty(0)
+        if len(points.counts):
             # Points at one place are joined to the first of them: no other edge of theirs is before these.
-            first = points.ids[place]
-            rows[count:, 0] = np.minimum(first, other) << 32 | np.maximum(first, other)
-            rows[count:, 1] = np.sqrt(cores[place]).view(np.uint64)
-        return _in_order(rows, width)
+            names = points.ids[tree.points]
+            if samples > 1:
+                cores = np.empty(len(coordinates))
+                cores[names] = lists.core
+                weights = cores[points.others[0]]
+        rows = touched_empty((len(edges.a) + len(points.others[0]), 2), np.uint64, width, schedule.tallies)
+        extremes = np.full(2, -1).view(np.uint64)
+        write_rows(schedule, edges, names, points.others, weights, rows, extremes)
+        return _in_order(rows, extremes, schedule)
 
 
-def _distinct(coordinates: np.ndarray) -> Points:
-    from mst.kernels.points.equal import representatives
+def _distinct(coordinates: np.ndarray, schedule: Schedule) -> Points:
+    from mst.kernels.points.equal import equal_points, without_equal
 
-    first = representatives(coordinates)
-    is_first = first == np.arange(len(first))
-    if is_first.all():
-        return Points(coordinates, first, np.empty(0, np.int32), np.empty((2, 0), np.int64))
-    (ids,), (others,) = np.nonzero(is_first), np.nonzero(~is_first)
-    places = (np.cumsum(is_first) - 1)[first]
-    counts = np.bincount(places).astype(np.int32)
-    return Points(coordinates[ids], ids, counts, np.stack((others, places[others])))
+    first, others = equal_points(coordinates, schedule)
+    if others:
+        return Points(*without_equal(coordinates, first, others, schedule))
+    none = np.empty((2, 0), np.int32)
+    return Points(coordinates, none[0], none[0], none)
 
 
 def _lists(tree: KdTree, counts: np.ndarray, samples: int, k: int | None, schedule: Schedule) -> Lists:
@@ -399,30 +398,37 @@ def _rounds(
     return edges
 
 
-def _in_order(rows: np.ndarray, width: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return edges by (weight, u, v), the ends as int32, from `mst.kernels.points.rows.write_rows`."""
+def _in_order(rows: np.ndarray, extremes: np.ndarray, schedule: Schedule) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return edges by (weight, u, v), the ends as int32; the arguments are from `mst.kernels.points.rows.write_rows`."""
     from mst.kernels.parallel import radix as by_threads
-    from mst.kernels.points.rows import read_rows
+    from mst.kernels.parallel.runtime import touched_empty
+    from mst.kernels.points.rows import keys_of_rows, look_up, put_ties_in_order, read_rows
     from mst.kernels.primitives import radix
 
-    argsort = partial(by_threads.argsort, width=width) if width > 1 else radix.argsort
-    weights = rows[:, 1]
-    least, greatest = weights.min(), weights.max()
+    least, greatest = extremes[0], ~extremes[1]
+    argsort = partial(by_threads.argsort, width=schedule.width) if schedule.width > 1 else radix.argsort
+
+    def fresh(dtype: type) -> np.ndarray:
+        return touched_empty(len(rows), dtype, schedule.width, schedule.tallies)
+
+    def sorted_by(column: int, shift: np.uint64, dtype: type, order: np.ndarray) -> np.ndarray:
+        keys = fresh(dtype)
+        keys_of_rows(schedule, rows, order, column, least, shift, keys)
+        places = argsort(keys)
+        if len(order):
+            look_up(schedule, order, places)
+        return places
+
+    as_they_lie = np.empty(0, np.int32)
+    unused = np.uint64(32 - len(rows).bit_length())
     shift = np.uint64(max(int(greatest - least).bit_length() - 32, 0))
-    short = ((weights - least) >> shift).astype(np.uint32)
-    sample = short[:: -(-len(short) // _SAMPLE)]
-    u, v, w = np.empty(len(rows), np.int32), np.empty(len(rows), np.int32), np.empty(len(rows))
-    if 2 * len(np.unique(sample)) < len(sample):
-        order = argsort(np.ascontiguousarray(rows[:, 0]))
-        read_rows(rows, order[argsort((weights - least)[order])], u, v, w)
-        return u, v, w
+    sample = (rows[:: -(-len(rows) // _SAMPLE), 1] - least) >> shift
+    by_ends = 2 * len(np.unique(sample)) < len(sample)
+    order = sorted_by(0, unused, np.uint64, as_they_lie) if by_ends else as_they_lie
+    u, v, w = fresh(np.int32), fresh(np.int32), fresh(np.float64)
     # The first 32 bits of weights are sorted in less time; few weights of random points share them.
-    read_rows(rows, argsort(short), u, v, w)
-    in_order = (w.view(np.uint64) - least) >> shift
-    equal = in_order[1:] == in_order[:-1]
-    (ties,) = np.nonzero(np.concatenate(([False], equal)) | np.concatenate((equal, [False])))
-    if len(ties):
-        by_ends = argsort(u[ties].astype(np.uint64) << np.uint64(32) | v[ties].astype(np.uint64))
-        tied = ties[by_ends[argsort(w[ties[by_ends]].view(np.uint64))]]
-        u[ties], v[ties], w[ties] = u[tied], v[tied], w[tied]
+    read_rows(schedule, rows, sorted_by(1, shift, np.uint32, order), u, v, w)
+    if not put_ties_in_order(schedule, least, shift, by_ends, u, v, w):
+        order = order if by_ends else sorted_by(0, unused, np.uint64, as_they_lie)
+        read_rows(schedule, rows, sorted_by(1, np.uint64(0), np.uint64, order), u, v, w)
     return u, v, w

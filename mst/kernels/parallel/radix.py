@@ -15,8 +15,8 @@ from mst.kernels.parallel.runtime import Schedule, new_tallies, next_chunk, rese
 from mst.kernels.primitives.jit import njit
 
 _BITS = 11
-_BUCKETS = 1 << _BITS
-_MASK = np.uint64(_BUCKETS - 1)
+BUCKETS = 1 << _BITS
+_MASK = np.uint64(BUCKETS - 1)
 
 
 class Pairs(NamedTuple):
@@ -56,11 +56,11 @@ def argsort(keys: np.ndarray, width: int, delay_seed: int = 0) -> np.ndarray:
     [3, 1, 0, 2]
     """
     m = keys.size
-    chunks = max(min(4 * width, m // _BUCKETS), 1)
+    chunks = max(min(4 * width, m // BUCKETS), 1)
     grain = max(-(-m // chunks), 1)
     chunks = -(-m // grain)
     schedule = Schedule(width, grain, new_tallies(width, delay_seed))
-    counts = np.empty((chunks, _BUCKETS), np.int64)
+    counts = np.empty((chunks, BUCKETS), np.int64)
     id_dtype = np.int32 if m < 2**31 else np.int64
     source = Pairs(keys, None)
     for shift in range(0, 8 * keys.itemsize, _BITS):

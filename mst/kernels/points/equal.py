@@ -4,79 +4,124 @@ from __future__ import annotations
 
 import numpy as np
 
+from mst.kernels.parallel.launch import run
+from mst.kernels.parallel.radix import BUCKETS, Pairs, count_digits, prefix_digits, scatter
+from mst.kernels.parallel.runtime import LIVE, Schedule, next_chunk, reset_queue, touched_empty
+from mst.kernels.primitives.atomics import fetch_add
 from mst.kernels.primitives.hashing import hash1
 from mst.kernels.primitives.jit import njit
-from mst.kernels.primitives.radix import argsort
 
-_BITS_EACH = 16
-"""Bits of a bitmap for each point: few points then share one by chance."""
+_GRAIN = 1 << 12
+_BITS = np.uint64(64 - (BUCKETS - 1).bit_length())
+"""The bits of a hash behind those of its bucket."""
 
 
-def representatives(coordinates: np.ndarray) -> np.ndarray:
-    """Return the first point at the coordinates of each point: int64, shape (n,).
+def equal_points(coordinates: np.ndarray, schedule: Schedule) -> tuple[np.ndarray, int]:
+    """Return the first point at the coordinates of each point, and how many points are not the first.
 
     Parameters
     ----------
     coordinates : numpy.ndarray of float64, shape (n, dimensions)
-        Without NaN and negative zeros.
+        Without NaN.
+    schedule : mst.kernels.parallel.runtime.Schedule
+
+    Returns
+    -------
+    numpy.ndarray of int32, shape (n,)
+        Of a point that is the first itself, the number of points there, less than zero.
+    int
 
     Examples
     --------
     >>> import numpy as np
-    >>> from mst.kernels.points.equal import representatives
-    >>> representatives(np.array([[1.0], [2.0], [1.0]])).tolist()
-    [0, 1, 0]
+    >>> from mst.kernels.parallel.runtime import Schedule, new_tallies
+    >>> from mst.kernels.points.equal import equal_points
+    >>> first, others = equal_points(np.array([[1.0], [2.0], [1.0]]), Schedule(1, 1, new_tallies(1)))
+    >>> first.tolist(), others
+    ([-2, -1, 0], 1)
     """
-    hashes = np.empty(len(coordinates), np.uint64)
-    _hash_rows(coordinates.view(np.uint64), hashes)
-    first = np.arange(len(coordinates))
-    points = _suspects(hashes, max(len(coordinates) * _BITS_EACH, 64).bit_length())
-    if len(points):
-        order = points[argsort(hashes[points])]
-        _group(coordinates, hashes, order, first)
-    return first
+    n = len(coordinates)
+    width, _, tallies = schedule
+    pieces = max(min(4 * width, n // _GRAIN), 1)
+    schedule = schedule._replace(grain=-(-n // pieces))
+    first, hashes = touched_empty(n, np.int32, width, tallies), touched_empty(n, np.uint64, width, tallies)
+    _hash_rows(schedule, coordinates, hashes, first)
+    # The points of a bucket, which one worker compares, are so few that their table stays in cache.
+    counts = np.zeros((pieces, BUCKETS), np.int64)
+    count_digits(schedule, hashes, _BITS, counts)
+    if prefix_digits(counts, n):
+        starts = np.append(counts[0], n)
+        given = Pairs(touched_empty(n, np.uint64, width, tallies), touched_empty(n, np.int32, width, tallies))
+        scatter(schedule, Pairs(hashes, None), _BITS, counts, given)
+    else:
+        starts, given = np.array([0, n]), Pairs(hashes, np.arange(n, dtype=np.int32))
+    return first, _compare(schedule._replace(grain=8), coordinates, given, starts, first)
 
 
 @njit
-def _suspects(hashes, log_bits):
-    """Return the points, ascending, that share the first `log_bits` bits of their hash with another one."""
-    shift, words = np.uint64(64 - log_bits), 1 << (log_bits - 6)
-    seen, shared = np.zeros(words, np.uint64), np.zeros(words, np.uint64)
-    for h in hashes:
-        place = h >> shift
-        word, bit = place >> np.uint64(6), np.uint64(1) << (place & np.uint64(63))
-        shared[word] |= seen[word] & bit
-        seen[word] |= bit
-    points, size = np.empty(hashes.size, np.int64), 0
-    for i in range(hashes.size):
-        place = hashes[i] >> shift
-        points[size] = i
-        size += (shared[place >> np.uint64(6)] >> (place & np.uint64(63))) & np.uint64(1) != np.uint64(0)
-    return points[:size].copy()
+def _hash_rows(schedule, coordinates, hashes, first):
+    """Write a hash of each row of `coordinates` to `hashes`, uint64 (n,), and -1 to `first`, int32 (n,)."""
+    reset_queue(schedule.tallies, schedule.width)
+    run(schedule.width, _hash_worker, schedule, coordinates, hashes, first)
 
 
 @njit
-def _hash_rows(bits, hashes):
-    """Write a hash of each row of `bits`, uint64 (n, k), to `hashes`, uint64 (n,)."""
-    for i in range(bits.shape[0]):
-        x = np.uint64(0)
-        for k in range(bits.shape[1]):
-            x = hash1(x, bits[i, k])
-        hashes[i] = x
+def _hash_worker(worker, schedule, coordinates, hashes, first):
+    """One worker of `_hash_rows`."""
+    width, grain, tallies = schedule
+    start, stop = next_chunk(tallies, worker, width, grain, hashes.size)
+    while start < stop:
+        for i in range(start, stop):
+            x = np.uint64(0)
+            for k in range(coordinates.shape[1]):
+                # Zeros lose their sign: equal points then have equal bits.
+                x = hash1(x, np.float64(coordinates[i, k] + 0.0).view(np.uint64))
+            hashes[i], first[i] = x, -1
+        start, stop = next_chunk(tallies, worker, width, grain, hashes.size)
 
 
 @njit
-def _group(coordinates, hashes, order, first):
-    """Write the first equal point of each point to `first`; `order`, of int64, has them by (hash, point)."""
-    start = 0
-    for i in range(order.size):
-        if hashes[order[i]] != hashes[order[start]]:
-            start = i
-        for j in range(start, i):
-            candidate = order[j]
-            if first[candidate] == candidate and _equal(coordinates, candidate, order[i]):
-                first[order[i]] = candidate
-                break
+def _compare(schedule, coordinates, given, starts, first):
+    """Write `first`, as `equal_points` returns it, from -1; return how many points are not the first.
+
+    `given`, `Pairs` of hashes and points, has those of bucket `b` from ``starts[b]`` on, ascending.
+    """
+    tallies = schedule.tallies
+    tallies[LIVE] = 0
+    reset_queue(tallies, schedule.width)
+    run(schedule.width, _compare_worker, schedule, coordinates, given, starts, first)
+    return tallies[LIVE]
+
+
+@njit
+def _compare_worker(worker, schedule, coordinates, given, starts, first):
+    """One worker of `_compare`."""
+    width, grain, tallies = schedule
+    hashes, points = given
+    others = 0
+    b, last = next_chunk(tallies, worker, width, grain, starts.size - 1)
+    while b < last:
+        size = 2
+        for bucket in range(b, last):
+            while size < 2 * (starts[bucket + 1] - starts[bucket]):
+                size *= 2
+        table = np.empty(size, np.int64)
+        for bucket in range(b, last):
+            table[:] = -1
+            for i in range(starts[bucket], starts[bucket + 1]):
+                at = np.int64(hashes[i] & np.uint64(size - 1))
+                while table[at] >= 0:
+                    known = table[at]
+                    if hashes[known] == hashes[i] and _equal(coordinates, points[known], points[i]):
+                        first[points[i]] = points[known]
+                        first[points[known]] -= 1
+                        others += 1
+                        break
+                    at = (at + 1) & (size - 1)
+                else:
+                    table[at] = i
+        b, last = next_chunk(tallies, worker, width, grain, starts.size - 1)
+    fetch_add(tallies, LIVE, others)
 
 
 @njit
@@ -86,3 +131,85 @@ def _equal(coordinates, a, b):
         if coordinates[a, k] != coordinates[b, k]:
             return False
     return True
+
+
+def without_equal(
+    coordinates: np.ndarray, first: np.ndarray, others: int, schedule: Schedule
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return the points that are the first at their coordinates, and the others.
+
+    Parameters
+    ----------
+    coordinates : numpy.ndarray of float64, shape (n, dimensions)
+    first : numpy.ndarray of int32, shape (n,)
+    others : int
+        Both from `equal_points`.
+    schedule : mst.kernels.parallel.runtime.Schedule
+
+    Returns
+    -------
+    coordinates : numpy.ndarray of float64, shape (n - others, dimensions)
+    ids : numpy.ndarray of int32, shape (n - others,)
+        The first points, ascending.
+    counts : numpy.ndarray of int32, shape (n - others,)
+        How many points are at the coordinates of each.
+    pairs : numpy.ndarray of int32, shape (2, others)
+        The first point of each of the others, and that other one.
+    """
+    n, (width, _, tallies) = len(first), schedule
+    schedule = schedule._replace(grain=_GRAIN)
+    kept = touched_empty((n - others, coordinates.shape[1]), np.float64, width, tallies)
+    ids, counts = (touched_empty(n - others, np.int32, width, tallies) for _ in range(2))
+    pairs = np.empty((2, others), np.int32)
+    starts = np.zeros(-(-n // _GRAIN) + 1, np.int64)
+    _count_firsts(schedule, first, starts)
+    np.cumsum(starts, out=starts)
+    _write_firsts(schedule, coordinates, first, starts, kept, ids, counts, pairs)
+    return kept, ids, counts, pairs
+
+
+@njit
+def _count_firsts(schedule, first, starts):
+    """Write how many points of each chunk are the first at their coordinates to `starts`, int64, from place 1 on."""
+    reset_queue(schedule.tallies, schedule.width)
+    run(schedule.width, _count_worker, schedule, first, starts)
+
+
+@njit
+def _count_worker(worker, schedule, first, starts):
+    """One worker of `_count_firsts`."""
+    width, grain, tallies = schedule
+    start, stop = next_chunk(tallies, worker, width, grain, first.size)
+    while start < stop:
+        size = 0
+        for i in range(start, stop):
+            size += first[i] < 0
+        starts[start // grain + 1] = size
+        start, stop = next_chunk(tallies, worker, width, grain, first.size)
+
+
+@njit
+def _write_firsts(schedule, coordinates, first, starts, kept, ids, counts, pairs):
+    """Write what `without_equal` returns; `starts` has the number of first points before each chunk."""
+    reset_queue(schedule.tallies, schedule.width)
+    run(schedule.width, _write_worker, schedule, coordinates, first, starts, kept, ids, counts, pairs)
+
+
+@njit
+def _write_worker(worker, schedule, coordinates, first, starts, kept, ids, counts, pairs):
+    """One worker of `_write_firsts`."""
+    width, grain, tallies = schedule
+    start, stop = next_chunk(tallies, worker, width, grain, first.size)
+    while start < stop:
+        place = starts[start // grain]
+        other = start - place
+        for i in range(start, stop):
+            if first[i] < 0:
+                ids[place], counts[place] = i, -first[i]
+                for k in range(coordinates.shape[1]):
+                    kept[place, k] = coordinates[i, k]
+                place += 1
+            else:
+                pairs[0, other], pairs[1, other] = first[i], i
+                other += 1
+        start, stop = next_chunk(tallies, worker, width, grain, first.size)

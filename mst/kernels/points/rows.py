@@ -4,38 +4,185 @@ from __future__ import annotations
 
 import numpy as np
 
+from mst.kernels.parallel.launch import run
+from mst.kernels.parallel.runtime import LIVE, next_chunk, reset_queue
+from mst.kernels.primitives.atomics import fetch_add, write_min
 from mst.kernels.primitives.jit import njit
 
 _HALF = np.uint64(32)
+_LOW = np.uint64((1 << 32) - 1)
+_RUN = 64
+"""Edges of one key at most that are put in order where they lie."""
 
 
 @njit
-def write_rows(edges, points, ids, rows):
+def write_rows(schedule, edges, names, others, weights, rows, extremes):
     """Write the ends of edges and the bits of their weights to rows.
 
     Parameters
     ----------
+    schedule : mst.kernels.parallel.runtime.Schedule
     edges : mst.kernels.points.rounds.Edges
         Places, and squared weights.
-    points : numpy.ndarray of int32, shape (places,)
-        The distinct point at each place.
-    ids : numpy.ndarray of int64, shape (places,)
-        The point of each distinct one.
+    names : numpy.ndarray of int32, shape (places,)
+        The point at each place.
+    others : numpy.ndarray of int32, shape (2, k)
+        The ends of more edges.
+    weights : numpy.ndarray of float64, shape (k,)
+        Their squared weights; empty if these are zero.
     rows : numpy.ndarray of uint64, shape (rows, 2)
-        The first ones are overwritten: the smaller end, in the first 32 bits, and the larger one; the weight.
+        Overwritten: the smaller end, in the first 32 bits, and the larger one; the weight.
+    extremes : numpy.ndarray of uint64, shape (2,)
+        All bits set; overwritten by the least weight, and by the greatest, with each bit inverted.
     """
-    a_places, b_places, weights = edges
-    bits = rows.view(np.float64)
-    for e in range(weights.size):
-        a, b = ids[points[a_places[e]]], ids[points[b_places[e]]]
-        rows[e, 0] = np.uint64(min(a, b)) << _HALF | np.uint64(max(a, b))
-        bits[e, 1] = np.sqrt(weights[e])
+    reset_queue(schedule.tallies, schedule.width)
+    run(schedule.width, _write_worker, schedule, edges, names, others, weights, rows, extremes)
 
 
 @njit
-def read_rows(rows, order, u, v, w):
-    """Write the rows of an order to `u` and `v`, int32 (rows,), and `w`, float64 (rows,)."""
+def _write_worker(worker, schedule, edges, names, others, weights, rows, extremes):
+    """One worker of `write_rows`."""
+    width, grain, tallies = schedule
+    a_places, b_places, edge_weights = edges
     bits = rows.view(np.float64)
-    for i in range(order.size):
-        e = order[i]
-        u[i], v[i], w[i] = rows[e, 0] >> _HALF, np.uint32(rows[e, 0]), bits[e, 1]
+    count = edge_weights.size
+    first, last = next_chunk(tallies, worker, width, grain, rows.shape[0])
+    while first < last:
+        low, high = ~np.uint64(0), np.uint64(0)
+        for e in range(first, last):
+            if e < count:
+                a, b, weight = names[a_places[e]], names[b_places[e]], edge_weights[e]
+            else:
+                a, b = others[0, e - count], others[1, e - count]
+                weight = weights[e - count] if weights.size > 0 else 0.0
+            rows[e, 0] = np.uint64(min(a, b)) << _HALF | np.uint64(max(a, b))
+            bits[e, 1] = np.sqrt(weight)
+            low, high = min(low, rows[e, 1]), max(high, rows[e, 1])
+        write_min(extremes, 0, low)
+        write_min(extremes, 1, ~high)
+        first, last = next_chunk(tallies, worker, width, grain, rows.shape[0])
+
+
+@njit
+def keys_of_rows(schedule, rows, order, column, base, shift, keys):
+    """Write numbers of rows to `keys`, uint32 or uint64 (rows,).
+
+    Parameters
+    ----------
+    schedule : mst.kernels.parallel.runtime.Schedule
+    rows : numpy.ndarray of uint64, shape (rows, 2)
+    order : numpy.ndarray of int32, shape (rows,) or (0,)
+        The order in which the rows are read; as they lie, if it is empty.
+    column : int
+    base, shift : numpy.uint64
+        Of weights, column 1, `base` is subtracted, and the last bits, `shift` of them, are left out. Of ends, the smaller
+        one is moved onto as many bits that the larger one leaves.
+    keys : numpy.ndarray
+    """
+    reset_queue(schedule.tallies, schedule.width)
+    run(schedule.width, _keys_worker, schedule, rows, order, column, base, shift, keys)
+
+
+@njit
+def _keys_worker(worker, schedule, rows, order, column, base, shift, keys):
+    """One worker of `keys_of_rows`."""
+    width, grain, tallies = schedule
+    first, last = next_chunk(tallies, worker, width, grain, keys.size)
+    while first < last:
+        for i in range(first, last):
+            word = rows[order[i] if order.size > 0 else i, column]
+            if column == 0:
+                word = (word & ~_LOW) >> shift | word & _LOW
+            else:
+                word = (word - base) >> shift
+            keys[i] = word
+        first, last = next_chunk(tallies, worker, width, grain, keys.size)
+
+
+@njit
+def look_up(schedule, items, places):
+    """Replace all of `places`, int32, by the item there of `items`, int32."""
+    reset_queue(schedule.tallies, schedule.width)
+    run(schedule.width, _look_up_worker, schedule, items, places)
+
+
+@njit
+def _look_up_worker(worker, schedule, items, places):
+    """One worker of `look_up`."""
+    width, grain, tallies = schedule
+    first, last = next_chunk(tallies, worker, width, grain, places.size)
+    while first < last:
+        for i in range(first, last):
+            places[i] = items[places[i]]
+        first, last = next_chunk(tallies, worker, width, grain, places.size)
+
+
+@njit
+def read_rows(schedule, rows, order, u, v, w):
+    """Write the rows of an order to `u` and `v`, int32 (rows,), and `w`, float64 (rows,)."""
+    reset_queue(schedule.tallies, schedule.width)
+    run(schedule.width, _read_worker, schedule, rows, order, u, v, w)
+
+
+@njit
+def _read_worker(worker, schedule, rows, order, u, v, w):
+    """One worker of `read_rows`."""
+    width, grain, tallies = schedule
+    bits = rows.view(np.float64)
+    first, last = next_chunk(tallies, worker, width, grain, order.size)
+    while first < last:
+        for i in range(first, last):
+            e = order[i]
+            u[i], v[i], w[i] = rows[e, 0] >> _HALF, np.uint32(rows[e, 0]), bits[e, 1]
+        first, last = next_chunk(tallies, worker, width, grain, order.size)
+
+
+@njit
+def put_ties_in_order(schedule, base, shift, by_ends, u, v, w):
+    """Put edges, which ascend by the keys of their weights, in the order of (weight, u, v); return whether that was done.
+
+    It is not done where too many edges have one key. `base` and `shift` are as in `keys_of_rows`, and `u`, `v` and `w` as
+    in `read_rows`. If the edges of each key are in the order of their ends, `by_ends`, none is moved, and they may be as
+    many.
+    """
+    tallies = schedule.tallies
+    tallies[LIVE] = 0
+    reset_queue(tallies, schedule.width)
+    run(schedule.width, _ties_worker, schedule, base, shift, by_ends, u, v, w)
+    return tallies[LIVE] == 0
+
+
+@njit
+def _ties_worker(worker, schedule, base, shift, by_ends, u, v, w):
+    """One worker of `put_ties_in_order`: runs of edges of one key belong to the chunk where they begin."""
+    width, grain, tallies = schedule
+    weights = w.view(np.uint64)
+    first, last = next_chunk(tallies, worker, width, grain, w.size)
+    while first < last:
+        missed = 0
+        if by_ends:
+            for i in range(max(first, 1), last):
+                missed |= (weights[i] - base) >> shift == (weights[i - 1] - base) >> shift and w[i] < w[i - 1]
+        else:
+            i = first
+            while 0 < i < last and (weights[i] - base) >> shift == (weights[i - 1] - base) >> shift:
+                i += 1
+            while i < last:
+                start, key = i, (weights[i] - base) >> shift
+                i += 1
+                while i < w.size and (weights[i] - base) >> shift == key:
+                    if i - start == _RUN:
+                        missed, i = 1, last
+                        break
+                    a, b, weight, j = u[i], v[i], w[i], i
+                    while j > start and (
+                        weight < w[j - 1]
+                        or (weight == w[j - 1] and (a < u[j - 1] or (a == u[j - 1] and b < v[j - 1])))
+                    ):
+                        u[j], v[j], w[j] = u[j - 1], v[j - 1], w[j - 1]
+                        j -= 1
+                    u[j], v[j], w[j] = a, b, weight
+                    i += 1
+        if missed:
+            fetch_add(tallies, LIVE, 1)
+        first, last = next_chunk(tallies, worker, width, grain, w.size)
