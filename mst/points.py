@@ -287,7 +287,7 @@ def _tree(
         if k is None:
             start, known = None, (np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0))
         else:
-            start, known = _neighbour_forest(lists, k, width)
+            start, known = _neighbour_forest(tree, lists, k, width)
         edges = _rounds(tree, lists, samples == 1, start, known, schedule)
         schedule = schedule._replace(grain=_ROWS)
         names, weights = tree.points, np.empty(0)
@@ -338,18 +338,22 @@ def _lists(tree: KdTree, counts: np.ndarray, samples: int, k: int | None, schedu
 
 
 def _neighbour_forest(
-    lists: Lists, k: int, width: int
+    tree: KdTree, lists: Lists, k: int, width: int
 ) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Return the components of the graph of `k` neighbours, by a place of each, and the edges of its forest."""
-    n = len(lists.core)
-    near = lists.places[:, :k]
+    n = len(tree.points)
+    # In the order of the points: edges of equal weight are then chosen in the same way whatever the tree looks like.
+    at = np.empty(n, np.int32)
+    at[tree.points] = np.arange(n)
+    near = lists.places[at, :k]
     a, column = np.nonzero(near >= 0)
     b = near[a, column]
-    weights = np.maximum(np.maximum(lists.distances[a, column], lists.core[a]), lists.core[b])
-    forest = minimum_spanning_forest(Graph(n, a, b, weights), threads=width)
-    _, first, labels = np.unique(forest.labels(k=forest.components), return_index=True, return_inverse=True)
+    weights = np.maximum(np.maximum(lists.distances[at[a], column], lists.core[at[a]]), lists.core[b])
+    forest = minimum_spanning_forest(Graph(n, a, tree.points[b], weights), threads=width)
+    labels = forest.labels(k=forest.components)[tree.points]
+    _, first, labels = np.unique(labels, return_index=True, return_inverse=True)
     u, v, w = forest.edges()
-    return first.astype(np.int32)[labels], (u, v, w)
+    return first.astype(np.int32)[labels], (at[u], at[v], w)
 
 
 def _rounds(

@@ -276,6 +276,13 @@ def test_approximate_trees_are_labelled_connected_and_no_lighter(k):
     )
 
 
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="takes two cores")
+def test_approximate_trees_choose_among_ties_alike_on_any_number_of_threads():
+    X = np.random.default_rng(21).permutation(np.argwhere(np.ones((60, 60))))
+    one, two = (mst.from_points(X, k=2, threads=threads) for threads in (1, 2))
+    assert rows(one) == rows(two)
+
+
 def test_all_neighbours_give_the_exact_tree():
     X = np.random.default_rng(9).integers(0, 6, (60, 2))
     w = mst.from_points(X, min_samples=4).edges()[2]

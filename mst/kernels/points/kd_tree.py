@@ -15,15 +15,16 @@ from typing import NamedTuple
 import numpy as np
 
 from mst.kernels.parallel.launch import run
-from mst.kernels.parallel.runtime import Schedule, next_chunk, reset_queue
+from mst.kernels.parallel.runtime import Schedule, next_chunk, reset_queue, touched_empty
 from mst.kernels.points.lanes import LEAF
+from mst.kernels.points.splits import Plan, bounds_of, last_bits, split_level, split_range
 from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.out_of_line import call
 
-_SAMPLE = 32
-_TIES = 3
 # The lowest levels, whose nodes are split in a copy of their points, and those above, that are split in another one.
 _LOCAL, _COPIED = 9, 3
+# Those of a piece of work of one worker.
+_FEWEST_LEVELS = 3
 
 
 class KdTree(NamedTuple):
@@ -58,17 +59,29 @@ def build(coordinates: np.ndarray, schedule: Schedule) -> KdTree:
         Of grain 1. The caller has set the width.
     """
     n, dimensions = coordinates.shape
+    width, _, tallies = schedule
     blocks = -(-n // LEAF)
     levels = (blocks - 1).bit_length()
-    middle = max(levels - _LOCAL, 0)
-    # At least four pieces of work for each worker.
-    top = min(max(middle - _COPIED, (4 * schedule.width - 1).bit_length() if schedule.width > 1 else 0), middle)
-    points, keys = np.arange(blocks * LEAF, dtype=np.int32)[:n], np.empty(n if top else 0)
+    top = max(levels - _LOCAL - _COPIED, 0)
+    if width > 1:
+        # At least four pieces of work for each worker.
+        top = max(top, min((4 * width - 1).bit_length(), levels - _FEWEST_LEVELS))
+    middle = max(levels - _LOCAL, top)
+    keys, spare = (touched_empty(n if top else 0, np.float64, width, tallies) for _ in range(2))
+    plan = Plan(np.empty(1 << top, np.int64), np.empty((1 << top, 3)))
     for level in range(top):
-        _split_level(schedule, level, blocks, coordinates, points, keys)
-    tree = KdTree(np.empty((blocks, dimensions, LEAF)), np.empty((2 << levels, 2, dimensions)), points, levels)
-    _split_parts(schedule, top, middle, coordinates, tree)
-    _join_boxes(tree.boxes, 1 << levels)
+        counts = np.empty((-(-4 * width >> level) << level, 3), np.int64)
+        split_level(schedule, level, blocks, coordinates, keys, spare, plan, counts)
+        keys, spare = spare, keys
+    del spare
+    tree = KdTree(
+        touched_empty((blocks, dimensions, LEAF), np.float64, width, tallies),
+        np.empty((2 << levels, 2, dimensions)),
+        touched_empty(blocks * LEAF, np.int32, width, tallies)[:n],
+        levels,
+    )
+    _split_parts(schedule, top, middle, coordinates, keys, tree)
+    _join_boxes(tree.boxes, 1, top)
     return tree
 
 
@@ -80,97 +93,29 @@ def leaf_block(leaf, levels, blocks):
 
 
 @njit
-def _split_level(schedule, level, blocks, coordinates, points, keys):
-    """Split all nodes of a level: move the points of each half to its side.
-
-    `coordinates` are as in `build`; `points`, int32 (n,), is overwritten; `keys`, float64 (n,), is scratch space.
-    """
-    reset_queue(schedule.tallies, schedule.width)
-    run(schedule.width, _split_worker, schedule, level, blocks, coordinates, points, keys)
-
-
-@njit
-def _split_worker(worker, schedule, level, blocks, coordinates, points, keys):
-    """One worker of `_split_level`."""
-    width, grain, tallies = schedule
-    nodes = 1 << level
-    first, last = next_chunk(tallies, worker, width, grain, nodes)
-    while first < last:
-        for node in range(first, last):
-            call(_split, node, level, blocks, 0, coordinates, points, keys)
-        first, last = next_chunk(tallies, worker, width, grain, nodes)
-
-
-@njit
 def _split(node, level, blocks, origin, coordinates, points, keys):
-    """Split a node of a level, counted from 0 there; `points` and `keys` are those of the places from `origin` on.
-
-    The last bits of a key hold its point: only keys are moved, and no two are equal.
-    """
-    start = ((node * blocks) >> level) * LEAF - origin
-    stop = min((((node + 1) * blocks) >> level) * LEAF - origin, points.size)
-    middle = (((2 * node + 1) * blocks) >> (level + 1)) * LEAF - origin
-    if not start < middle < stop:
-        return
-    last = 1
-    while last < coordinates.shape[0]:
-        last *= 2
-    last -= 1
-    bits = keys.view(np.int64)
-    low, high = start, stop
-    for _ in range(coordinates.shape[1]):
-        dimension, least = _widest(coordinates, points, low, high)
-        for i in range(low, high):
-            # Differences keep more bits than coordinates far from zero.
-            keys[i] = coordinates[points[i], dimension] - least
-            bits[i] = bits[i] & ~last | points[i]
-        split = np.float64(_select(keys, low, high, middle)).view(np.int64) & ~last
-        for i in range(low, high):
-            points[i] = bits[i] & last
-        equal = 0
-        for i in range(low, high, max((high - low) // _SAMPLE, 1)):
-            equal += bits[i] & ~last == split
-        if equal < _TIES:
-            return
-        # Points of one coordinate would be split by their numbers, both halves as wide as all: split by another one.
-        low, high = _gather(bits, points, last, split, low, high, middle)
-        if low == middle:
-            return
+    """Split a node of a level, counted from 0 there; `points` and `keys` are those of the places from `origin` on."""
+    start, middle, stop = bounds_of(node, level, blocks, origin, points.size)
+    if start < middle < stop:
+        split_range(start, middle, stop, coordinates, points, keys)
 
 
 @njit
-def _gather(bits, points, last, split, low, high, middle):
-    """Move the points whose key without its `last` bits is `split` to both sides of `middle`; return their range."""
-    first = middle
-    for i in range(middle - 1, low - 1, -1):
-        if bits[i] & ~last == split:
-            first -= 1
-            points[i], points[first] = points[first], points[i]
-            bits[i], bits[first] = bits[first], bits[i]
-    end = middle
-    for i in range(middle, high):
-        if bits[i] & ~last == split:
-            points[i], points[end] = points[end], points[i]
-            bits[i], bits[end] = bits[end], bits[i]
-            end += 1
-    return first, end
+def _split_parts(schedule, top, middle, coordinates, keys, tree):
+    """Split all nodes from the level `top` on, and write all blocks and the boxes of all nodes from that level on.
 
-
-@njit
-def _split_parts(schedule, top, middle, coordinates, tree):
-    """Split all nodes from the level `top` on, and write all blocks and the boxes of all leaves.
-
-    The points below a node of that level are copied, and again below a node of the level `middle`: what is split is in
-    cache.
+    Unless `top` is 0, the last bits of `keys`, float64 (n,), hold the points. Those below a node of that level are copied,
+    and again below a node of the level `middle`: what is split is in cache.
     """
     reset_queue(schedule.tallies, schedule.width)
-    run(schedule.width, _parts_worker, schedule, top, middle, coordinates, tree)
+    run(schedule.width, _parts_worker, schedule, top, middle, coordinates, keys, tree)
 
 
 @njit
-def _parts_worker(worker, schedule, top, middle, coordinates, tree):
+def _parts_worker(worker, schedule, top, middle, coordinates, given_keys, tree):
     """One worker of `_split_parts`."""
     width, grain, tallies = schedule
+    bits, last_bit = given_keys.view(np.int64), last_bits(coordinates.shape[0])
     blocks, _, points, levels = tree
     between, below, dimensions = middle - top, levels - middle, coordinates.shape[1]
     large = ((blocks.shape[0] >> top) + 1) * LEAF if between > 0 else 0
@@ -183,6 +128,8 @@ def _parts_worker(worker, schedule, top, middle, coordinates, tree):
         for node in range(first, last):
             origin = ((node * blocks.shape[0]) >> top) * LEAF
             stop = min((((node + 1) * blocks.shape[0]) >> top) * LEAF, points.size)
+            for i in range(origin, stop):
+                points[i] = bits[i] & last_bit if bits.size > 0 else i
             given, rows = coordinates, points[origin:stop]
             if between > 0:
                 given, rows = above, all_above[: stop - origin]
@@ -211,6 +158,7 @@ def _parts_worker(worker, schedule, top, middle, coordinates, tree):
                     keys,
                     tree,
                 )
+            _join_boxes(tree.boxes, (1 << top) + node, levels - top)
         first, last = next_chunk(tallies, worker, width, grain, 1 << top)
 
 
@@ -262,60 +210,10 @@ def _fill_leaf(leaf, origin, coordinates, points, tree):
 
 
 @njit
-def _widest(coordinates, points, start, stop):
-    """Return the dimension in which a sample of the points at ``start … stop - 1`` spreads most, and its least."""
-    step = max((stop - start) // _SAMPLE, 1)
-    widest, best, least = -1.0, 0, 0.0
-    for k in range(coordinates.shape[1]):
-        low = high = coordinates[points[start], k]
-        for i in range(start + step, stop, step):
-            x = coordinates[points[i], k]
-            low, high = min(low, x), max(high, x)
-        if high - low > widest:
-            widest, best, least = high - low, k, low
-    return best, least
-
-
-@njit
-def _select(keys, start, stop, middle):
-    """Move the smallest keys of the places ``start … stop - 1`` before place `middle`; return the least of the rest."""
-    low, high = start, stop
-    while high - low > 1:
-        pivot = _pivot(keys, low, high)
-        place = _partition(keys, low, high, pivot)
-        if middle < place:
-            high = place
-        elif middle > place:
-            low = place
-        else:
-            return pivot
-    return keys[middle]
-
-
-@njit
-def _pivot(keys, low, high):
-    """Return the second of three keys of the places ``low … high - 1``, or the greater one of two: not the least."""
-    a, b, c = keys[low], keys[(low + high) >> 1], keys[high - 1]
-    return max(a, b) if high - low == 2 else max(min(a, b), min(max(a, b), c))
-
-
-@njit
-def _partition(keys, low, high, pivot):
-    """Move the keys less than `pivot` to the front of ``low … high - 1``; return their end."""
-    # Unsigned indices need no test of their sign.
-    place = np.uint64(low)
-    for i in range(np.uint64(low), np.uint64(high)):
-        # Without a branch, which would be mispredicted.
-        key = keys[i]
-        keys[i], keys[place] = keys[place], key
-        place += np.uint64(key < pivot)
-    return np.int64(place)
-
-
-@njit
-def _join_boxes(boxes, leaves):
-    """Write the boxes of the inner nodes from those of the leaves."""
-    for node in range(leaves - 1, 0, -1):
-        for k in range(boxes.shape[2]):
-            boxes[node, 0, k] = min(boxes[2 * node, 0, k], boxes[2 * node + 1, 0, k])
-            boxes[node, 1, k] = max(boxes[2 * node, 1, k], boxes[2 * node + 1, 1, k])
+def _join_boxes(boxes, top, below):
+    """Write the boxes of the inner nodes at and below `top` from those of the nodes `below` levels under it."""
+    for level in range(below - 1, -1, -1):
+        for node in range(top << level, (top + 1) << level):
+            for k in range(boxes.shape[2]):
+                boxes[node, 0, k] = min(boxes[2 * node, 0, k], boxes[2 * node + 1, 0, k])
+                boxes[node, 1, k] = max(boxes[2 * node, 1, k], boxes[2 * node + 1, 1, k])
