@@ -16,7 +16,7 @@ from mst.arrays import as_numpy, is_on_device
 from mst.cores import cores_for, whole_threads
 from mst.errors import DependencyError, InputError, OutOfMemoryError, UnsupportedError, names_missing_numba
 from mst.forest import Forest
-from mst.graph import Graph
+from mst.graph import MANY, Graph, frozen
 from mst.interop.arrays import ArrayForest, like
 from mst.solver import minimum_spanning_forest, usable_gpu
 
@@ -35,7 +35,7 @@ _PLACES, _FEWEST_PLACES, _BLOCKS = 2048, 256, 16
 _SAMPLE = 1024
 _ROWS = 1 << 13
 # Levels of the k-d tree in a part whose points are joined before those of others are looked at.
-_PART_LEVELS = 9
+_PART_LEVELS, _FEWEST_PART_LEVELS = 9, 5
 # Fewer points are joined sooner by cores than they get to a GPU and back.
 _FEWEST_FOR_GPU = 1 << 15
 # Squares of larger numbers overflow in float32, those of smaller ones vanish, and equal ones have no ranks: coordinates
@@ -169,14 +169,20 @@ def from_points(
 
 def _by_threads(given: np.ndarray, samples: int, k: int | None, width: int) -> tuple[Any, Any, Any]:
     """Return the edges of the tree of points in host memory, by (weight, u, v)."""
-    coordinates, exponent = _coordinates(np, given, samples)
+    from mst.kernels.parallel.runtime import forked_after_use
+
+    if width > 1 and forked_after_use():
+        raise UnsupportedError(
+            "this process was forked from one that has run threads: give threads=1, or start it by spawn"
+        )
+    coordinates, exponent = _coordinates(np, given, samples, width)
     try:
         u, v, w = _tree(coordinates, samples, k, width)
     except MemoryError as error:
         raise OutOfMemoryError(
             f"no memory for the tree of {len(given):,} points: {error or 'none is left'}"
         ) from error
-    return u, v, np.ldexp(w, exponent)
+    return u, v, np.ldexp(w, exponent) if exponent else w
 
 
 def _by_gpu(given: np.ndarray, samples: int) -> tuple[Any, Any, Any] | None:
@@ -221,7 +227,7 @@ def _tree_on_device(given: Any, samples: int) -> tuple[Any, Any, Any]:
     return u, v, cupy.ldexp(w, exponent) if exponent else w
 
 
-def _coordinates(xp: Any, given: Any, samples: int) -> tuple[Any, int]:
+def _coordinates(xp: Any, given: Any, samples: int, width: int = 1) -> tuple[Any, int]:
     """Return points as float64, divided by a power of two, and its exponent; refuse those that are no points.
 
     Parameters
@@ -230,6 +236,8 @@ def _coordinates(xp: Any, given: Any, samples: int) -> tuple[Any, int]:
         NumPy or CuPy.
     given : array
     samples : int
+    width : int
+        Threads.
     """
     if given.ndim == 1 and given.size == 0:
         given = given.reshape(0, 1)
@@ -241,17 +249,27 @@ def _coordinates(xp: Any, given: Any, samples: int) -> tuple[Any, int]:
         raise UnsupportedError(f"{given.shape[0]:,} points are too many: at most {2**31 - 1:,}")
     if given.shape[1] == 0 and len(given):
         raise InputError(f"X has {len(given)} points without coordinates: give one column or more")
-    # Zeros lose their sign: equal points then have equal bits.
-    points = xp.ascontiguousarray(given, xp.float64) + 0.0
-    least, greatest = (float(points.min()), float(points.max())) if points.size else (0.0, 0.0)
-    if not (math.isfinite(least) and math.isfinite(greatest)):
+    points = xp.ascontiguousarray(given, xp.float64)
+    if xp is not np:
+        # Zeros lose their sign: equal points then have equal bits. Threads see to that when they look for them.
+        points = points + 0.0
+    elif not points.flags.aligned:
+        points = points.copy()
+    if width > 1 and points.size >= MANY:
+        from mst.kernels.parallel.extremes import largest
+
+        bits = largest(frozen(points.reshape(-1).view(np.uint64)), 2**63 - 1, width)
+        greatest = float(np.uint64(bits).view(np.float64))
+    else:
+        greatest = max(-float(points.min()), float(points.max())) if points.size else 0.0
+    if not math.isfinite(greatest):
         row, column = (int(place[0]) for place in xp.nonzero(~xp.isfinite(points)))
         raise InputError(
             f"X[{row}, {column}] is {points[row, column]}: drop that point, or give it a finite value"
         )
     if samples > max(len(points), 1):
         raise InputError(f"min_samples = {samples} is above the number of points, {len(points)}")
-    _, exponent = math.frexp(max(-least, greatest))
+    _, exponent = math.frexp(greatest)
     if abs(exponent) <= _LARGEST_EXPONENT:
         return points, 0
     return xp.ldexp(points, -exponent), exponent
@@ -269,14 +287,10 @@ def _tree(
     coordinates: np.ndarray, samples: int, k: int | None, width: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the edges of the tree, by (weight, u, v)."""
-    from mst.kernels.parallel.runtime import Schedule, forked_after_use, new_tallies, touched_empty, workers
+    from mst.kernels.parallel.runtime import Schedule, new_tallies, touched_empty, workers
     from mst.kernels.points.kd_tree import build
     from mst.kernels.points.rows import write_rows
 
-    if width > 1 and forked_after_use():
-        raise UnsupportedError(
-            "this process was forked from one that has run threads: give threads=1, or start it by spawn"
-        )
     if len(coordinates) < 2:
         return np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0)
     with workers(width) if width > 1 else nullcontext():
@@ -304,10 +318,10 @@ def _tree(
         return _in_order(rows, extremes, schedule)
 
 
-def _distinct(coordinates: np.ndarray, schedule: Schedule) -> Points:
+def _distinct(given: np.ndarray, schedule: Schedule) -> Points:
     from mst.kernels.points.equal import equal_points, without_equal
 
-    first, others = equal_points(coordinates, schedule)
+    coordinates, first, others = equal_points(frozen(given), schedule)
     if others:
         return Points(*without_equal(coordinates, first, others, schedule))
     none = np.empty((2, 0), np.int32)
@@ -386,6 +400,9 @@ def _rounds(
     roots, left = (touched_empty(n, np.int32, schedule.width, schedule.tallies) for _ in range(2))
     if start is None:
         top = max(tree.levels - _PART_LEVELS, 0)
+        if schedule.width > 1:
+            # Eight parts for each worker, unless they are small.
+            top = max(top, min((8 * schedule.width - 1).bit_length(), tree.levels - _FEWEST_PART_LEVELS))
         size = rounds.join_parts(schedule, top, plain, tree, lists, state, components, joins, edges, roots)
         roots = roots[: n - size]
     else:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mst.kernels.parallel.launch import run
-from mst.kernels.parallel.runtime import Schedule, new_tallies, next_chunk, reset_queue
+from mst.kernels.parallel.runtime import Schedule, new_tallies, next_chunk, reset_queue, touched_empty
 from mst.kernels.primitives.jit import njit
 
 _BITS = 11
@@ -56,20 +56,22 @@ def argsort(keys: np.ndarray, width: int, delay_seed: int = 0) -> np.ndarray:
     [3, 1, 0, 2]
     """
     m = keys.size
-    chunks = max(min(4 * width, m // BUCKETS), 1)
+    # One thread sums up the counts of all chunks: four of them for each thread only where that takes little beside.
+    chunks = max(min(max(m // (64 * BUCKETS), width), 4 * width, m // BUCKETS), 1)
     grain = max(-(-m // chunks), 1)
     chunks = -(-m // grain)
     schedule = Schedule(width, grain, new_tallies(width, delay_seed))
     counts = np.empty((chunks, BUCKETS), np.int64)
     id_dtype = np.int32 if m < 2**31 else np.int64
-    source = Pairs(keys, None)
+    source, spare = Pairs(keys, None), None
     for shift in range(0, 8 * keys.itemsize, _BITS):
         count_digits(schedule, source.keys, np.uint64(shift), counts)
         if not prefix_digits(counts, m):
             continue
-        target = Pairs(np.empty(m, keys.dtype), np.empty(m, id_dtype))
+        dtypes = keys.dtype, id_dtype
+        target = spare or Pairs(*(touched_empty(m, dtype, width, schedule.tallies) for dtype in dtypes))
         scatter(schedule, source, np.uint64(shift), counts, target)
-        source = target
+        source, spare = target, None if source.ids is None else source
     return np.arange(m, dtype=id_dtype) if source.ids is None else source.ids
 
 

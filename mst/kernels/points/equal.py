@@ -16,57 +16,62 @@ _BITS = np.uint64(64 - (BUCKETS - 1).bit_length())
 """The bits of a hash behind those of its bucket."""
 
 
-def equal_points(coordinates: np.ndarray, schedule: Schedule) -> tuple[np.ndarray, int]:
-    """Return the first point at the coordinates of each point, and how many points are not the first.
+def equal_points(given: np.ndarray, schedule: Schedule) -> tuple[np.ndarray, np.ndarray, int]:
+    """Return a copy of points, the first one at the coordinates of each, and how many are not the first.
 
     Parameters
     ----------
-    coordinates : numpy.ndarray of float64, shape (n, dimensions)
-        Without NaN.
+    given : numpy.ndarray of float64, shape (n, dimensions)
+        Without NaN; read-only.
     schedule : mst.kernels.parallel.runtime.Schedule
 
     Returns
     -------
-    numpy.ndarray of int32, shape (n,)
+    coordinates : numpy.ndarray of float64, shape (n, dimensions)
+        Zeros have no sign there.
+    first : numpy.ndarray of int32, shape (n,)
         Of a point that is the first itself, the number of points there, less than zero.
-    int
+    others : int
 
     Examples
     --------
     >>> import numpy as np
     >>> from mst.kernels.parallel.runtime import Schedule, new_tallies
     >>> from mst.kernels.points.equal import equal_points
-    >>> first, others = equal_points(np.array([[1.0], [2.0], [1.0]]), Schedule(1, 1, new_tallies(1)))
+    >>> given = np.array([[1.0], [2.0], [1.0]])
+    >>> given.setflags(write=False)
+    >>> _, first, others = equal_points(given, Schedule(1, 1, new_tallies(1)))
     >>> first.tolist(), others
     ([-2, -1, 0], 1)
     """
-    n = len(coordinates)
+    n = len(given)
     width, _, tallies = schedule
-    pieces = max(min(4 * width, n // _GRAIN), 1)
+    pieces = max(min(width, n // _GRAIN), 1)
     schedule = schedule._replace(grain=-(-n // pieces))
     first, hashes = touched_empty(n, np.int32, width, tallies), touched_empty(n, np.uint64, width, tallies)
-    _hash_rows(schedule, coordinates, hashes, first)
+    coordinates = touched_empty(given.shape, np.float64, width, tallies)
+    _hash_rows(schedule, given, coordinates, hashes, first)
     # The points of a bucket, which one worker compares, are so few that their table stays in cache.
-    counts = np.zeros((pieces, BUCKETS), np.int64)
+    counts = np.empty((pieces, BUCKETS), np.int64)
     count_digits(schedule, hashes, _BITS, counts)
     if prefix_digits(counts, n):
         starts = np.append(counts[0], n)
-        given = Pairs(touched_empty(n, np.uint64, width, tallies), touched_empty(n, np.int32, width, tallies))
-        scatter(schedule, Pairs(hashes, None), _BITS, counts, given)
+        hashed = Pairs(touched_empty(n, np.uint64, width, tallies), touched_empty(n, np.int32, width, tallies))
+        scatter(schedule, Pairs(hashes, None), _BITS, counts, hashed)
     else:
-        starts, given = np.array([0, n]), Pairs(hashes, np.arange(n, dtype=np.int32))
-    return first, _compare(schedule._replace(grain=8), coordinates, given, starts, first)
+        starts, hashed = np.array([0, n]), Pairs(hashes, np.arange(n, dtype=np.int32))
+    return coordinates, first, _compare(schedule._replace(grain=8), coordinates, hashed, starts, first)
 
 
 @njit
-def _hash_rows(schedule, coordinates, hashes, first):
-    """Write a hash of each row of `coordinates` to `hashes`, uint64 (n,), and -1 to `first`, int32 (n,)."""
+def _hash_rows(schedule, given, coordinates, hashes, first):
+    """Copy points to `coordinates`, and write a hash of each to `hashes`, uint64 (n,), and -1 to `first`, int32 (n,)."""
     reset_queue(schedule.tallies, schedule.width)
-    run(schedule.width, _hash_worker, schedule, coordinates, hashes, first)
+    run(schedule.width, _hash_worker, schedule, given, coordinates, hashes, first)
 
 
 @njit
-def _hash_worker(worker, schedule, coordinates, hashes, first):
+def _hash_worker(worker, schedule, given, coordinates, hashes, first):
     """One worker of `_hash_rows`."""
     width, grain, tallies = schedule
     start, stop = next_chunk(tallies, worker, width, grain, hashes.size)
@@ -75,29 +80,30 @@ def _hash_worker(worker, schedule, coordinates, hashes, first):
             x = np.uint64(0)
             for k in range(coordinates.shape[1]):
                 # Zeros lose their sign: equal points then have equal bits.
-                x = hash1(x, np.float64(coordinates[i, k] + 0.0).view(np.uint64))
+                coordinates[i, k] = given[i, k] + 0.0
+                x = hash1(x, np.float64(coordinates[i, k]).view(np.uint64))
             hashes[i], first[i] = x, -1
         start, stop = next_chunk(tallies, worker, width, grain, hashes.size)
 
 
 @njit
-def _compare(schedule, coordinates, given, starts, first):
+def _compare(schedule, coordinates, hashed, starts, first):
     """Write `first`, as `equal_points` returns it, from -1; return how many points are not the first.
 
-    `given`, `Pairs` of hashes and points, has those of bucket `b` from ``starts[b]`` on, ascending.
+    `hashed`, `Pairs` of hashes and points, has those of bucket `b` from ``starts[b]`` on, ascending.
     """
     tallies = schedule.tallies
     tallies[LIVE] = 0
     reset_queue(tallies, schedule.width)
-    run(schedule.width, _compare_worker, schedule, coordinates, given, starts, first)
+    run(schedule.width, _compare_worker, schedule, coordinates, hashed, starts, first)
     return tallies[LIVE]
 
 
 @njit
-def _compare_worker(worker, schedule, coordinates, given, starts, first):
+def _compare_worker(worker, schedule, coordinates, hashed, starts, first):
     """One worker of `_compare`."""
     width, grain, tallies = schedule
-    hashes, points = given
+    hashes, points = hashed
     others = 0
     b, last = next_chunk(tallies, worker, width, grain, starts.size - 1)
     while b < last:
