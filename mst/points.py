@@ -34,6 +34,8 @@ _PLACES, _FEWEST_PLACES, _BLOCKS = 2048, 256, 16
 # Weights that tell whether most edges tie.
 _SAMPLE = 1024
 _ROWS = 1 << 13
+# Coordinates for each thread at least: fewer take as long as waking it.
+_FEWEST_EACH = 1 << 12
 # Levels of the k-d tree in a part whose points are joined before those of others are looked at.
 _PART_LEVELS, _FEWEST_PART_LEVELS = 9, 5
 # Fewer points are joined sooner by cores than they get to a GPU and back.
@@ -175,6 +177,7 @@ def _by_threads(given: np.ndarray, samples: int, k: int | None, width: int) -> t
         raise UnsupportedError(
             "this process was forked from one that has run threads: give threads=1, or start it by spawn"
         )
+    width = min(width, max(given.size // _FEWEST_EACH, 1))
     coordinates, exponent = _coordinates(np, given, samples, width)
     try:
         u, v, w = _tree(coordinates, samples, k, width)
