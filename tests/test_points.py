@@ -47,6 +47,11 @@ def rows(forest) -> list[tuple[float, int, int]]:
     return list(zip(w.tolist(), u.tolist(), v.tolist()))
 
 
+@pytest.fixture(autouse=True)
+def threads_for_few_points(monkeypatch):
+    monkeypatch.setattr("mst.points._FEWEST_EACH", 1)
+
+
 def sets_of_points() -> dict[str, np.ndarray]:
     rng = np.random.default_rng(5)
     made = {f"{n} random, {d}-D": rng.random((n, d)) for n in (1, 2, 3, 16, 17, 100) for d in (1, 2, 3, 10)}
@@ -332,7 +337,7 @@ def test_wrong_arguments_are_refused():
 FORKED = """
 import os, sys
 import numpy as np, mst
-X = np.random.default_rng(0).random((3000, 2))
+X = np.random.default_rng(0).random((10_000, 2))
 weight = mst.from_points(X, threads=2).weight
 if os.fork() == 0:
     assert mst.from_points(X).weight == mst.from_points(X, threads=1).weight == weight
