@@ -168,8 +168,9 @@ def test_nodes_above_leaves_without_points_have_the_component_of_the_others():
 
 @pytest.mark.parametrize(("local", "copied"), [(0, 0), (0, 2), (1, 2), (2, 1), (9, 3)])
 @pytest.mark.parametrize("kind", ["random", "grid", "equal in one dimension"])
-def test_tree_of_leaves_splits_its_points_at_medians(monkeypatch, local, copied, kind):
-    from mst.kernels.parallel.runtime import Schedule, new_tallies
+@pytest.mark.parametrize("width", range(1, 1 + min(2, len(os.sched_getaffinity(0)))))
+def test_tree_of_leaves_splits_its_points_at_medians(monkeypatch, local, copied, kind, width):
+    from mst.kernels.parallel.runtime import Schedule, new_tallies, workers
     from mst.kernels.points import kd_tree
 
     rng = np.random.default_rng(16)
@@ -178,7 +179,8 @@ def test_tree_of_leaves_splits_its_points_at_medians(monkeypatch, local, copied,
         X[:, 1] = 7 if kind == "equal in one dimension" else X[:, 1]
         monkeypatch.setattr(kd_tree, "_LOCAL", local)
         monkeypatch.setattr(kd_tree, "_COPIED", copied)
-        tree = kd_tree.build(X, Schedule(1, 1, new_tallies(1)))
+        with workers(width):
+            tree = kd_tree.build(X, Schedule(width, 1, new_tallies(width)))
         assert np.array_equal(np.sort(tree.points), np.arange(n))
         at = X[tree.points]
         size, blocks = tree.blocks.shape[2], len(tree.blocks)
@@ -194,6 +196,56 @@ def test_tree_of_leaves_splits_its_points_at_medians(monkeypatch, local, copied,
                 if left < middle < right:
                     below, above = at[left:middle].max(axis=0), at[middle:right].min(axis=0)
                     assert (below <= above).any()
+
+
+@pytest.mark.parametrize(("tied", "size"), [(1, 9000), (2, 9000), (70, 9000), (2000, 2000)])
+@pytest.mark.parametrize("width", range(1, 1 + min(2, len(os.sched_getaffinity(0)))))
+def test_edges_whose_weights_share_their_first_bits_are_put_in_order(tied, size, width):
+    from mst.kernels.parallel.runtime import Schedule, new_tallies, workers
+    from mst.kernels.points.rounds import Edges
+    from mst.kernels.points.rows import write_rows
+    from mst.points import _in_order
+
+    rng = np.random.default_rng(22)
+    n = 9000
+    names = rng.permutation(n).astype(np.int32)
+    a, b = np.arange(n - 1, dtype=np.int32), np.arange(1, n, dtype=np.int32)
+    # The first 32 bits of so many weights are equal; of some, all bits are.
+    weights = rng.random(n - 1)
+    weights[:size] = np.repeat(rng.random(-(-size // tied)), tied)[: min(size, n - 1)]
+    weights = (weights + rng.integers(0, 3, n - 1) * 2.0**-40 + np.where(np.arange(n - 1) == 5, 1e9, 1)) ** 2
+    extremes = np.full(2, -1).view(np.uint64)
+    found, others, none = np.empty((n, 2), np.uint64), np.array([[3], [7]], np.int32), np.empty(0)
+    with workers(width):
+        schedule = Schedule(width, 500, new_tallies(width))
+        write_rows(schedule, Edges(a, b, weights), names, others, none, found, extremes)
+        u, v, w = _in_order(found, extremes, schedule)
+    ends = np.append(np.sort([names[a], names[b]], axis=0), others, axis=1)
+    expected = np.append(np.sqrt(weights), 0.0)
+    order = np.lexsort((ends[1], ends[0], expected))
+    assert np.array_equal(w, expected[order])
+    assert np.array_equal(u, ends[0][order]) and np.array_equal(v, ends[1][order])
+
+
+@pytest.mark.parametrize("values", [1, 3, 1000])
+@pytest.mark.parametrize("width", range(1, 1 + min(2, len(os.sched_getaffinity(0)))))
+def test_equal_points_are_found(values, width):
+    from mst.graph import frozen
+    from mst.kernels.parallel.runtime import Schedule, new_tallies, workers
+    from mst.kernels.points.equal import equal_points, without_equal
+
+    X = np.random.default_rng(23).integers(0, values, (20_000, 2)) * np.array([-0.0, 1.0])
+    with workers(width):
+        schedule = Schedule(width, 1, new_tallies(width))
+        coordinates, first, others = equal_points(frozen(X), schedule)
+        kept, ids, counts, pairs = without_equal(coordinates, first, others, schedule)
+    _, expected, place, times = np.unique(
+        X, axis=0, return_index=True, return_inverse=True, return_counts=True
+    )
+    assert np.array_equal(ids, np.sort(expected)) and np.array_equal(kept, X[ids])
+    assert np.array_equal(counts, times[np.argsort(expected)]) and len(X) - len(ids) == others
+    assert np.array_equal(pairs[1], np.setdiff1d(np.arange(len(X)), ids))
+    assert np.array_equal(pairs[0], expected[place.ravel()][pairs[1]])
 
 
 def test_rows_are_in_order_and_of_the_tree_alone():
