@@ -302,7 +302,7 @@ def _tree(
         tree = build(points.coordinates, schedule)
         lists = _lists(tree, points.counts, samples, k, schedule)
         if k is None:
-            start, known = None, (np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0))
+            start, known = np.empty(0, np.int32), (np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0))
         else:
             start, known = _neighbour_forest(tree, lists, k, width)
         edges = _rounds(tree, lists, samples == 1, start, known, schedule)
@@ -377,13 +377,14 @@ def _rounds(
     tree: KdTree,
     lists: Lists,
     plain: bool,
-    start: np.ndarray | None,
+    start: np.ndarray,
     known: tuple[np.ndarray, np.ndarray, np.ndarray],
     schedule: Schedule,
 ) -> Edges:
     """Join components by shortest edges; return these after the `known` edges within them.
 
-    `start`, int32 (n,), has the components; None where every point is one. `plain` says that no core distance counts.
+    `start`, int32 (n,), has the components; it is empty where every point is one. `plain` says that no core distance
+    counts.
     """
     from mst.kernels.parallel.runtime import grain_for, touched_empty
     from mst.kernels.points import rounds
@@ -393,7 +394,7 @@ def _rounds(
     smallest = _FEWEST_PLACES if schedule.width > 1 else _PLACES
     grain = grain_for(n, schedule.width, smallest=smallest, largest=_PLACES, multiple=LEAF)
     schedule = schedule._replace(grain=grain)
-    state, components, joins = rounds.begin(lists, start, plain, len(tree.boxes), schedule)
+    state, components, joins = rounds.allocate(lists, plain, len(tree.boxes), schedule)
     size = len(known[0])
     edges = rounds.Edges(
         *(touched_empty(n - 1, column.dtype, schedule.width, schedule.tallies) for column in known)
@@ -401,32 +402,25 @@ def _rounds(
     for column, first in zip(edges, known):
         column[:size] = first
     roots, left = (touched_empty(n, np.int32, schedule.width, schedule.tallies) for _ in range(2))
-    if start is None:
-        top = max(tree.levels - _PART_LEVELS, 0)
-        if schedule.width > 1:
-            # Eight parts for each worker, unless they are small.
-            top = max(top, min((8 * schedule.width - 1).bit_length(), tree.levels - _FEWEST_PART_LEVELS))
-        size = rounds.join_parts(schedule, top, plain, tree, lists, state, components, joins, edges, roots)
-        roots = roots[: n - size]
-    else:
-        roots = np.flatnonzero(start == np.arange(n)).astype(np.int32)
-    rounds.relabel(schedule, joins.parent, tree.levels, components)
-    while len(roots) > 1:
-        rounds.read_lists(schedule, plain, lists, state, components)
-        rounds.search_tree(schedule, tree, lists, state, components)
-        rounds.choose(schedule, tree, state, components, joins.choices)
-        count = rounds.join(schedule, roots, left, state, components, joins, edges, size)
-        size += len(roots) - count
-        roots, left = left[:count], roots
-        rounds.relabel(schedule, joins.parent, tree.levels, components)
+    top = max(tree.levels - _PART_LEVELS, 0)
+    if schedule.width > 1:
+        # Eight parts for each worker, unless they are small.
+        top = max(top, min((8 * schedule.width - 1).bit_length(), tree.levels - _FEWEST_PART_LEVELS))
+    if len(start):
+        roots[: n - size] = np.flatnonzero(start == np.arange(n))
+    rounds.join_all(
+        schedule, plain, top, start, tree, lists, state, components, joins, edges, size, roots, left
+    )
     return edges
 
 
-def _in_order(rows: np.ndarray, extremes: np.ndarray, schedule: Schedule) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return edges by (weight, u, v), the ends as int32; the arguments are from `mst.kernels.points.rows.write_rows`."""
+def _in_order(
+    rows: np.ndarray, extremes: np.ndarray, schedule: Schedule
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return edges by (weight, u, v), the ends as int32; what is given is from `mst.kernels.points.rows.write_rows`."""
     from mst.kernels.parallel import radix as by_threads
     from mst.kernels.parallel.runtime import touched_empty
-    from mst.kernels.points.rows import keys_of_rows, look_up, put_ties_in_order, read_rows
+    from mst.kernels.points.rows import keys_of_rows, look_up, read_rows
     from mst.kernels.primitives import radix
 
     least, greatest = extremes[0], ~extremes[1]
@@ -451,8 +445,10 @@ def _in_order(rows: np.ndarray, extremes: np.ndarray, schedule: Schedule) -> tup
     order = sorted_by(0, unused, np.uint64, as_they_lie) if by_ends else as_they_lie
     u, v, w = fresh(np.int32), fresh(np.int32), fresh(np.float64)
     # The first 32 bits of weights are sorted in less time; few weights of random points share them.
-    read_rows(schedule, rows, sorted_by(1, shift, np.uint32, order), u, v, w)
-    if not put_ties_in_order(schedule, least, shift, by_ends, u, v, w):
+    in_order = sorted_by(1, shift, np.uint32, order)
+    if not read_rows(schedule, rows, in_order, least, shift, by_ends, u, v, w):
         order = order if by_ends else sorted_by(0, unused, np.uint64, as_they_lie)
-        read_rows(schedule, rows, sorted_by(1, np.uint64(0), np.uint64, order), u, v, w)
+        none = np.uint64(0)
+        in_order = sorted_by(1, none, np.uint64, order)
+        read_rows(schedule, rows, in_order, least, none, True, u, v, w)
     return u, v, w

@@ -239,9 +239,7 @@ def test_equal_points_are_found(values, width):
         schedule = Schedule(width, 1, new_tallies(width))
         coordinates, first, others = equal_points(frozen(X), schedule)
         kept, ids, counts, pairs = without_equal(coordinates, first, others, schedule)
-    _, expected, place, times = np.unique(
-        X, axis=0, return_index=True, return_inverse=True, return_counts=True
-    )
+    _, expected, place, times = np.unique(X, axis=0, return_index=True, return_inverse=True, return_counts=True)
     assert np.array_equal(ids, np.sort(expected)) and np.array_equal(kept, X[ids])
     assert np.array_equal(counts, times[np.argsort(expected)]) and len(X) - len(ids) == others
     assert np.array_equal(pairs[1], np.setdiff1d(np.arange(len(X)), ids))

@@ -82,11 +82,11 @@ def count_digits(schedule, keys, shift, counts):
     `keys` is uint32 or uint64 of shape (m,). The digit of a key is its 11 bits from bit `shift`, a uint64, on.
     """
     reset_queue(schedule.tallies, schedule.width)
-    run(schedule.width, _count_digits_worker, schedule, keys, shift, counts)
+    run(schedule.width, count_digits_worker, schedule, keys, shift, counts)
 
 
 @njit
-def _count_digits_worker(worker, schedule, keys, shift, counts):
+def count_digits_worker(worker, schedule, keys, shift, counts):
     """One worker of `count_digits`."""
     width, grain, tallies = schedule
     first, last = next_chunk(tallies, worker, width, grain, keys.size)
@@ -131,7 +131,7 @@ def scatter(schedule, source, shift, places, target):
         Of as many keys, and with ids; overwritten. Its arrays share no memory with those of `source`.
     """
     reset_queue(schedule.tallies, schedule.width)
-    run(schedule.width, _scatter_worker, schedule, source, shift, places, target)
+    run(schedule.width, scatter_worker, schedule, source, shift, places, target)
 
 
 @njit
@@ -143,7 +143,7 @@ def _id_at(ids, i):
 
 
 @njit
-def _scatter_worker(worker, schedule, source, shift, places, target):
+def scatter_worker(worker, schedule, source, shift, places, target):
     """One worker of `scatter`."""
     width, grain, tallies = schedule
     keys, ids = source

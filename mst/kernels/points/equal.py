@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mst.kernels.parallel.launch import run
-from mst.kernels.parallel.radix import BUCKETS, Pairs, count_digits, prefix_digits, scatter
+from mst.kernels.parallel.radix import BUCKETS, Pairs, count_digits_worker, prefix_digits, scatter_worker
 from mst.kernels.parallel.runtime import LIVE, Schedule, next_chunk, reset_queue, touched_empty
 from mst.kernels.primitives.atomics import fetch_add
 from mst.kernels.primitives.hashing import hash1
@@ -50,29 +50,44 @@ def equal_points(given: np.ndarray, schedule: Schedule) -> tuple[np.ndarray, np.
     schedule = schedule._replace(grain=-(-n // pieces))
     first, hashes = touched_empty(n, np.int32, width, tallies), touched_empty(n, np.uint64, width, tallies)
     coordinates = touched_empty(given.shape, np.float64, width, tallies)
-    _hash_rows(schedule, given, coordinates, hashes, first)
-    # The points of a bucket, which one worker compares, are so few that their table stays in cache.
-    counts = np.empty((pieces, BUCKETS), np.int64)
-    count_digits(schedule, hashes, _BITS, counts)
-    if prefix_digits(counts, n):
-        starts = np.append(counts[0], n)
-        hashed = Pairs(touched_empty(n, np.uint64, width, tallies), touched_empty(n, np.int32, width, tallies))
-        scatter(schedule, Pairs(hashes, None), _BITS, counts, hashed)
-    else:
-        starts, hashed = np.array([0, n]), Pairs(hashes, np.arange(n, dtype=np.int32))
-    return coordinates, first, _compare(schedule._replace(grain=8), coordinates, hashed, starts, first)
+    hashed = Pairs(touched_empty(n, np.uint64, width, tallies), touched_empty(n, np.int32, width, tallies))
+    counts, starts = np.empty((pieces, BUCKETS), np.int64), np.empty(BUCKETS + 1, np.int64)
+    others = _find(schedule, given, coordinates, Pairs(hashes, None), first, counts, starts, hashed)
+    return coordinates, first, others
 
 
 @njit
-def _hash_rows(schedule, given, coordinates, hashes, first):
-    """Copy points to `coordinates`, and write a hash of each to `hashes`, uint64 (n,), and -1 to `first`, int32 (n,)."""
-    reset_queue(schedule.tallies, schedule.width)
-    run(schedule.width, _hash_worker, schedule, given, coordinates, hashes, first)
+def _find(schedule, given, coordinates, hashes, first, counts, starts, hashed):
+    """Write what `equal_points` returns; return how many points are not the first at their coordinates.
+
+    `hashes`, `Pairs` without ids, and `hashed`, `Pairs`, are overwritten by the points' hashes, in the latter by their
+    first bits. `counts`, int64 (pieces, BUCKETS), and `starts`, int64 (BUCKETS + 1,), are scratch space.
+    """
+    width, _, tallies = schedule
+    n = first.size
+    reset_queue(tallies, width)
+    run(width, _hash_worker, schedule, given, coordinates, hashes.keys, first)
+    reset_queue(tallies, width)
+    run(width, count_digits_worker, schedule, hashes.keys, _BITS, counts)
+    # The points of a bucket, which one worker compares, are so few that their table stays in cache.
+    if prefix_digits(counts, n):
+        starts[:BUCKETS] = counts[0]
+        starts[BUCKETS] = n
+        reset_queue(tallies, width)
+        run(width, scatter_worker, schedule, hashes, _BITS, counts, hashed)
+    else:
+        starts[0], starts[1:] = 0, n
+        for i in range(n):
+            hashed.keys[i], hashed.ids[i] = hashes.keys[i], i
+    tallies[LIVE] = 0
+    reset_queue(tallies, width)
+    run(width, _compare_worker, Schedule(width, 8, tallies), coordinates, hashed, starts, first)
+    return tallies[LIVE]
 
 
 @njit
 def _hash_worker(worker, schedule, given, coordinates, hashes, first):
-    """One worker of `_hash_rows`."""
+    """One worker of the first step of `_find`."""
     width, grain, tallies = schedule
     start, stop = next_chunk(tallies, worker, width, grain, hashes.size)
     while start < stop:
@@ -87,21 +102,11 @@ def _hash_worker(worker, schedule, given, coordinates, hashes, first):
 
 
 @njit
-def _compare(schedule, coordinates, hashed, starts, first):
-    """Write `first`, as `equal_points` returns it, from -1; return how many points are not the first.
+def _compare_worker(worker, schedule, coordinates, hashed, starts, first):
+    """One worker of the last step of `_find`: it writes `first` from -1.
 
     `hashed`, `Pairs` of hashes and points, has those of bucket `b` from ``starts[b]`` on, ascending.
     """
-    tallies = schedule.tallies
-    tallies[LIVE] = 0
-    reset_queue(tallies, schedule.width)
-    run(schedule.width, _compare_worker, schedule, coordinates, hashed, starts, first)
-    return tallies[LIVE]
-
-
-@njit
-def _compare_worker(worker, schedule, coordinates, hashed, starts, first):
-    """One worker of `_compare`."""
     width, grain, tallies = schedule
     hashes, points = hashed
     others = 0

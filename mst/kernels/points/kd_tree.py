@@ -97,15 +97,15 @@ def _split(node, level, blocks, origin, coordinates, points, keys):
     """Split a node of a level, counted from 0 there; `points` and `keys` are those of the places from `origin` on."""
     start, middle, stop = bounds_of(node, level, blocks, origin, points.size)
     if start < middle < stop:
-        split_range(start, middle, stop, coordinates, points, keys)
+        call(split_range, start, middle, stop, coordinates, points, keys)
 
 
 @njit
 def _split_parts(schedule, top, middle, coordinates, keys, tree):
     """Split all nodes from the level `top` on, and write all blocks and the boxes of all nodes from that level on.
 
-    Unless `top` is 0, the last bits of `keys`, float64 (n,), hold the points. Those below a node of that level are copied,
-    and again below a node of the level `middle`: what is split is in cache.
+    Unless `top` is 0, the last bits of `keys`, float64 (n,), hold the points. Those below a node of that level are
+    copied, and again below a node of the level `middle`: what is split is in cache.
     """
     reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, _parts_worker, schedule, top, middle, coordinates, keys, tree)
@@ -136,7 +136,7 @@ def _parts_worker(worker, schedule, top, middle, coordinates, given_keys, tree):
                 _copy(coordinates, points[origin:stop], above, rows)
                 for level in range(between):
                     for inner in range(node << level, (node + 1) << level):
-                        call(_split, inner, top + level, blocks.shape[0], origin, above, rows, keys)
+                        _split(inner, top + level, blocks.shape[0], origin, above, rows, keys)
                 for i in range(rows.size):
                     moved[i] = points[origin + rows[i]]
                 for i in range(rows.size):
@@ -181,7 +181,7 @@ def _split_part(part, middle, below, start, end, copied, order, ids, keys, tree)
     blocks, _, points, _ = tree
     for level in range(below):
         for node in range(part << level, (part + 1) << level):
-            call(_split, node, middle + level, blocks.shape[0], start, copied, order, keys)
+            _split(node, middle + level, blocks.shape[0], start, copied, order, keys)
     for leaf in range(part << below, (part + 1) << below):
         _fill_leaf(leaf, start, copied, order, tree)
     for i in range(order.size):

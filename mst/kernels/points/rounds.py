@@ -39,7 +39,7 @@ from mst.kernels.union_find.sequential import fourth_ancestor
 _LEVELS_EACH = 8
 """Levels of the parts of the k-d tree that a thread takes at once where nodes are gone through."""
 _WORTH = 4
-"""A part of `join_parts` is done once a round joins less than a share of its components, one in this number."""
+"""A part is done once a round joins less than a share of its components, one in this number."""
 
 
 class Lists(NamedTuple):
@@ -136,22 +136,17 @@ class Edges(NamedTuple):
     weights: np.ndarray
 
 
-def begin(
-    lists: Lists, start: np.ndarray | None, plain: bool, nodes: int, schedule: Schedule
-) -> tuple[Candidates, Components, Joins]:
-    """Return the state before the first round.
+def allocate(lists: Lists, plain: bool, nodes: int, schedule: Schedule) -> tuple[Candidates, Components, Joins]:
+    """Return the state before the first round, of which `join_all` writes the rest.
 
     Parameters
     ----------
     lists : Lists
-    start : numpy.ndarray of int32, shape (n,), or None
-        The components; by default, every place is one.
     plain : bool
         Whether no core distance counts.
     nodes : int
         Of the k-d tree, and one more.
     schedule : mst.kernels.parallel.runtime.Schedule
-        A chunk is `grain` places, whole blocks.
     """
     n, width, tallies = len(lists.core), schedule.width, schedule.tallies
     blocks = -(-n // LEAF)
@@ -166,21 +161,69 @@ def begin(
     candidates = Candidates(weights, apart, fresh(np.int32), bounds[:n], lanes, np.empty_like(lanes))
     components = Components(of[:n], np.full(nodes, -1, np.int32), fresh(np.uint64))
     joins = Joins(fresh(np.int32), fresh(np.int32))
-    start = np.empty(0, np.int32) if start is None else start
-    _begin(schedule, lists, start, candidates, components, joins)
     return candidates, components, joins
 
 
 @njit
-def _begin(schedule, lists, start, candidates, components, joins):
-    """Write what `begin` returns; `start` is empty where every place is a component."""
-    reset_queue(schedule.tallies, schedule.width)
-    run(schedule.width, _begin_worker, schedule, lists, start, candidates, components, joins)
+def join_all(schedule, plain, top, start, tree, lists, candidates, components, joins, edges, size, roots, left):
+    """Join components by shortest edges until one is left.
+
+    Parameters
+    ----------
+    schedule : mst.kernels.parallel.runtime.Schedule
+        A chunk is `grain` places, whole blocks.
+    plain : bool
+        Whether no core distance counts.
+    top : int
+        The level of the k-d tree whose nodes are the parts that are joined first.
+    start : numpy.ndarray of int32, shape (n,) or (0,)
+        The components; if it is empty, every place is one, and parts are joined first.
+    tree : mst.kernels.points.kd_tree.KdTree
+    lists : Lists
+    candidates, components, joins
+        From `allocate`.
+    edges : Edges
+        The first ones are given, the others are overwritten.
+    size : int
+        The edges that are given.
+    roots, left : numpy.ndarray of int32, shape (n,)
+        The components, unless `start` is empty; scratch space.
+    """
+    width, grain, tallies = schedule
+    reset_queue(tallies, width)
+    run(width, _begin_worker, schedule, start, lists, candidates, components, joins)
+    tallies[FOREST], tallies[LIVE] = size, 0
+    if start.size == 0:
+        reset_queue(tallies, width)
+        run(
+            width, _parts_worker, schedule, plain, top, tree, lists, candidates, components, joins, edges, roots
+        )
+    roots = roots[: start.size - size if start.size > 0 else tallies[LIVE]]
+    relabel(schedule, joins.parent, tree.levels, components)
+    while roots.size > 1:
+        reset_queue(tallies, width)
+        run(width, _lists_worker, schedule, plain, lists, candidates, components)
+        reset_queue(tallies, width)
+        run(width, _limits_worker, schedule, tree, lists, components)
+        above = 1 << max(tree.levels - _LEVELS_EACH, 0)
+        call(_lower_limits, 1, min(2 * above, 1 << tree.levels), True, tree, lists, components)
+        reset_queue(tallies, width)
+        run(width, _search_worker, schedule, tree, lists, candidates, components)
+        reset_queue(tallies, width)
+        run(width, _choose_worker, schedule, tree, candidates, components, joins.choices)
+        few = Schedule(1 if roots.size <= grain else width, grain, tallies)
+        tallies[LIVE] = 0
+        reset_queue(tallies, width)
+        run(few.width, _link_worker, few, roots, candidates, components, joins, edges)
+        reset_queue(tallies, width)
+        run(few.width, _settle_worker, few, roots, left, components, joins)
+        roots, left = left[: tallies[LIVE]], roots
+        relabel(schedule, joins.parent, tree.levels, components)
 
 
 @njit
-def _begin_worker(worker, schedule, lists, start, candidates, components, joins):
-    """One worker of `_begin`."""
+def _begin_worker(worker, schedule, start, lists, candidates, components, joins):
+    """One worker of the first step of `join_all`: it writes the state in which no list was read."""
     width, grain, tallies = schedule
     _, distances, core, _ = lists
     _, _, ends, bounds, awake, inexact = candidates
@@ -201,7 +244,7 @@ def _begin_worker(worker, schedule, lists, start, candidates, components, joins)
 
 @njit
 def core_distances(schedule, tree, counts, samples, lists):
-    """Write the core distances of all places and nodes to those of `lists`; they are infinite where there are no points.
+    """Write the core distances of places and nodes to `lists`; of nodes without points, they are infinite.
 
     `counts`, int32 (n,), says how many points are at the coordinates of each, or is empty where it is one. The
     neighbours are at least ``samples - 1``.
@@ -263,18 +306,8 @@ def _lower(limits, component, weight, alone):
 
 
 @njit
-def read_lists(schedule, plain, lists, candidates, components):
-    """Renew the candidates that are no longer edges to other components, from the lists, and lower the limits.
-
-    `plain` says that no core distance counts.
-    """
-    reset_queue(schedule.tallies, schedule.width)
-    run(schedule.width, _lists_worker, schedule, plain, lists, candidates, components)
-
-
-@njit
 def _lists_worker(worker, schedule, plain, lists, candidates, components):
-    """One worker of `read_lists`."""
+    """One worker of a step of `join_all`: it renews candidates within components from the lists."""
     width, grain, tallies = schedule
     n = components.of.size
     first, last = next_chunk(tallies, worker, width, grain, n)
@@ -285,7 +318,7 @@ def _lists_worker(worker, schedule, plain, lists, candidates, components):
 
 @njit
 def _read_lists(first, last, alone, plain, lists, candidates, components):
-    """Do what `read_lists` does for the places ``first … last - 1``, which begin a block."""
+    """Renew the candidates of the places ``first … last - 1``, which begin a block, and lower the limits."""
     places, distances, core, _ = lists
     weights, apart, ends, bounds, awake, inexact = candidates
     of, _, limits = components
@@ -332,19 +365,8 @@ def _read_lists(first, last, alone, plain, lists, candidates, components):
 
 
 @njit
-def search_tree(schedule, tree, lists, candidates, components):
-    """Search the k-d tree for the points whose candidate is not exact and may be above the least edge."""
-    reset_queue(schedule.tallies, schedule.width)
-    run(schedule.width, _limits_worker, schedule, tree, lists, components)
-    above = 1 << max(tree.levels - _LEVELS_EACH, 0)
-    call(_lower_limits, 1, min(2 * above, 1 << tree.levels), True, tree, lists, components)
-    reset_queue(schedule.tallies, schedule.width)
-    run(schedule.width, _search_worker, schedule, tree, lists, candidates, components)
-
-
-@njit
 def _limits_worker(worker, schedule, tree, lists, components):
-    """One worker of the first step of `search_tree`: it lowers the limits of components in parts of the tree."""
+    """One worker of a step of `join_all`: it lowers the limits of components in parts of the tree."""
     width, _, tallies = schedule
     parts = 1 << max(tree.levels - _LEVELS_EACH, 0)
     first, last = next_chunk(tallies, worker, width, 1, parts)
@@ -419,7 +441,7 @@ def _lower_limit(a, b, alone, tree, lists, components, scratch):
 
 @njit
 def _search_worker(worker, schedule, tree, lists, candidates, components):
-    """One worker of `search_tree`."""
+    """One worker of a step of `join_all`."""
     width, grain, tallies = schedule
     leaves, grain = 1 << tree.levels, grain // LEAF
     first, last = next_chunk(tallies, worker, width, grain, leaves)
@@ -430,7 +452,10 @@ def _search_worker(worker, schedule, tree, lists, candidates, components):
 
 @njit
 def _search_leaves(first, last, alone, tree, lists, candidates, components):
-    """Do what `search_tree` does for some leaves: it goes through the tree once for all these points of a leaf."""
+    """Search the tree for points of some leaves whose candidate is not exact and may be above the least edge.
+
+    It is gone through once for all these points of a leaf.
+    """
     blocks, boxes, points, levels = tree
     _, _, core, node_core = lists
     weights, _, ends, bounds, awake, inexact = candidates
@@ -576,15 +601,8 @@ def _renew(p, b, near, heavy, points, core, candidates):
 
 
 @njit
-def choose(schedule, tree, candidates, components, choices):
-    """Write the place of the least candidate of each component to `choices`, as in `Joins`."""
-    reset_queue(schedule.tallies, schedule.width)
-    run(schedule.width, _choose_worker, schedule, tree, candidates, components, choices)
-
-
-@njit
 def _choose_worker(worker, schedule, tree, candidates, components, choices):
-    """One worker of `choose`."""
+    """One worker of a step of `join_all`: it chooses the least candidate of each component."""
     width, grain, tallies = schedule
     n = components.of.size
     found = np.empty(grain, np.int32)
@@ -616,7 +634,7 @@ def _collect(first, last, candidates, components, found):
 
 @njit
 def _choose(found, alone, points, candidates, components, choices):
-    """Do what `choose` does for the places `found`; `alone` says that no other thread has points of their components."""
+    """Choose the least candidate of each component, of those of the places `found`; `alone` is as in `_lower`."""
     _, apart, ends, _, _, _ = candidates
     of, _, _ = components
     for p in found:
@@ -644,7 +662,7 @@ def _is_before(p, other, apart, ends, points):
 
 @njit
 def _link(roots, candidates, components, joins, edges, size, first, last):
-    """Write the chosen edges of some components to the places ``first … last - 1``, and the parents of these components.
+    """Write the chosen edges of components to the places ``first … last - 1``, and the parents of these components.
 
     `edges` are written from `size` on. Returns how many there are then.
     """
@@ -690,43 +708,8 @@ def _settle(roots, components, joins):
 
 
 @njit
-def join(schedule, roots, left, candidates, components, joins, edges, size):
-    """Join the components by their chosen edges; set their limits to infinity.
-
-    Parameters
-    ----------
-    schedule : mst.kernels.parallel.runtime.Schedule
-    roots : numpy.ndarray of int32, shape (components,)
-        The components; overwritten.
-    left : numpy.ndarray of int32, shape (components,)
-        Overwritten by those that remain, from 0 on.
-    candidates : Candidates
-    components : Components
-    joins : Joins
-    edges : Edges
-        The new ones are written from `size` on.
-    size : int
-        Edges so far.
-
-    Returns
-    -------
-    int
-        The number of components.
-    """
-    width, grain, tallies = schedule
-    if roots.size <= grain:
-        width = 1
-    tallies[FOREST], tallies[LIVE] = size, 0
-    reset_queue(tallies, width)
-    run(width, _link_worker, Schedule(width, grain, tallies), roots, candidates, components, joins, edges)
-    reset_queue(tallies, width)
-    run(width, _settle_worker, Schedule(width, grain, tallies), roots, left, components, joins)
-    return tallies[LIVE]
-
-
-@njit
 def _link_worker(worker, schedule, roots, candidates, components, joins, edges):
-    """One worker of the first step of `join`."""
+    """One worker of a step of `join_all`."""
     width, grain, tallies = schedule
     n = components.of.size
     linked = _empty_edges(grain)
@@ -739,7 +722,7 @@ def _link_worker(worker, schedule, roots, candidates, components, joins, edges):
 
 @njit
 def _settle_worker(worker, schedule, roots, left, components, joins):
-    """One worker of the second step of `join`."""
+    """One worker of a step of `join_all`: it writes the components that are left to `left`."""
     width, grain, tallies = schedule
     first, last = next_chunk(tallies, worker, width, grain, roots.size)
     while first < last:
@@ -767,7 +750,7 @@ def _append(some, size, edges, tallies):
 
 @njit
 def relabel(schedule, parent, levels, components):
-    """Set the component of every place and node after `join`."""
+    """Set the component of every place and node from the parents."""
     reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, _relabel_worker, schedule, parent, levels, components)
     _relabel_nodes(1, max(levels - _LEVELS_EACH, 0), components.of_node)
@@ -827,44 +810,12 @@ def _relabel_nodes(top, below, of_node):
 
 
 @njit
-def join_parts(schedule, top, plain, tree, lists, candidates, components, joins, edges, left):
-    """Join components, a point each, by the edges of rounds within parts of the tree; return the number of edges.
+def _parts_worker(worker, schedule, plain, top, tree, lists, candidates, components, joins, edges, left):
+    """One worker of a step of `join_all`: it joins components, a point each, by rounds within parts of the tree.
 
     The points of a part stay in cache. A component whose least edge leads out of the part waits for another one to
-    join it, or for the rounds of the whole tree.
-
-    Parameters
-    ----------
-    top : int
-        The level of the k-d tree whose nodes are the parts.
-    schedule, plain, tree, lists, candidates, components, joins, edges
-        As in the other steps of a round.
-    left : numpy.ndarray of int32, shape (n,)
-        Overwritten by the components that remain, from 0 on.
+    join it, or for the rounds of the whole tree. Those that are left are written to `left`.
     """
-    tallies = schedule.tallies
-    tallies[FOREST], tallies[LIVE] = 0, 0
-    reset_queue(tallies, schedule.width)
-    run(
-        schedule.width,
-        _parts_worker,
-        schedule,
-        plain,
-        top,
-        tree,
-        lists,
-        candidates,
-        components,
-        joins,
-        edges,
-        left,
-    )
-    return tallies[FOREST]
-
-
-@njit
-def _parts_worker(worker, schedule, plain, top, tree, lists, candidates, components, joins, edges, left):
-    """One worker of `join_parts`."""
     width, _, tallies = schedule
     blocks, _, points, levels = tree
     parent, choices = joins

@@ -75,8 +75,8 @@ def keys_of_rows(schedule, rows, order, column, base, shift, keys):
         The order in which the rows are read; as they lie, if it is empty.
     column : int
     base, shift : numpy.uint64
-        Of weights, column 1, `base` is subtracted, and the last bits, `shift` of them, are left out. Of ends, the smaller
-        one is moved onto as many bits that the larger one leaves.
+        Of weights, column 1, `base` is subtracted, and the last bits, `shift` of them, are left out. Of ends, the
+        smaller one is moved onto as many bits that the larger one leaves.
     keys : numpy.ndarray
     """
     reset_queue(schedule.tallies, schedule.width)
@@ -118,15 +118,37 @@ def _look_up_worker(worker, schedule, items, places):
 
 
 @njit
-def read_rows(schedule, rows, order, u, v, w):
-    """Write the rows of an order to `u` and `v`, int32 (rows,), and `w`, float64 (rows,)."""
-    reset_queue(schedule.tallies, schedule.width)
-    run(schedule.width, _read_worker, schedule, rows, order, u, v, w)
+def read_rows(schedule, rows, order, base, shift, by_ends, u, v, w):
+    """Write rows to `u` and `v`, int32 (rows,), and `w`, float64 (rows,), in the order of (weight, u, v).
+
+    Parameters
+    ----------
+    schedule : mst.kernels.parallel.runtime.Schedule
+    rows : numpy.ndarray of uint64, shape (rows, 2)
+    order : numpy.ndarray of int32, shape (rows,)
+        The rows by the keys of their weights.
+    base, shift : numpy.uint64
+        Of these keys, as in `keys_of_rows`.
+    by_ends : bool
+        Whether the rows of each key are in the order of their ends. Else they are put in their order here.
+
+    Returns
+    -------
+    bool
+        Whether the order is right. It is not where too many rows have one key, or by ends of other weights.
+    """
+    width, _, tallies = schedule
+    reset_queue(tallies, width)
+    run(width, _read_worker, schedule, rows, order, u, v, w)
+    tallies[LIVE] = 0
+    reset_queue(tallies, width)
+    run(width, _ties_worker, schedule, base, shift, by_ends, u, v, w)
+    return tallies[LIVE] == 0
 
 
 @njit
 def _read_worker(worker, schedule, rows, order, u, v, w):
-    """One worker of `read_rows`."""
+    """One worker of the first step of `read_rows`."""
     width, grain, tallies = schedule
     bits = rows.view(np.float64)
     first, last = next_chunk(tallies, worker, width, grain, order.size)
@@ -138,23 +160,8 @@ def _read_worker(worker, schedule, rows, order, u, v, w):
 
 
 @njit
-def put_ties_in_order(schedule, base, shift, by_ends, u, v, w):
-    """Put edges, which ascend by the keys of their weights, in the order of (weight, u, v); return whether that was done.
-
-    It is not done where too many edges have one key. `base` and `shift` are as in `keys_of_rows`, and `u`, `v` and `w` as
-    in `read_rows`. If the edges of each key are in the order of their ends, `by_ends`, none is moved, and they may be as
-    many.
-    """
-    tallies = schedule.tallies
-    tallies[LIVE] = 0
-    reset_queue(tallies, schedule.width)
-    run(schedule.width, _ties_worker, schedule, base, shift, by_ends, u, v, w)
-    return tallies[LIVE] == 0
-
-
-@njit
 def _ties_worker(worker, schedule, base, shift, by_ends, u, v, w):
-    """One worker of `put_ties_in_order`: runs of edges of one key belong to the chunk where they begin."""
+    """One worker of the second step of `read_rows`: rows of one key belong to the chunk where they begin."""
     width, grain, tallies = schedule
     weights = w.view(np.uint64)
     first, last = next_chunk(tallies, worker, width, grain, w.size)

@@ -14,6 +14,7 @@ from mst.kernels.parallel.launch import run
 from mst.kernels.parallel.runtime import next_chunk, reset_queue
 from mst.kernels.points.lanes import LEAF
 from mst.kernels.primitives.jit import njit
+from mst.kernels.primitives.out_of_line import call
 
 _SAMPLE = 32
 _TIES = 3
@@ -81,7 +82,7 @@ def split_level(schedule, level, blocks, coordinates, keys, spare, plan, counts)
     width, tallies = schedule.width, schedule.tallies
     nodes, n = 1 << level, coordinates.shape[0]
     if level == 0:
-        _plan(0, 0, blocks, coordinates, keys, plan)
+        call(_plan, 0, 0, blocks, coordinates, keys, plan)
     reset_queue(tallies, width)
     run(width, _keys_worker, schedule, level, blocks, coordinates, keys, plan, counts)
     each = counts.shape[0] // nodes
@@ -103,12 +104,6 @@ def _key(x, point, last):
 
 
 @njit
-def _point(keys, i, level, last):
-    """Return the point at a place, from the keys of a level."""
-    return i if level == 0 else np.float64(keys[i]).view(np.int64) & last
-
-
-@njit
 def _plan(node, level, blocks, coordinates, keys, plan):
     """Plan how to split a node of a level, counted from 0 there; `keys` hold the points, unless the level is 0."""
     last = last_bits(coordinates.shape[0])
@@ -121,8 +116,9 @@ def _plan(node, level, blocks, coordinates, keys, plan):
     step = (stop - start) // size
     points, some = np.empty(size, np.int32), np.empty(size)
     for j in range(size):
-        points[j] = _point(keys, start + j * step, level, last)
-    dimension, least = _widest(coordinates, points, 0, size)
+        i = start + j * step
+        points[j] = i if level == 0 else np.float64(keys[i]).view(np.int64) & last
+    dimension, least = call(_widest, coordinates, points, 0, size)
     for j in range(size):
         some[j] = _key(coordinates[points[j], dimension] - least, points[j], last)
     # Three standard deviations of the median's rank.
@@ -130,9 +126,9 @@ def _plan(node, level, blocks, coordinates, keys, plan):
     rank = size * (middle - start) // (stop - start)
     plan.dimensions[node], plan.limits[node, 0] = dimension, least
     if reach < rank:
-        plan.limits[node, 1] = _select(some, 0, size, rank - reach)
+        plan.limits[node, 1] = call(_select, some, 0, size, rank - reach)
     if rank + reach < size:
-        plan.limits[node, 2] = _select(some, 0, size, rank + reach)
+        plan.limits[node, 2] = call(_select, some, 0, size, rank + reach)
 
 
 @njit
@@ -210,11 +206,11 @@ def _halves_worker(worker, schedule, level, blocks, coordinates, keys, plan, cou
                     low, high = start, low
                 elif middle >= high:
                     low, high = high, stop
-                split = _select(keys, low, high, middle)
-                _split_ties(keys[start:stop], middle - start, split, coordinates)
+                split = call(_select, keys, low, high, middle)
+                call(_split_ties, keys[start:stop], middle - start, split, coordinates)
             for half in range(2 * node, 2 * node + 2):
                 if half < plan.dimensions.size:
-                    _plan(half, level + 1, blocks, coordinates, keys, plan)
+                    call(_plan, half, level + 1, blocks, coordinates, keys, plan)
         first, end = next_chunk(tallies, worker, width, grain, 1 << level)
 
 
@@ -223,14 +219,14 @@ def _split_ties(keys, middle, split, coordinates):
     """Split the points of one coordinate at the median, `split`, by another one, if there are several in a sample."""
     last, bits = last_bits(coordinates.shape[0]), keys.view(np.int64)
     tied = np.float64(split).view(np.int64) & ~last
-    if not _is_tied(bits, last, tied, 0, keys.size):
+    if not call(_is_tied, bits, last, tied, 0, keys.size):
         return
     points = np.empty(keys.size, np.int32)
     for i in range(keys.size):
         points[i] = bits[i] & last
-    low, high = _gather(bits, points, last, tied, 0, keys.size, middle)
+    low, high = call(_gather, bits, points, last, tied, 0, keys.size, middle)
     if low < middle:
-        split_range(low, middle, high, coordinates, points, keys)
+        call(split_range, low, middle, high, coordinates, points, keys)
     for i in range(keys.size):
         bits[i] = points[i]
 
@@ -244,25 +240,25 @@ def split_range(low, middle, high, coordinates, points, keys):
     last = last_bits(coordinates.shape[0])
     bits = keys.view(np.int64)
     for _ in range(coordinates.shape[1]):
-        dimension, least = _widest(coordinates, points, low, high)
+        dimension, least = call(_widest, coordinates, points, low, high)
         for i in range(low, high):
             # Differences keep more bits than coordinates far from zero.
             keys[i] = coordinates[points[i], dimension] - least
             bits[i] = bits[i] & ~last | points[i]
-        split = np.float64(_select(keys, low, high, middle)).view(np.int64) & ~last
+        split = np.float64(call(_select, keys, low, high, middle)).view(np.int64) & ~last
         for i in range(low, high):
             points[i] = bits[i] & last
-        if not _is_tied(bits, last, split, low, high):
+        if not call(_is_tied, bits, last, split, low, high):
             return
         # Points of one coordinate would be split by their numbers, both halves as wide as all: split by another one.
-        low, high = _gather(bits, points, last, split, low, high, middle)
+        low, high = call(_gather, bits, points, last, split, low, high, middle)
         if low == middle:
             return
 
 
 @njit
 def _is_tied(bits, last, split, low, high):
-    """Return whether several of a sample of the places ``low … high - 1`` have a key that is `split` but for `last` bits."""
+    """Return whether several of a sample of the keys ``low … high - 1`` are `split` but for their `last` bits."""
     equal = 0
     for i in range(low, high, max((high - low) // _SAMPLE, 1)):
         equal += bits[i] & ~last == split
