@@ -183,9 +183,9 @@ def _move_worker(worker, schedule, level, blocks, keys, spare, plan, counts):
             for i in range(start, stop):
                 key = keys[i]
                 # Without a branch, which would be mispredicted.
-                side = np.uint64(key >= low) + np.uint64(key >= high)
-                spare[places[side]] = key
-                places[side] += 1
+                at = np.uint64(key >= low) + np.uint64(key >= high)
+                spare[places[at]] = key
+                places[at] += 1
             for side in range(3):
                 counts[piece, side] = places[side]
         first, end = next_chunk(tallies, worker, width, grain, counts.shape[0])
