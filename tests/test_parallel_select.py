@@ -315,7 +315,7 @@ def test_one_core_takes_what_it_solves_as_fast(rng):
         (2, 1_000_000, 2 * 10**6, True),
         (2, 1_000_000, 4 * 10**6, False),
         (4, 1_000_000, 2 * 10**6, False),
-        (2, 5000, 10**6, False),
+        (2, 5000, 10**6, True),
     ]
     for width, vertices, edges, expected in cases:
         assert rules.is_for_one_core(edges, vertices, width, THREADS) is expected

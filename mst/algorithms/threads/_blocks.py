@@ -36,9 +36,16 @@ def cut_into_blocks(n: int, edges: Edges, width: int, policy: Policy) -> Cut | N
     starts = np.append(np.flatnonzero(np.diff(of_cell.astype(np.int64), prepend=-1)) << int(shift), n)
     drawn = keys_at(keys, places)
     key = drawn.dtype.type
+    # Those that leave their block are drawn in both.
+    of_draw, draws = (
+        np.concatenate((a, b[leaving])),
+        np.concatenate((np.arange(len(a)), np.flatnonzero(leaving))),
+    )
+    draws = draws[np.argsort(of_draw, kind="stable")]
+    ends = np.cumsum(np.bincount(of_draw, minlength=len(starts) - 1))
     splits, windows, light_leaving = [], [], 0
-    for block in range(len(starts) - 1):
-        here = np.flatnonzero((a == block) | (b == block))
+    for block, end in enumerate(ends.tolist()):
+        here = draws[int(ends[block - 1]) if block else 0 : end]
         if len(here) == 0:
             here = np.arange(len(places))
         some = Sample(places[here], drawn[here], np.sort(drawn[here]), m * len(here) // len(places))

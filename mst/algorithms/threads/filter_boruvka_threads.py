@@ -14,7 +14,8 @@ ALENEX 2009). In rounds, each of which
 Where the ids of vertices follow places, so that few edges leave the range of vertices that a worker gets, each worker
 solves its range by itself instead (`mst.kernels.filter_boruvka.parallel.blocks`), and few edges are left to join.
 
-Graphs on which all this takes longer than `filter-boruvka` does on one core are handed over to it.
+Graphs on which all this takes longer than `filter-boruvka` does on one core are handed over to it; two threads share
+its passes over all edges (`mst.algorithms.threads._passes`).
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ from mst.algorithms._filter_boruvka.rounds import (
 from mst.algorithms._laps import Lap, Laps, no_lap
 from mst.algorithms.sequential import filter_boruvka as one_core
 from mst.algorithms.threads._blocks import cut_into_blocks
+from mst.algorithms.threads._passes import solve_sharing_passes
 from mst.errors import UnsupportedError
 from mst.graph import Graph, frozen
 from mst.kernels.filter_boruvka import policy as rules
@@ -114,8 +116,8 @@ DEFAULTS = Options()
 class Problem(NamedTuple):
     """A graph, its edges as `edge_list` or `rows` return them, and the width.
 
-    Solves return their arrays to `scratch_pool` for reuse. A graph that is solved on one core has a problem for that,
-    `on_one_core`.
+    Solves return their arrays to `scratch_pool` for reuse. A graph that is solved as on one core has a problem for
+    that, `on_one_core`; if the width is above 1, threads share its passes over all edges.
     """
 
     graph: Graph
@@ -132,7 +134,8 @@ def prepare(graph: Graph, *, width: int, input: str, hand_over: bool) -> Problem
         return Problem(graph, rows(graph), width, [])
     if hand_over and max(graph.n, graph.m) < one_core.NARROW and _is_for_one_core(graph, width):
         alone = one_core.prepare(graph, width=1, filter=True, input="edges")
-        return Problem(graph, edge_list(graph, graph.w), 1, [], alone)
+        sharing = width if rules.shares_passes(graph.m, width, THREADS) else 1
+        return Problem(graph, edge_list(graph, graph.w), sharing, [], alone)
     return Problem(graph, edge_list(graph, graph.w), width, [])
 
 
@@ -148,10 +151,17 @@ def _is_for_one_core(graph: Graph, width: int) -> bool:
 
 def solve(problem: Problem) -> Result:
     if problem.on_one_core is not None:
-        result = one_core.solve(problem.on_one_core)
-        return Result(result.edge_ids, dict(width=1, **result.counters))
+        result = _solve_as_on_one_core(problem)
+        return Result(result.edge_ids, dict(width=problem.width, **result.counters))
     with borrowed(problem.scratch_pool) as scratch:
         return solve_storage(problem.graph, problem.storage, problem.width, scratch=scratch)
+
+
+def _solve_as_on_one_core(problem: Problem, lap: Lap = no_lap) -> one_core.Result:
+    if problem.width > 1:
+        return solve_sharing_passes(problem.graph, problem.width, lap)
+    assert problem.on_one_core is not None
+    return one_core.solve(problem.on_one_core, lap)
 
 
 def collect(problem: Problem, result: Result) -> np.ndarray:
@@ -163,9 +173,10 @@ def counters(problem: Problem, result: Result) -> dict[str, int]:
 
 
 def phases(problem: Problem) -> dict[str, float]:
-    if problem.on_one_core is not None:
-        return one_core.phases(problem.on_one_core)
     laps = Laps()
+    if problem.on_one_core is not None:
+        _solve_as_on_one_core(problem, laps)
+        return laps.seconds
     with borrowed(problem.scratch_pool) as scratch:
         solve_storage(problem.graph, problem.storage, problem.width, lap=laps, scratch=scratch)
     return laps.seconds

@@ -59,10 +59,11 @@ class Policy:
     fewest_edges : int
         Threads take graphs of at least this many edges, divided by their number, but no fewer than `fewest_for_many`
         and no more than `fewest_for_few` (``many-cores.md``, steps 48 and 52).
-    fewest_vertices, sparse, dense : int
+    fewest_vertices, sparse : int
         Two threads take graphs only where there are this many vertices as well, so that their parents exceed one
         core's cache, and either no more edges than vertices or `sparse` edges for each, so that selecting takes as
-        long as joining; or `dense` edges for each (``many-cores.md``, steps 48 and 50).
+        long as joining (``many-cores.md``, steps 48 and 50). They share the passes of one core over the others of
+        `fewest_for_few` edges or more, and leave joining to one of them (step 54).
     leaving, light_leaving : float
         Share of the edges that leave their worker's block of vertices up to which each worker solves its block by
         itself, and the share, for each of up to six workers, of such edges that are light: these freeze trees early
@@ -91,7 +92,6 @@ class Policy:
     fewest_for_few: int = 500_000
     fewest_vertices: int = 1_000_000
     sparse: int = 3
-    dense: int = 32
     leaving: float = 1 / 16
     light_leaving: float = 1 / 1024
     fewest_in_blocks: int = 100_000
@@ -177,12 +177,17 @@ def batch_count(edges: float, trees: int, width: int, policy: Policy) -> int:
 
 
 def is_for_one_core(edges: int, vertices: int, width: int, policy: Policy) -> bool:
-    """Return whether `filter-boruvka` on one core is expected to be as fast as `width` threads."""
+    """Return whether one core's join is expected to be as fast as that of `width` threads."""
     fewest = min(max(policy.fewest_edges // width, policy.fewest_for_many), policy.fewest_for_few)
     if width == 1 or edges < fewest:
         return True
     gains_little = vertices < policy.fewest_vertices or vertices < edges < policy.sparse * vertices
-    return width == 2 and gains_little and edges < policy.dense * vertices
+    return width == 2 and gains_little
+
+
+def shares_passes(edges: int, width: int, policy: Policy) -> bool:
+    """Return whether `width` threads share the passes over a graph that `is_for_one_core`."""
+    return width == 2 and edges >= policy.fewest_for_few
 
 
 def is_contended(vertices: int, width: int, policy: Policy) -> bool:

@@ -764,16 +764,22 @@ def finish(edges, parts, solved, parent, forest, size):
         first, held = parts.starts[3 * i] + i, solved.counts[i]
         ids[count : count + held] = solved.deferred[first : first + held]
         count += held
+    # All look-ups come first, so that they overlap: other cores have written what they find.
+    a, b, at_key = np.empty(count, np.uint32), np.empty(count, np.uint32), np.empty(count, np.uint64)
+    places, words = np.empty(count, np.uint32), np.empty(count, np.uint64)
+    for i in range(count):
+        e = ids[i]
+        a[i], b[i], at_key[i] = parent[u[e]], parent[v[e]], key_at(keys, e)
+        places[i], words[i] = i, e
     # By id, then by key, which leaves those of one key as they are.
-    words = np.empty(count, np.uint64)
-    for by_key in range(2):
-        for i in range(count):
-            words[i] = key_at(keys, ids[i]) if by_key else ids[i]
-        words, ids = _sorted(words, ids)
-    for e in ids:
-        x, y = find(parent, u[e]), find(parent, v[e])
+    words, places = _sorted(words, places)
+    for i in range(count):
+        words[i] = at_key[places[i]]
+    words, places = _sorted(words, places)
+    for i in places:
+        x, y = find(parent, a[i]), find(parent, b[i])
         if x != y:
             parent[max(x, y)] = min(x, y)
-            forest[size] = e
+            forest[size] = ids[i]
             size += 1
     return size

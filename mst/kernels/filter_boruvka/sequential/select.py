@@ -94,16 +94,16 @@ def select_light(keys, split, window, codes):
     tie, m = np.uint64(split.tie), np.uint64(keys.words.size)
     selective = is_selective(split, keys.words.size)
     light = IdRange(_ZERO, tie, split.key)
-    count = call(_select_up_to, keys, light, window, selective, codes, _ZERO)
+    count = call(select_up_to, keys, light, window, selective, codes, _ZERO)
     if split.key > 0:
         below = keys.words.dtype.type(split.key - keys.words.dtype.type(1))
         light = IdRange(tie, m, below)
-        count = call(_select_up_to, keys, light, window, selective, codes, count)
+        count = call(select_up_to, keys, light, window, selective, codes, count)
     return np.int64(count)
 
 
 @njit
-def _select_up_to(keys, id_range, window, selective, codes, count):
+def select_up_to(keys, id_range, window, selective, codes, count):
     """Append the codes of the edges of an `IdRange` whose keys are not above its key; return the new count."""
     block = id_range.start
     while block < id_range.stop:
@@ -133,13 +133,13 @@ def select_heavy(keys, split, ends, trees, window, codes):
     above = keys.words.dtype.type(split.key + keys.words.dtype.type(1))
     if above > split.key:
         heavy = IdRange(_ZERO, tie, above)
-        count = call(_select_from, keys, heavy, ends, trees, window, codes, count)
+        count = call(select_from, keys, heavy, ends, trees, window, codes, count)
     heavy = IdRange(tie, m, split.key)
-    return np.int64(call(_select_from, keys, heavy, ends, trees, window, codes, count))
+    return np.int64(call(select_from, keys, heavy, ends, trees, window, codes, count))
 
 
 @njit
-def _select_from(keys, id_range, ends, trees, window, codes, count):
+def select_from(keys, id_range, ends, trees, window, codes, count):
     """Append the codes of the edges of an `IdRange` not below its key that may join two trees; return the new count."""
     u, v, label, outside = ends.u, ends.v, trees.label, trees.outside
     ids = np.empty(_LONG_BLOCK, np.uint64)

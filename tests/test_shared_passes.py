@@ -1,0 +1,58 @@
+"""Passes over all edges that threads share while one of them joins: forest and counters are those of one core."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mst.algorithms.sequential import filter_boruvka as one_core
+from mst.algorithms.threads import filter_boruvka_threads as ours
+from mst.algorithms.threads._passes import solve_sharing_passes
+from mst.generators import generate
+from mst.graph import Graph
+from mst.kernels.filter_boruvka import policy as rules
+from mst.kernels.filter_boruvka.policy import THREADS
+from mst.kernels.parallel.runtime import launched
+
+SHAPES = [(2, 1), (5, 9), (60, 500), (400, 20_000), (3000, 3500), (3000, 40_000), (150, 300_000)]
+"""Vertices and edges; of the last, so few are light that whole blocks of a vector loop are passed over."""
+
+
+def weights(rng, kind, u, m):
+    return {
+        "random": lambda: rng.integers(0, 1 << 24, m),
+        "equal": lambda: np.full(m, 3),
+        "few": lambda: rng.integers(0, 7, m),
+        "extreme": lambda: np.where(rng.random(m) < 0.5, -(2**31), 2**31 - 1),
+        "ascending": lambda: np.arange(m),
+        "descending": lambda: -np.arange(m),
+        "by place": lambda: u % 50,
+    }[kind]()
+
+
+@pytest.mark.parametrize("dtype", [np.int32, pytest.param(np.float64, marks=pytest.mark.slow)])
+def test_forest_and_counters_are_those_of_one_core(rng, dtype):
+    for turn, kind in enumerate(["random", "equal", "few", "extreme", "ascending", "descending", "by place"]):
+        for n, m in SHAPES:
+            u, v = rng.integers(0, n, (2, m)).astype(np.int32)
+            w = weights(rng, kind, u, m).astype(dtype)
+            graph = Graph(n, u, v, w if dtype == np.int32 else w / 7)
+            problem = one_core.prepare(graph, width=1, filter=True, input="edges")
+            expected = one_core.solve(problem)
+            found = solve_sharing_passes(graph, (2, min(3, launched()))[turn % 2])
+            # Each worker has a share in the order of the ids; only where few edges are light their order differs.
+            few = m > 32 * n
+            ids, of_one_core = (np.sort(x) if few else x for x in (found.edge_ids, expected.edge_ids))
+            assert np.array_equal(ids, of_one_core), (kind, n, m)
+            assert found.counters == expected.counters
+
+
+def test_two_threads_share_the_passes_over_large_graphs_that_one_core_joins():
+    for m, width in ((499_999, 1), (500_000, 2)):
+        graph = generate("uniform", n=100_000, m=m, seed=2)
+        problem = ours.prepare(graph, width=2, input="edges", hand_over=True)
+        assert problem.on_one_core is not None and problem.width == width
+        result, alone = ours.solve(problem), one_core.solve(problem.on_one_core)
+        assert np.array_equal(result.edge_ids, alone.edge_ids) and result.counters["width"] == width
+        assert {"sample", "select light", "join"} <= set(ours.phases(problem))
+    assert not rules.shares_passes(10**7, 1, THREADS) and not rules.shares_passes(10**7, 4, THREADS)
