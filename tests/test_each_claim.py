@@ -67,7 +67,6 @@ SLOWER = {
     "bz-02": ("boruvka", FLAT),
     "bz-03": ("parlay-boruvka@8", FLAT),
     "bz-04": (f"{FLAT}[union_find=wait-free]", FLAT),
-    "bz-09": (f"{FLAT}[order=shuffled]", FLAT),
     "bz-11": (f"{FLAT}[flatten=merged]", FLAT),
     "bz-14": (f"{FLAT}[blocks=8]", f"{FLAT}[blocks=16]"),
     "bia-01": ("prim-heap", GPU_U),
@@ -143,6 +142,10 @@ NUMBERS = {
     ),
     "bz-07": ({f"{FLAT}[order=shuffled]:stall_cycles": 14}, {f"{FLAT}[order=shuffled]:stall_cycles": 2}),
     "bz-08": ({f"{FLAT}[order=shuffled]:stalled_share": 0.95}, {f"{FLAT}[order=shuffled]:stalled_share": 0.5}),
+    "bz-09": (
+        {f"{FLAT}[order=shuffled]:assign cheapest": 2},
+        {f"{FLAT}[order=shuffled]:assign cheapest": 1},
+    ),
     "bz-12": ({f"{FLAT}[check=flag]": 1.02}, {f"{FLAT}[check=flag]": 1.2}),
     "bz-13": ({"parlay-boruvka[compare=false]@8": 1.02}, {"parlay-boruvka[compare=false]@8": 1.2}),
     "bz-16": ({f"{FLAT}:depth_after_flatten": 1}, {f"{FLAT}:depth_after_flatten": 2}),
