@@ -171,10 +171,6 @@ def ratio(a: Sequence[float], b: Sequence[float]) -> Ratio:
     interval is the one that belongs to the Mann–Whitney test (Hollander, Wolfe & Chicken, *Nonparametric
     Statistical Methods*, §4.3), exact for any distribution of the noise. Sets too small for it (three processes
     beside three or four, two beside at most seven) fall back on Student's t over logarithms.
-
-    >>> r = ratio([1.00, 1.01, 1.02, 1.00, 1.01], [1.10, 1.12, 1.11, 1.11, 1.13])
-    >>> round(r.estimate, 2), r.low > 1.05
-    (1.11, True)
     """
     x, y = np.log(np.asarray(a, np.float64)), np.log(np.asarray(b, np.float64))
     shifts = np.sort(np.subtract.outer(y, x), axis=None)

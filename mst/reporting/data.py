@@ -147,12 +147,6 @@ def without_result(rows: pd.DataFrame) -> dict[str, list[dict[str, Any]]]:
     """Return the runs that are unfinished or wrong, worst first, and those that were not possible (`NOT_RUN`).
 
     Runs of one series and one reason are in one row; of those not possible, all with one reason, as a missing GPU is.
-
-    >>> import pandas as pd
-    >>> row = dict(machine="m", graph="g", series="a", status="timeout", reason="stopped after 60.1 s")
-    >>> rows = pd.DataFrame([row, {**row, "graph": "h", "reason": "stopped after 60.3 s"}])
-    >>> [(r["series"], r["graphs"]) for r in without_result(rows)["unfinished"]]
-    [('a', 'g, h')]
     """
     unfinished = _grouped(rows, ("wrong", *NOT_FINISHED))
     return {"unfinished": unfinished, "not_run": _grouped(rows, NOT_RUN, together=True)}

@@ -83,11 +83,6 @@ def take_calls(call: Callable[[], float], expected: float, left: float) -> list[
     """Return the seconds of whole calls after one that warms up, or none where that takes longer than is left.
 
     `call` returns its seconds, `expected` are those of a call, as far as they are known; all calls may take `left`.
-
-    >>> take_calls(lambda: 0.02, expected=0.01, left=1.0)
-    [0.02, 0.02, 0.02]
-    >>> take_calls(lambda: 0.2, expected=0.1, left=0.15)
-    []
     """
     if 2 * expected > left:
         return []

@@ -40,11 +40,6 @@ def affordable(costs: Sequence[Cost]) -> list[bool]:
     """Return for each of the runs that take turns whether it gets one more process.
 
     Budget that some runs will not need goes to the others, the cheapest first.
-
-    >>> affordable([Cost(10, 2, 2, 4), Cost(10, 9, 9, 4)])
-    [True, False]
-    >>> affordable([Cost(10, 2, 1, 0), Cost(10, 9, 9, 4)])
-    [False, True]
     """
     spare = sum(cost.budget - cost.spent - min(cost.left, cost.missing * cost.last) for cost in costs)
     granted = [False] * len(costs)

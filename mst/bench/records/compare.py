@@ -76,13 +76,6 @@ def judge(
 
     `flags` are those that the runner set on either set (``spread``, ``busy``, …), `margin` is the largest relative
     difference that still counts as *same*.
-
-    >>> judge([1.00, 1.01, 1.02, 1.00, 1.01], [1.11, 1.10, 1.13, 1.12, 1.10]).verdict
-    'slower'
-    >>> judge([1.00, 1.01, 1.02, 1.00, 1.01], [1.02, 1.00, 1.01, 1.01, 1.00]).verdict
-    'same'
-    >>> judge([1.00, 1.01, 1.02, 1.00, 1.01], [1.11, 1.10, 1.13, 1.12, 1.10], flags=["busy"]).verdict
-    "can't tell"
     """
     if not len(a) or not len(b):
         return Judgement(CANNOT_TELL, reason="nothing was measured")

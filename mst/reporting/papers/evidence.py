@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from mst import catalog
@@ -19,6 +21,11 @@ FIRST_CALL_SECONDS = 1e-3
 SPREAD = 0.1  # widest interval of a median that judges, over the median; of a share of the time, in all
 COUNTED = frozenset(("counter", "wrong"))
 """Quantities that no load of the machine changes: what was counted, and whether a forest was wrong."""
+TIMES = ("T", "I", "X", "M", "phase")
+DRIFT, DRIFT_OF_GPU = 0.2, 0.06
+"""σ of the logarithm of a session's speed. Of runs that were measured again with the same code, 28 on an H100's host
+had medians that differed by up to 2.1 (1.2 in the middle), and 12 on its GPU by up to 1.23 (1.03)."""
+PAUSE = timedelta(minutes=5)  # after it measuring begins another session, maybe on another host of the kind
 SIMILAR = 0.1  # largest relative difference between an input and its stand-in
 FACTS = {"n": "vertices", "m": "edges", "components": "components", "maximum_degree": "largest degree"}
 """Facts of a graph by which a stand-in must resemble its input."""
@@ -52,6 +59,17 @@ def objection(
     return "" if numbers is None else objection_to_numbers(quantity, numbers, direction=direction)
 
 
+def sessions(records: Iterable[Record]) -> dict[Path, tuple[str, float]]:
+    """Return each record's session, by its path, and how much sessions differ in the speed of what it ran on."""
+    found, begun, last = {}, "", datetime.min.replace(tzinfo=UTC)
+    for record in sorted(records, key=lambda record: record.measurement["started"]):
+        started, created = (datetime.fromisoformat(record.measurement[key]) for key in ("started", "created"))
+        begun, last = str(started) if started - last > PAUSE else begun, max(last, created)
+        on_gpu = record.run.algorithm in on_gpus() and not record.run.algorithm.startswith("command-")
+        found[record.path] = begun, DRIFT_OF_GPU if on_gpu else DRIFT
+    return found
+
+
 def objection_to_numbers(quantity: str, numbers: Sequence[float], *, direction: bool = False) -> str:
     """Return why the numbers of a run's processes judge nothing, or an empty string.
 
@@ -68,7 +86,7 @@ def objection_to_numbers(quantity: str, numbers: Sequence[float], *, direction: 
     >>> objection_to_numbers("T", times), objection_to_numbers("T", times, direction=True)
     ('disturbed (spread: 1 to 1.3 s)', '')
     """
-    is_time = quantity in ("T", "I", "X", "M", "phase")
+    is_time = quantity in TIMES
     if len(numbers) < FEWEST_PROCESSES:
         return f"{'times' if is_time and quantity != 'phase' else quantity} of fewer than three processes"
     if quantity in ("I", "phase") and max(numbers) < IDLE_SECONDS:
@@ -105,23 +123,13 @@ def differences(graph: str, facts: Mapping[str, Any]) -> dict[str, tuple[float, 
 
 
 def resembles(graph: str, facts: Mapping[str, Any]) -> bool:
-    """Return whether a graph of these facts may stand in for another: none differs by more than a tenth.
-
-    >>> near = {"n": 1696415, "m": 11095298, "components": 760, "maximum_degree": 36000}
-    >>> resembles("as-skitter", near), resembles("as-skitter", {**near, "components": 1003742})
-    (True, False)
-    """
+    """Return whether a graph of these facts may stand in for another: none differs by more than a tenth."""
     both = differences(graph, facts)
     return {"n", "m"} <= set(both) and all(abs(own - true) <= SIMILAR * true for own, true in both.values())
 
 
 def in_words(graph: str, other: str, facts: Mapping[str, Any]) -> str:
-    """Return how a stand-in differs from its input.
-
-    >>> facts = {"n": 1696415, "m": 11095298, "components": 760, "maximum_degree": 35455}
-    >>> in_words("as-skitter", "like", facts)
-    'like for as-skitter (the same vertices, edges, largest degree; components 760 for 756)'
-    """
+    """Return how a stand-in differs from its input."""
     both = differences(graph, facts)
     same = ", ".join(FACTS[name] for name, (own, true) in both.items() if own == true)
     parts = [f"{FACTS[name]} {own:,.0f} for {true:,.0f}" for name, (own, true) in both.items() if own != true]

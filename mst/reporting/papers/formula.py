@@ -76,7 +76,8 @@ class Selection:
 class Leaf:
     """A number from a source: its estimate, and the numbers of the processes behind it; none if it does not vary.
 
-    It comes from a record, whose path and width it has, with the objection to its judging a claim, if any.
+    It comes from a record, whose path and width it has, with the objection to its judging a claim, if any. A time has
+    its session, with the σ of the logarithm of a session's speed.
     """
 
     value: float
@@ -84,6 +85,7 @@ class Leaf:
     record: str | None = None
     width: int = 1
     objection: str = ""
+    session: tuple[str, float] | None = None
 
 
 class Source(Protocol):
@@ -190,12 +192,18 @@ def evaluate(
     run = _Evaluation(source, names, stand_ins)
     with np.errstate(divide="ignore", invalid="ignore"):
         value = run.number(tree, values)
+        # Processes vary, and so does the speed of a session, which cancels between its own times.
+        several = len({name for name, _ in run.sessions}) > 1
+        drifting = _Evaluation(source, names, stand_ins, drifting=True)
+        drifted = drifting.number(tree, values) if several else np.atleast_1d(value)[:1]
     if not np.isfinite(value).all():
         raise Missing("a number of it is zero or not defined")
-    result, value = run.result, np.atleast_1d(value)
+    result, value, drifted = run.result, np.atleast_1d(value), np.atleast_1d(drifted)
     result.value, result.processes = float(value[0]), min(run.processes, default=None)
-    low, high = np.percentile(value[1:] if len(value) > 1 else value, [2.5, 97.5])
-    result.low, result.high = min(float(low), result.value), max(float(high), result.value)
+    to, back = (np.log, np.exp) if min(value.min(), drifted.min()) > 0 else (np.positive, np.positive)
+    ends = [np.percentile(to(each[len(each) > 1 :]), [2.5, 97.5]) - to(value[0]) for each in (value, drifted)]
+    below, above = (np.hypot(*(max(side * end[k], 0) for end in ends)) for k, side in enumerate((-1, 1)))
+    result.low, result.high = (float(back(to(value[0]) + by)) if by else result.value for by in (-below, above))
     for texts in (result.records, result.used, result.failed, result.objections):
         texts[:] = dict.fromkeys(texts)
     result.stood_in = {graph: other for graph, other in result.stood_in.items() if other in result.used}
@@ -205,8 +213,9 @@ def evaluate(
 class _Evaluation:
     """The one walk over a formula's tree: it checks names, computes values, and fills in the result."""
 
-    def __init__(self, source: Source, names: Names, stand_ins: bool):
-        self.source, self.names, self.stand_ins = source, names, stand_ins
+    def __init__(self, source: Source, names: Names, stand_ins: bool, drifting: bool = False):
+        self.source, self.names, self.stand_ins, self.drifting = source, names, stand_ins, drifting
+        self.sessions: set[tuple[str, float]] = set()
         self.result = Result()
         self.processes: list[int] = []
         """Those of each run that was read."""
@@ -336,6 +345,11 @@ class _Evaluation:
         result.used.append(graph)
         if not found.medians:
             return found.value
+        if found.session:
+            self.sessions.add(found.session)
+        if self.drifting:
+            self.processes.append(DRAWS)  # σ is known
+            return found.value * _speeds(found.session or ("", 0.0))
         self.processes.append(len(found.medians))
         return _draws(found.value, found.medians, f"{name} {selection.name} {found.width} {graph} {given[2:]}")
 
@@ -357,6 +371,12 @@ class _Evaluation:
 @cache
 def _draws(value: float, medians: tuple[float, ...], run: str) -> np.ndarray:
     return np.concatenate(([value], median_draws(medians, DRAWS, run)))
+
+
+@cache
+def _speeds(session: tuple[str, float]) -> np.ndarray:
+    drawn = np.random.default_rng(list(str(session).encode())).standard_normal(DRAWS)
+    return np.exp(session[1] * np.concatenate(([0.0], drawn)))
 
 
 def _stacked(terms: Sequence[Any]) -> np.ndarray:

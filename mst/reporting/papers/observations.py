@@ -15,7 +15,7 @@ from mst import registry
 from mst.bench.records.store import Record, load_records, medians
 from mst.bench.statistics import summarise
 from mst.facts import Facts
-from mst.reporting.papers.evidence import objection, resembles
+from mst.reporting.papers.evidence import TIMES, objection, resembles, sessions
 from mst.reporting.papers.formula import Failed, Leaf, Missing, Selection, Source, Unfit, parse_selection
 from mst.reporting.papers.published import SCALE, as_number, published, published_tables
 
@@ -38,6 +38,7 @@ class Measured(Source):
     others: dict[tuple[Key, int], list[Record]] = field(default_factory=dict)
     facts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     reasons: dict[tuple[Key, int], str] = field(default_factory=dict)
+    sessions: Mapping[Path, tuple[str, float]] = field(default_factory=dict)
     programs: Mapping[str, str] | None = None
     judging: bool = False
     direction: bool = False
@@ -75,7 +76,8 @@ class Measured(Source):
             value = self._excess(each) if behind is None else summarise(behind).median
             if each.proved and value is not None:
                 against = objection(each, quantity, behind, direction=self.direction)
-                return _leaf(value, each, against, behind or ())
+                leaf = _leaf(value, each, against, behind or ())
+                return replace(leaf, session=self.sessions.get(each.path)) if quantity in TIMES else leaf
         return None
 
     def fact(self, name: str, graph: str) -> float:
@@ -290,6 +292,7 @@ def gather(
                 machines[machine] = Measured({"name": machine, **record.measurement["machine"]}, facts=facts)
             machines[machine].others.setdefault((key, width), []).append(record)
     for machine, source in machines.items():
+        source.sessions = sessions(record for found in source.others.values() for record in found)
         for (key, width), found in source.others.items():
             found.sort(key=lambda record: record.measurement["created"], reverse=True)
             current = [r for r in found if not table or (machine, key, width, r.run.fingerprint) in versions]
