@@ -39,7 +39,7 @@ _FEWEST_EACH = 1 << 12
 # Levels of the k-d tree in a part whose points are joined before those of others are looked at.
 _PART_LEVELS, _FEWEST_PART_LEVELS = 9, 5
 # Fewer points are joined sooner by cores than they get to a GPU and back.
-_FEWEST_FOR_GPU = 1 << 15
+_FEWEST_FOR_GPU = 1 << 16
 # Squares of larger numbers overflow in float32, those of smaller ones vanish, and equal ones have no ranks: coordinates
 # beyond are scaled.
 _LARGEST_EXPONENT = 50
