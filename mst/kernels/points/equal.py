@@ -70,13 +70,14 @@ def _find(schedule, given, coordinates, hashes, first, counts, starts, hashed):
     reset_queue(tallies, width)
     run(width, count_digits_worker, schedule, hashes.keys, _BITS, counts)
     # The points of a bucket, which one worker compares, are so few that their table stays in cache.
-    if prefix_digits(counts, n):
-        starts[:BUCKETS] = counts[0]
-        starts[BUCKETS] = n
+    several = prefix_digits(counts, n)
+    for b in range(BUCKETS):
+        starts[b] = counts[0, b] if several else min(b, 1) * n
+    starts[BUCKETS] = n
+    if several:
         reset_queue(tallies, width)
         run(width, scatter_worker, schedule, hashes, _BITS, counts, hashed)
     else:
-        starts[0], starts[1:] = 0, n
         for i in range(n):
             hashed.keys[i], hashed.ids[i] = hashes.keys[i], i
     tallies[LIVE] = 0
