@@ -332,6 +332,20 @@ def test_approximate_trees_are_labelled_connected_and_no_lighter(k):
 
 
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="takes two cores")
+@pytest.mark.parametrize("samples", [1, 6])
+def test_threads_that_wait_at_random_find_the_tree_of_one(monkeypatch, samples):
+    from mst.kernels.parallel import runtime
+
+    rng, new_tallies = np.random.default_rng(24), runtime.new_tallies
+    for seed in range(1, 16):
+        X = rng.permutation(np.argwhere(np.ones((14, 14, 14)))) if seed % 2 else rng.random((3000, 3)).round(2)
+        expected = rows(mst.from_points(X, min_samples=samples, threads=1))
+        with monkeypatch.context() as patch:
+            patch.setattr(runtime, "new_tallies", lambda width, seed=seed: new_tallies(width, seed))
+            assert rows(mst.from_points(X, min_samples=samples, threads=2)) == expected, seed
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="takes two cores")
 def test_approximate_trees_choose_among_ties_alike_on_any_number_of_threads():
     X = np.random.default_rng(21).permutation(np.argwhere(np.ones((60, 60))))
     one, two = (mst.from_points(X, k=2, threads=threads) for threads in (1, 2))
