@@ -125,7 +125,9 @@ def views():
     yield nx.Graph()
 
 
-@pytest.mark.parametrize("graph", views(), ids=["nodes", "edges", "multigraph", "directed", "frozen", "empty"])
+@pytest.mark.parametrize(
+    "graph", tuple(views()), ids=["nodes", "edges", "multigraph", "directed", "frozen", "empty"]
+)
 def test_views_of_graphs_have_the_trees_of_networkx(graph):
     ours, theirs = nx.minimum_spanning_tree(graph, backend="mst"), nx.minimum_spanning_tree(graph)
     assert list(ours.nodes(data=True)) == list(theirs.nodes(data=True))
