@@ -17,7 +17,7 @@ variants that were tried, are in docs/design-notes/one-core.md.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -77,9 +77,7 @@ class Candidates:
 
     def between_trees(self, label: np.ndarray) -> Candidates:
         """Return those whose ends differ in `label`, overwriting the others."""
-        return Candidates(
-            self.codes, self.ends, select.keep_between_trees(self.ends, self.codes, self.size, label)
-        )
+        return replace(self, size=select.keep_between_trees(self.ends, self.codes, self.size, label))
 
     def count_buckets(self, shift: np.uint64, large: int, starts: np.ndarray) -> int:
         """Write the start of each bucket; return how many edges are in buckets of more than `large`."""
@@ -200,13 +198,13 @@ def cut_light(
     codes, ends, size = candidates.codes, candidates.ends, candidates.size
     wanted = max(int(ONE_CORE.light * missing), size // 4)
     if size <= max(ONE_CORE.max_unfiltered, 2 * wanted, at_once):
-        return candidates, largest_level, Candidates(codes, ends, 0)
+        return candidates, largest_level, replace(candidates, size=0)
     levels = np.sort(codes[stratified(size, 1024)] >> np.uint64(32))
     limit = levels[len(levels) * wanted // size]
     light, pairs = np.empty(size, np.uint64), np.empty(size if len(ends.pairs) else 0, np.uint64)
     moved = select.move_light(codes, ends.pairs, size, limit, light, pairs)
-    lightest = Candidates(light, ends._replace(pairs=pairs), moved)
-    return lightest, int(limit), Candidates(codes, ends, size - moved)
+    lightest = replace(candidates, codes=light, ends=ends._replace(pairs=pairs), size=int(moved))
+    return lightest, int(limit), replace(candidates, size=int(size - moved))
 
 
 @dataclass
@@ -293,18 +291,19 @@ class EdgeList:
         return Candidates(codes, self.ends, select.select_light(self.keys, split, window, codes))
 
     def heavy(self, split: Split, window: Window, label: np.ndarray) -> Candidates:
-        codes = np.empty(self.m, np.uint64)
-        giant, share = giant_label(label)
-        if share > ONE_CORE.giant:
-            outside = mark_outside(label, giant)
-        elif share_between_trees(self.ends.u, self.ends.v, label, split) > ONE_CORE.max_kept_share:
-            outside = np.full(len(label) // 32 + 1, _ALL, np.uint32)
-        else:
-            outside = np.empty(0, np.uint32)
-        trees = select.Trees(label, outside)
+        codes, trees = np.empty(self.m, np.uint64), self._trees(split, label)
         return Candidates(
             codes, self.ends, select.select_heavy(self.keys, split, self.ends, trees, window, codes)
         )
+
+    def _trees(self, split: Split, label: np.ndarray) -> select.Trees:
+        """Return the trees that the heavy edges are tested against."""
+        giant, share = giant_label(label)
+        if share > ONE_CORE.giant:
+            return select.Trees(label, mark_outside(label, giant))
+        if share_between_trees(self.ends.u, self.ends.v, label, split) > ONE_CORE.max_kept_share:
+            return select.Trees(label, np.full(len(label) // 32 + 1, _ALL, np.uint32))
+        return select.Trees(label, np.empty(0, np.uint32))
 
 
 class Rows:
