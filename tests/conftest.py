@@ -125,6 +125,17 @@ def _make_report(root: Path) -> None:
     )
 
 
+@pytest.fixture(scope="session")
+def cupy():
+    """CuPy, where a CUDA device answers."""
+    module = pytest.importorskip("cupy", reason="needs CuPy")
+    try:
+        module.cuda.runtime.getDevice()
+    except Exception as error:
+        pytest.skip(f"no CUDA device answers: {error}")
+    return module
+
+
 @pytest.fixture(scope="module")
 def browser():
     if CHROMIUM is None:

@@ -14,16 +14,6 @@ from mst.execute import execute
 pytestmark = pytest.mark.cuda
 
 
-@pytest.fixture(scope="module")
-def cupy():
-    module = pytest.importorskip("cupy", reason="needs CuPy")
-    try:
-        module.cuda.runtime.getDevice()
-    except Exception as error:
-        pytest.skip(f"no CUDA device answers: {error}")
-    return module
-
-
 def solved(name, graph, **options):
     found = execute(registry.get(name), graph, options=options)
     return np.sort(found.collect()).tolist(), found.counters()

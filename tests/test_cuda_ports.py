@@ -16,16 +16,6 @@ pytestmark = pytest.mark.cuda
 PORTS = ("edge-boruvka-cuda", "flat-boruvka-cuda", "contract-boruvka-cuda", "jucele-cuda", "gunrock-cuda")
 
 
-@pytest.fixture(scope="module")
-def cupy():
-    module = pytest.importorskip("cupy", reason="needs CuPy")
-    try:
-        module.cuda.runtime.getDevice()
-    except Exception as error:
-        pytest.skip(f"no CUDA device answers: {error}")
-    return module
-
-
 def option_sets(name):
     """Every option's values, each combined with those that share code with it."""
     yield {}

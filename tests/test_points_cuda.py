@@ -128,16 +128,6 @@ def test_kernels_have_limits():
         points.macros_of(2, 34)
 
 
-@pytest.fixture(scope="module")
-def cupy():
-    module = pytest.importorskip("cupy", reason="needs CuPy")
-    try:
-        module.cuda.runtime.getDevice()
-    except Exception as error:
-        pytest.skip(f"no CUDA device answers: {error}")
-    return module
-
-
 def rows(forest):
     return [np.asarray(column.get() if hasattr(column, "get") else column) for column in forest.edges()]
 
