@@ -26,10 +26,6 @@ if TYPE_CHECKING:
     from mst.kernels.points.kd_tree import KdTree
     from mst.kernels.points.rounds import Edges, Lists
 
-# Neighbours that are found for each point before the first round: more of them cost more, and save searches later.
-_LISTED = 6
-# In a grid, six are at one distance; the next one is farther, which shows that there are no others.
-_LISTED_IN_3D = 7
 _PLACES, _FEWEST_PLACES, _BLOCKS = 2048, 256, 16
 # Weights that tell whether most edges tie.
 _SAMPLE = 1024
@@ -333,13 +329,14 @@ def _distinct(given: np.ndarray, schedule: Schedule) -> Points:
 
 def _lists(tree: KdTree, counts: np.ndarray, samples: int, k: int | None, schedule: Schedule) -> Lists:
     """Return the nearest neighbours of every point and the core distances."""
+    from mst.kernels.points import listed_neighbours
     from mst.kernels.points.lanes import LEAF, ROW
     from mst.kernels.points.neighbours import find_neighbours
     from mst.kernels.points.rounds import Lists, core_distances
 
     n = len(tree.points)
     dimensions = tree.blocks.shape[1]
-    listed = max((_LISTED_IN_3D if dimensions == 3 else _LISTED) if k is None else k, samples - 1)
+    listed = listed_neighbours(dimensions, samples) if k is None else max(k, samples - 1)
     shape = n, max(min(listed, n - 1), 1)
     # Vectors of a row are read, also of the last one.
     size = math.prod(shape)

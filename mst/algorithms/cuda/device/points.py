@@ -16,6 +16,7 @@ from mst.algorithms.cuda.device import memory
 from mst.algorithms.cuda.device.launch import argument_dtype
 from mst.errors import UnsupportedError
 from mst.kernels.cuda import loader
+from mst.kernels.points import listed_neighbours
 
 SOURCE = "boruvka_points.cu"
 KERNELS = (
@@ -62,9 +63,6 @@ NONE = 2**32 - 1
 MOST_DIMENSIONS, MOST_LISTED = 16, 32
 """A lane keeps its point and its list in registers."""
 
-# As `mst.points` lists, and for the same reasons.
-_LISTED, _LISTED_IN_3D = 6, 7
-
 
 class Edges(NamedTuple):
     """Edges of a tree by (weight, u, v), on the device: ends (int32, ``u < v``) and weights (float64)."""
@@ -102,11 +100,6 @@ class PointsDevice:
     def launch(self, kernel: str, threads: int, argument: np.ndarray) -> None:
         """Run a kernel with that many threads."""
         self._kernels[kernel].launch(-(-threads // BLOCK), BLOCK, loader.Arguments(argument))
-
-
-def listed_neighbours(dimensions: int, samples: int) -> int:
-    """Return how many neighbours of each point are listed."""
-    return max(_LISTED_IN_3D if dimensions == 3 else _LISTED, samples - 1)
 
 
 def macros_of(dimensions: int, samples: int) -> dict[str, int]:
@@ -166,7 +159,7 @@ def tree_of_points(device: Any, points: Any, samples: int) -> Edges:
         points_there, place = others
         u = xp.concatenate((u, first[place].astype(xp.uint32)))
         v = xp.concatenate((v, points_there.astype(xp.uint32)))
-        weights = xp.concatenate((weights, rounds.core_of_points[place]))
+        weights = xp.concatenate((weights, rounds.core_of_points()[place]))
     pairs = xp.minimum(u, v).astype(xp.uint64) << xp.uint64(32) | xp.maximum(u, v)
     w = xp.sqrt(weights)
     by_ends = xp.argsort(pairs)
@@ -218,8 +211,6 @@ class _Rounds:
     others : tuple or None
         From `_distinct`.
     samples : int
-    core_of_points : array of float64, shape (n,)
-        After `run`: squared core distances.
     """
 
     device: Any
@@ -240,13 +231,19 @@ class _Rounds:
         """Return the ends of the tree's edges, as points (uint32), and their squared weights, in no order."""
         xp = self.device.xp
         if self.n == 1:
-            self.core_of_points = xp.zeros(1)
             return xp.empty(0, xp.uint32), xp.empty(0, xp.uint32), xp.empty(0)
         self._build()
         self._list_neighbours()
         self._join()
         a, b, taken, ids = (self._arrays[name] for name in ("a", "b", "taken", "ids"))
         return ids[a], ids[b], taken
+
+    def core_of_points(self) -> Any:
+        """Return the squared core distance of each distinct point, after `run`: zero of a single one, too."""
+        core = self.device.xp.zeros(self.n)
+        if self.samples > 1 and self.n > 1:
+            core[self._order] = self._arrays["core"]
+        return core
 
     def _build(self) -> None:
         """Put the points in the order of the leaves of a balanced k-d tree, and find the boxes of its nodes."""
@@ -271,7 +268,6 @@ class _Rounds:
         listed = listed_neighbours(self.points.shape[1], self.samples)
         self._set(near=xp.empty((listed, n), xp.uint32), far=xp.empty((listed, n)))
         self._launch("find_neighbours", LEAF * self.blocks)
-        self.core_of_points = xp.zeros(n if self.samples == 1 else 0)
         if self.samples == 1:
             return
         if self.others is not None:
@@ -281,8 +277,6 @@ class _Rounds:
         self._launch("find_core_distances", n)
         self._launch("find_least_core_distances", LEAF << self.levels)
         self._launch_upwards("join_core_distances")
-        self.core_of_points = xp.empty(n)
-        self.core_of_points[self._order] = self._arrays["core"]
 
     def _join(self) -> None:
         """Join components, a point each, by rounds."""
