@@ -263,7 +263,7 @@ def _on_device(given: Graph, room: np.ndarray) -> DeviceGraph | None:
     """
     purpose = f"{ON_HOST} of n = {given.n:,}, m = {given.m:,}"
     if given.u.dtype == np.int32:
-        return on_device(given, purpose, room=room)
+        return on_device(given, purpose, room)
     cupy = _cupy()
     memory.ensure_free(given.m * (8 + given.w.itemsize), purpose)
     u, v = (cupy.empty(given.m, cupy.int32) for _ in range(2))

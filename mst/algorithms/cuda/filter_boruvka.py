@@ -169,7 +169,7 @@ def _inputs_on_device(prepared: Prepared, purpose: str) -> tuple[dict[str, Any],
     return inputs, survey.largest_key
 
 
-def on_device(graph: Graph | DeviceGraph, purpose: str, **room: np.ndarray) -> DeviceGraph:
+def on_device(graph: Graph | DeviceGraph, purpose: str, room: np.ndarray = staging.NO_ROOM) -> DeviceGraph:
     """Return a graph in device memory, to which it is copied if it is on the host; `room` as of `staging.upload`."""
     import cupy
 
@@ -178,7 +178,7 @@ def on_device(graph: Graph | DeviceGraph, purpose: str, **room: np.ndarray) -> D
     memory.ensure_free(graph.m * (8 + graph.w.itemsize), purpose)
     u, v = (cupy.empty(graph.m, cupy.int32) for _ in range(2))
     w = cupy.empty(graph.m, graph.w.dtype)
-    staging.upload([(graph.u, u), (graph.v, v), (graph.w, w)], **room)
+    staging.upload([(graph.u, u), (graph.v, v), (graph.w, w)], room)
     return DeviceGraph(graph.n, u, v, w)
 
 

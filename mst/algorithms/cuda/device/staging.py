@@ -23,10 +23,10 @@ CHUNK = (
 SMALLEST = 1 << 18  # bytes of a piece of a smaller copy: waking a thread takes as long as copying them
 
 
-_NO_ROOM = np.empty(0, np.int64)
+NO_ROOM = np.empty(0, np.int64)
 
 
-def upload(arrays: Iterable[tuple[np.ndarray, Any]], room: np.ndarray = _NO_ROOM) -> None:
+def upload(arrays: Iterable[tuple[np.ndarray, Any]], room: np.ndarray = NO_ROOM) -> None:
     """Copy contiguous arrays of the host to arrays of the device, of the same lengths and dtypes.
 
     It begins after all that was started on the current stream, and returns when all elements are there. Meanwhile the
@@ -53,7 +53,7 @@ def upload_halves(words: np.ndarray, there: Any) -> int:
     return int(tops.max())
 
 
-def download(words: Any, dtype: Any = np.int64, *, room: np.ndarray = _NO_ROOM) -> np.ndarray:
+def download(words: Any, dtype: Any = np.int64, *, room: np.ndarray = NO_ROOM) -> np.ndarray:
     """Return a copy of a device array of 32-bit words on the host, after all that was started on the stream.
 
     It begins `room`, of that dtype, if that is large enough and at most twice as large as needed.
