@@ -189,10 +189,12 @@ def _by_gpu(given: np.ndarray, samples: int) -> tuple[Any, Any, Any] | None:
     if given.ndim != 2 or given.dtype.kind not in "fiu" or not _FEWEST_FOR_GPU <= len(given) < 2**31:
         return None
     from mst.algorithms.cuda.device import staging
+    from mst.algorithms.cuda.device.points import macros_of
 
     try:
         import cupy
 
+        macros_of(given.shape[1], samples)  # before a copy that would be in vain
         there = cupy.empty(given.shape, given.dtype)
         staging.upload([(np.ascontiguousarray(given), there)])
         u, v, w = map(staging.download_array, _tree_on_device(there, samples))
