@@ -137,6 +137,9 @@ def hard_weights(n, u, v, rng):
     yield "few values", rng.integers(0, 9, m).astype(np.float32)
     yield "sorted", np.arange(m)
     yield "reversed", np.arange(m)[::-1].copy()
+    yield "equal but for the last", np.append(np.full(m - 1, 7), 3)
+    yield "sorted but for the last", np.append(np.arange(m - 1), -1)
+    yield "reversed but for the last", np.append(np.arange(m - 1)[::-1], m)
     yield "inside communities first", rng.integers(0, 1000, m) + 1000 * apart
     yield "between communities first", rng.integers(0, 1000, m) - 1000 * apart
     yield "half of the vertices first", rng.integers(0, 1000, m) + 1000 * (u % 2 | v % 2)
@@ -155,6 +158,24 @@ def test_filter_boruvka_is_right_on_hard_weights(shape, options, rng):
     for label, weights in hard_weights(n, u, v, rng):
         graph = Graph(n, u, v, weights)
         assert solve("filter-boruvka", graph, **options) == solve("kruskal", graph), label
+
+
+@pytest.mark.parametrize("dtype", (np.int32, pytest.param(np.float64, marks=pytest.mark.slow)))
+def test_filter_boruvka_sorts_nothing_where_rows_are_in_order(dtype, rng):
+    n, m = 3000, 9000
+    u, v = rng.integers(0, n, m), rng.integers(0, n, m)
+    steps = rng.integers(1, 3, m).cumsum()
+    sorted_ = {"equal": 0 * steps, "ascending": steps, "with ties": steps // 3, "descending": -steps}
+    # Of equal weights the first edge counts, so that rows backwards would be wrong.
+    others = {"descending with ties": -(steps // 3), "down and up": np.abs(steps - steps[4096])}
+    for place in (0, 1, 4095, 4096, 4097, m - 1):
+        others[f"but for row {place}"] = np.where(np.arange(m) == place, steps[m // 2], steps)
+        others[f"backwards but for row {place}"] = np.where(np.arange(m) == place, -steps[m // 2], -steps)
+    for kind, weights in (sorted_ | others).items():
+        graph = Graph(n, u, v, weights.astype(dtype))
+        problem = filter_boruvka.prepare(graph, width=1, filter=True, input="edges")
+        assert (set(filter_boruvka.phases(problem)) == {"join"}) == (kind in sorted_), kind
+        assert solve("filter-boruvka", graph) == solve("kruskal", graph), kind
 
 
 def test_filter_boruvka_counts_and_times_its_phases(rng):

@@ -10,6 +10,9 @@
    the second-level cache, filters the heavy edges. Of compressed sparse rows, the giant's rows are not even read.
 4. The remaining edges are joined in the same way, the lightest first, until they are about as few as the trees.
 
+Rows that are in the order of their weights already, or in its reverse, are joined one by one instead
+(`mst.kernels.filter_boruvka.sequential.in_order`).
+
 The filter is that of Filter-Kruskal (Osipov, Sanders and Singler, ALENEX 2009), taken where it is cheapest; the
 threshold by sampling is in ECL-MST, too (Fallin et al., SC 2023, §3.3). The cost of each step, and other
 variants that were tried, are in docs/design-notes/one-core.md.
@@ -26,7 +29,7 @@ from mst.algorithms._laps import Lap, Laps, no_lap
 from mst.graph import Graph, frozen
 from mst.kernels.filter_boruvka import policy as rules
 from mst.kernels.filter_boruvka.policy import ONE_CORE
-from mst.kernels.filter_boruvka.sequential import join, scatter, select, select_rows
+from mst.kernels.filter_boruvka.sequential import in_order, join, scatter, select, select_rows
 from mst.kernels.filter_boruvka.sequential.sample import Sample, Split, Window, is_selective, sample, stratified
 from mst.kernels.filter_boruvka.sequential.trees import flatten, giant_label, mark_outside
 from mst.kernels.primitives.keys import LazyKeys, lazy_keys
@@ -150,6 +153,8 @@ def grow(graph: Graph, edges: EdgeList | Rows, filtering: bool, lap: Lap = no_la
     forest = Forest(graph, edges.keys_by_id, lap)
     if edges.m == 0:
         return forest.result()
+    if isinstance(edges, EdgeList) and forest.join_in_order(edges):
+        return forest.result()
     split, light_window, heavy_window = choose_light(edges, forest.missing, filtering)
     lap("sample")
     light: Candidates | AllRows = edges.light(split, light_window)
@@ -227,6 +232,16 @@ class Forest:
     def missing(self) -> int:
         """Number of edges that a spanning tree still lacks."""
         return self.graph.n - 1 - self.size
+
+    def join_in_order(self, edges: EdgeList) -> bool:
+        """Add all edges that close no cycle if the rows are in the order of the weights, or in its reverse."""
+        step = in_order.direction(edges.keys)
+        if step:
+            forest = join.Forest(self.parent, self.edges)
+            self.size = in_order.join_in_order(edges.ends, step, forest, self.missing)
+            self.counters["light"], self.counters["levels"] = edges.m, 1
+            self.lap("join")
+        return bool(step)
 
     def join(self, candidates: Candidates | AllRows, largest_level: int) -> None:
         """Add the candidates that close no cycle; all of them are lighter than any later edge."""
