@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from mst.generators.definition import MAX_VERTICES, Edges, Parameter, empty_pairs, generator, require
+import numpy as np
+
+from mst.generators.definition import MAX_VERTICES, Edges, Parameter, empty_pairs, generator, pack, require
 
 _PARAMETERS = dict(
     rows=Parameter(int, "number of rows", low=1, high=MAX_VERTICES),
@@ -32,14 +34,43 @@ def grid(*, rows: int, columns: int, seed: int, connected: bool) -> Edges:
     dict(
         **_PARAMETERS,
         share=Parameter(float, "share of the grid's edges, rounded to a whole number", default=2 / 3, high=1),
+        bends=Parameter(int, "vertices inserted into the kept edges, equally many into each", default=0),
+        largest_degree=Parameter(
+            int, "above 4, given to some of 64 random junctions by dead ends", default=4, low=4
+        ),
     ),
     connected="on request",
 )
-def road(*, rows: int, columns: int, share: float, seed: int, connected: bool) -> Edges:
+def road(
+    *, rows: int, columns: int, share: float, bends: int, largest_degree: int, seed: int, connected: bool
+) -> Edges:
     """Keep random edges of a grid; with `connected`, they include all edges of a random spanning tree.
 
-    Kruskal's algorithm finds this tree among the edges of the grid in random order.
+    Kruskal's algorithm finds this tree among the edges of the grid in random order. With `bends`, the kept edges become
+    paths, as in road networks whose vertices are the points of a map. With `largest_degree` d > 4, up to 64 vertices
+    of the grid have d - 4 dead ends each, so that those with four roads, some if any, have d.
     """
+    edges = _kept(rows, columns, share, seed, connected)
+    if bends and len(edges.pairs):
+        from mst.kernels.generate.grid import fill_bends
+
+        edges.pairs.sort()  # so that the vertices of a path are near its ends
+        bent = empty_pairs(len(edges.pairs) + bends)
+        fill_bends(bent, edges.pairs, edges.n)
+        edges = Edges(edges.n + bends, bent)
+    if largest_degree == 4:
+        return edges
+    from mst.kernels.primitives import hashing
+
+    grid_vertices = rows * columns
+    permutation = hashing.permutation(seed, "junctions with dead ends", grid_vertices)
+    junctions = hashing.permuted_range(permutation, min(64, grid_vertices)).astype(np.uint64)
+    ends = np.repeat(junctions, largest_degree - 4)
+    dead_ends = pack(ends, edges.n + np.arange(len(ends), dtype=np.uint64))
+    return Edges(edges.n + len(ends), np.concatenate([edges.pairs, dead_ends]))
+
+
+def _kept(rows: int, columns: int, share: float, seed: int, connected: bool) -> Edges:
     from mst.kernels.primitives import hashing, pairs
     from mst.kernels.union_find import connectivity
 

@@ -1,4 +1,4 @@
-"""Edges of a two-dimensional grid."""
+"""Edges of a two-dimensional grid, and paths in place of edges."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import numpy as np
 from numba import prange
 
 from mst.kernels.primitives.jit import njit
+from mst.kernels.primitives.pairs import packed
 
 _S32 = np.uint64(32)
+_LOW32 = np.uint64(0xFFFFFFFF)
 
 
 @njit(parallel=True)
@@ -30,3 +32,27 @@ def fill_grid(pairs, rows, columns):
             if row + 1 < rows:
                 pairs[i] = np.uint64(x) << _S32 | np.uint64(x + columns)
                 i += 1
+
+
+@njit(parallel=True)
+def fill_bends(bent, pairs, n):
+    """Write each edge as a path; new vertices, from `n` on, are spread evenly, along every path in order.
+
+    Parameters
+    ----------
+    bent : array of uint64, shape (m + new vertices,)
+        Output: packed pairs.
+    pairs : array of uint64, shape (m,), m ≥ 1
+        Packed pairs.
+    n : int
+        Number of vertices of `pairs`.
+    """
+    each, more = divmod(bent.size - pairs.size, pairs.size)
+    for path in prange(pairs.size):
+        i = np.int64(path)
+        new = i * each + min(i, more)
+        row, last = i + new, np.int64(pairs[i] >> _S32)
+        for x in range(n + new, n + new + each + (i < more)):
+            bent[row] = packed(last, x)
+            row, last = row + 1, np.int64(x)
+        bent[row] = packed(last, pairs[i] & _LOW32)
