@@ -44,6 +44,7 @@ SMALL = {
     "k-out": dict(n=150, k=3),
     "kronecker": dict(scale=7, edge_factor=4),
     "path": dict(n=50),
+    "power-law": dict(n=200, m=700, size=3),
     "rmat": dict(scale=8, m=900),
     "road": dict(rows=14, columns=15),
     "star": dict(n=50),
@@ -68,6 +69,7 @@ GOLDEN: dict[str, str] = {
     "k-out": "952eb8368c292e60",
     "kronecker": "28cc01869aa05e6f",
     "path": "51298efe23e27c1d",
+    "power-law": "5ecc7aba25372f2e",
     "rmat": "ccdd3519b344daea",
     "road": "4abba8cb888de0f0",
     "star": "79072b451d87cc6b",
@@ -213,6 +215,10 @@ def test_relabelling_keeps_the_structure(name):
         ("k-out", dict(n=2, k=5), 2, 1),
         ("path", dict(n=0), 0, 0),
         ("path", dict(n=1), 1, 0),
+        ("power-law", dict(n=0, m=0), 0, 0),
+        ("power-law", dict(n=1, m=0, connected=True), 1, 0),
+        ("power-law", dict(n=5, m=2, components=3), 5, 2),
+        ("power-law", dict(n=9, m=36, size=4), 9, 36),
         ("rmat", dict(scale=0), 1, 0),
         ("rmat", dict(scale=1, m=1), 2, 1),
         ("rmat", dict(scale=3, m=0), 8, 0),
@@ -221,6 +227,7 @@ def test_relabelling_keeps_the_structure(name):
         ("road", dict(rows=1, columns=1), 1, 0),
         ("road", dict(rows=3, columns=3, share=1, connected=True), 9, 12),
         ("road", dict(rows=4, columns=4, share=0), 16, 0),
+        ("road", dict(rows=1, columns=1, bends=5, largest_degree=6, connected=True), 3, 2),
         ("star", dict(n=0), 0, 0),
         ("tree", dict(n=0), 0, 0),
         ("tree", dict(n=1, shape="uniform"), 1, 0),
@@ -414,16 +421,33 @@ def test_barabasi_albert_grows_by_preference():
         assert share == pytest.approx(k * (k + 1) / (d * (d + 1)), rel=0.15)
 
 
-def test_barabasi_albert_adds_isolated_vertices():
-    graph = generate("barabasi-albert", n=1000, k=3, isolated=6)
-    grown = generate("barabasi-albert", n=994, k=3)
-    assert graph.n == 1000 and edge_set(graph) == edge_set(grown)
-    assert component_count(graph) == 7 and not degrees(graph)[994:].any()
-
-
 def test_barabasi_albert_when_every_earlier_vertex_is_chosen():
     assert generate("barabasi-albert", n=41, k=40).m == 40
     assert degrees(generate("barabasi-albert", n=42, k=40)).min() >= 1
+
+
+@pytest.mark.parametrize("size", [2, 3, 20])
+def test_power_law_has_the_prescribed_numbers(size):
+    n, m, components = 3000, 20_000, 41
+    graph = generate("power-law", n=n, m=m, size=size, components=components)
+    assert (graph.n, graph.m, component_count(graph)) == (n, m, components)
+    last = edge_set(graph) & {(x, x + 1) for x in range(n - 80, n, 2)}
+    assert len(last) == 40 and (degrees(graph)[-80:] == 1).all() and degrees(graph).min() == 1
+    clustering = nx.average_clustering(nx.Graph(list(edge_set(graph))))
+    low, high = {2: (0, 0.05), 3: (0.08, 0.2), 20: (0.25, 1)}[size]
+    assert low <= clustering < high
+
+
+@pytest.mark.parametrize(("skew", "shift"), [(1, 0), (2, 0), (2, 50), (3, 7), (5, 20)])
+def test_power_law_draws_vertices_by_a_power_law(skew, shift):
+    """Of few edges among many vertices hardly any repeat, so that degrees are binomial."""
+    n, m = 200_000, 10_000
+    graph = generate("power-law", n=n, m=m, skew=skew, shift=shift)
+    bounds = np.array([0, 1, 2, 5, 20, 100, 1000, 10_000, n])
+    share = ((bounds + shift) / (n + shift)) ** (1 / skew)
+    expected = 2 * m * np.diff(share) / (1 - share[0])
+    seen = np.add.reduceat(degrees(graph), bounds[:-1])
+    assert (abs(seen - expected) < 5 * np.sqrt(expected) + 0.02 * expected).all()
 
 
 @pytest.mark.parametrize("shape", ["recursive", "uniform", "binary"])
@@ -499,6 +523,22 @@ def test_roads_keep_a_share_of_the_grid():
         road = generate("road", rows=30, columns=40, share=0.6, connected=connected)
         assert road.m == round(0.6 * len(whole)) and edge_set(road) <= whole
         assert (component_count(road) == 1) == connected
+
+
+def test_bends_and_dead_ends_keep_the_road():
+    plain = dict(rows=30, columns=40, share=0.64, connected=True)
+    road = nx.Graph(list(edge_set(generate("road", **plain))))
+    graph = generate("road", **plain, bends=2000, largest_degree=9)
+    assert (graph.n, graph.m) == (1200 + 2000 + 64 * 5, road.number_of_edges() + 2000 + 64 * 5)
+    assert component_count(graph) == 1 and degrees(graph).max() == 9
+    bent = nx.Graph(list(edge_set(generate("road", **plain, bends=2000))), bends=0)
+    nx.set_edge_attributes(bent, 0, "bends")
+    for x in range(1200, 3200):
+        a, b = bent[x]
+        bent.add_edge(a, b, bends=bent[x][a]["bends"] + bent[x][b]["bends"] + 1)
+        bent.remove_node(x)
+    assert {frozenset(edge) for edge in bent.edges()} == {frozenset(edge) for edge in road.edges()}
+    assert {bends for _, _, bends in bent.edges(data="bends")} == {1, 2}
 
 
 # --- geometry ---------------------------------------------------------------------------------------------
@@ -731,13 +771,10 @@ def test_keep_connected_keeps_joining_pairs_and_the_first_others():
         ("watts-strogatz", dict(n=9, k=3), InputError, "k = 3 is odd"),
         ("watts-strogatz", dict(n=4, k=4), InputError, "k = 4 neighbours need more than 4 vertices"),
         ("barabasi-albert", dict(n=4, k=4), InputError, "k = 4 others need more than 4 vertices"),
-        (
-            "barabasi-albert",
-            dict(n=6, k=4, isolated=2),
-            InputError,
-            "more than 4 vertices that are not isolated (n = 6)",
-        ),
-        ("barabasi-albert", dict(n=9, k=2, isolated=1, connected=True), InputError, "leave connected or"),
+        ("power-law", dict(n=9, m=9, shift=10), InputError, "shift = 10 is above n = 9"),
+        ("power-law", dict(n=9, m=9, components=2, connected=True), InputError, "leave connected or"),
+        ("power-law", dict(n=8, m=9, components=5), InputError, "8 vertices have fewer than 5 components"),
+        ("power-law", dict(n=9, m=5, components=3), InputError, "m = 5 must be from 6 to 12"),
         ("path", dict(n=5, order="random"), ConfigError, "no row order 'random': use shuffled or sorted"),
         ("path", dict(n=5, seed=1.5), InputError, "the seed must be an integer, got 1.5"),
     ],
