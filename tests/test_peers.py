@@ -142,6 +142,16 @@ def test_files_of_a_program_are_removed_with_the_problem(program):
     assert not folder.exists()
 
 
+def test_processes_with_a_shared_folder_write_the_graph_once(program, tmp_path, monkeypatch):
+    module = program(**EDGES).load()
+    first = module.prepare(GRAPH, width=1, shared=str(tmp_path))
+    monkeypatch.setattr("mst.formats.write", None)
+    second = module.prepare(GRAPH, width=1, shared=str(tmp_path))
+    assert first.words == second.words and first.output != second.output
+    ids = module.collect(first, module.solve(first)).tolist()
+    assert ids == module.collect(second, module.solve(second)).tolist() and len(ids) > 0
+
+
 def test_options_and_width_fill_the_command(program):
     algorithm = program(
         **TOTAL,

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from mst import formats
-from mst.algorithms.peers._simple import SimpleEdges, simple_edges
+from mst.algorithms.peers._simple import simple_edges
 from mst.errors import MSTError, shorten
 from mst.graph import Graph
 from mst.programs import UNITS, Program
@@ -24,7 +24,6 @@ class Problem:
     """A graph on disk and the command that solves it; the folder is deleted with the problem."""
 
     graph: Graph
-    edges: SimpleEdges
     folder: tempfile.TemporaryDirectory
     words: list[str]
     instrumented: list[str]
@@ -50,19 +49,21 @@ class Command:
         if program.phases:
             self.phases = self._phases
 
-    def prepare(self, graph: Graph, *, width: int, **options: Any) -> Problem:
+    def prepare(self, graph: Graph, *, width: int, shared: str | None = None, **options: Any) -> Problem:
+        """Write the graph and fill in the command; processes with a `shared` folder, of one graph, write it once."""
         program = self.program
-        edges = simple_edges(graph)
-        given = Graph(graph.n, edges.u, edges.v, edges.w, name=graph.name) if program.simple else graph
         folder = tempfile.TemporaryDirectory(prefix="mst-program-")
-        file = Path(folder.name, "graph" + next(iter(formats.FORMATS[program.format].suffixes), ""))
-        output = Path(folder.name, "forest")
-        formats.write(file, given, format=program.format)
+        suffix = next(iter(formats.FORMATS[program.format].suffixes), "")
+        file, output = Path(shared or folder.name, f"graph{suffix}"), Path(folder.name, "forest")
+        if not file.is_file():
+            edges = simple_edges(graph) if program.simple else graph
+            given = Graph(graph.n, edges.u, edges.v, edges.w, name=graph.name)
+            formats.write(file, given, format=program.format)
         values = {"graph": str(file), "output": str(output), "width": width, **options}
         words = [word.format_map(values) for word in program.command]
         instrumented = [word.format_map(values) for word in program.instrumented] or words
         environment = {name: text.format_map(values) for name, text in program.environment.items()}
-        return Problem(graph, edges, folder, words, instrumented, environment, output)
+        return Problem(graph, folder, words, instrumented, environment, output)
 
     def solve(self, problem: Problem) -> Answer:
         return self._run(problem, problem.words)
@@ -96,7 +97,7 @@ class Command:
         ends = np.array(found, np.int64).reshape(-1, 2) - self.program.first_vertex
         inside = ((ends >= 0) & (ends < problem.graph.n)).all(axis=1)
         ids = np.full(len(ends), -1)
-        ids[inside] = problem.edges.edge_ids(ends[inside, 0], ends[inside, 1])
+        ids[inside] = simple_edges(problem.graph).edge_ids(ends[inside, 0], ends[inside, 1])
         if (ids < 0).any():
             a, b = found[int(np.argmax(ids < 0))]
             raise MSTError(f"{self.program.name} lists the edge {a}–{b}, which the graph does not have")

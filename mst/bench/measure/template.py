@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 import importlib
 import json
 import os
 import tempfile
 from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -49,7 +50,7 @@ def serve_run(spec: RunSpec, commands: int, emit: Emit) -> None:
     with os.fdopen(commands) as lines:
         for line in lines:
             before = os.times()
-            code = run_in_fork(functools.partial(_reporting, work[json.loads(line)["command"]], emit))
+            code = run_in_fork(partial(_reporting, work[json.loads(line)["command"]], emit))
             after = os.times()
             emit("finished", code=code, cpu=sum(after[:4]) - sum(before[:4]))
 
@@ -64,11 +65,11 @@ def _reporting(work: Callable[[], None], emit: Emit) -> None:
 def _load_ranks(spec: RunSpec, emit: Emit) -> dict[str, Callable[[], None]]:
     """Compile in ranks; return how to start them for each command. Ranks map their parts of the graph themselves."""
     # MPI must not be forked either. Without this start, the first measured one would include the compilation.
-    compile_all = functools.partial(start_ranks, spec, "compile", emit)
-    emit("compiled", code=run_in_fork(functools.partial(_reporting, compile_all, emit)))
+    compile_all = partial(start_ranks, spec, "compile", emit)
+    emit("compiled", code=run_in_fork(partial(_reporting, compile_all, emit)))
     # Any algorithm's calls of MPI can be timed; a single rank makes none.
     commands = {"sample": "samples", "phases": "phases"} if spec.width > 1 else {"sample": "samples"}
-    return {command: functools.partial(start_ranks, spec, take, emit) for command, take in commands.items()}
+    return {command: partial(start_ranks, spec, take, emit) for command, take in commands.items()}
 
 
 def _load(
@@ -76,10 +77,11 @@ def _load(
 ) -> dict[str, Callable[[], None]]:
     """Map the graph and compile; return the work of each command."""
     graph = read_canonical(Path(spec.graph_file))
-    compile_all = functools.partial(compile_kernels, implementation, graph, spec.width, spec.options)
+    compile_all = partial(compile_kernels, implementation, graph, spec.width, spec.options)
     loaded = algorithm.paradigm in ("sequential", "peer") and "cupy" not in algorithm.requires
     if algorithm.program:
-        pass  # it is compiled, and small random graphs are not connected, on which some programs never end
+        # It is compiled, and small random graphs are not connected, on which some programs never end.
+        implementation = replace(implementation, prepare=partial(implementation.prepare, shared=spec.scratch))
     elif algorithm.paradigm == "sequential":
         compile_all()
     elif loaded:
@@ -98,10 +100,8 @@ def _load(
         implementation.phases(problem)
         emit("phases", phases=implementation.phases(problem))
 
-    def profile() -> None:
-        emit("profiled", counters=profiled_counters(implementation, spec))
-
-    work: dict[str, Callable[[], None]] = {"sample": sample, "profile": profile}
+    work: dict[str, Callable[[], None]] = {"sample": sample}
+    work["profile"] = lambda: emit("profiled", counters=profiled_counters(implementation, spec))
     return work | {"phases": phases} if implementation.phases else work
 
 
