@@ -12,11 +12,13 @@ import numpy as np
 from mst.kernels.filter_boruvka.sequential.select import ends_at
 from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.keys import key_at
-from mst.kernels.primitives.prefetch import prefetch_to_write
+from mst.kernels.primitives.out_of_line import call
+from mst.kernels.primitives.prefetch import prefetch, prefetch_to_write
 from mst.kernels.primitives.radix import sort_words
 
 _BLOCK = 1024
-_AHEAD = 32
+_AHEAD, _FAR_AHEAD = 32, 64
+_FAR = np.uint64(1 << 23)
 _HALF = np.uint64(32)
 _ZERO, _LOW = np.uint64(0), np.uint64(0xFFFFFFFF)
 
@@ -60,10 +62,35 @@ def scatter(ends, codes, count, shift, buckets, records):
             b = codes[block + j] >> shift
             place[j] = buckets[b]
             buckets[b] = np.uint32(place[j] + np.uint32(1))
+        some = codes[block : min(block + size + _FAR_AHEAD, count)]
+        if _are_far_apart(ends, some, size):
+            call(_write_far_apart, ends, some, place[:size], records)
+            continue
         for j in range(size):
             prefetch_to_write(records, place[min(j + _AHEAD, size - 1)])
             records[place[j], 0] = ends_at(ends, codes, block + j)
             records[place[j], 1] = codes[block + j]
+
+
+@njit(inline="always")
+def _are_far_apart(ends, codes, size):
+    """Return whether prefetching the ends of the first `size` edges pays: they are few of many, beyond the caches."""
+    apart = (codes[size - 1] & _LOW) - (codes[0] & _LOW)
+    return apart * np.uint64(ends.u.size) > _FAR * np.uint64(size)
+
+
+@njit
+def _write_far_apart(ends, codes, place, records):
+    """Write the records of edges to their places; `codes` may hold later ones, too."""
+    u, v = ends.u, ends.v
+    for j in range(place.size):
+        e = codes[min(j + _FAR_AHEAD, codes.size - 1)] & _LOW
+        prefetch(u, e)
+        prefetch(v, e)
+        prefetch_to_write(records, place[min(j + _AHEAD, place.size - 1)])
+        e = codes[j] & _LOW
+        records[place[j], 0] = np.uint64(u[e]) | (np.uint64(v[e]) << _HALF)
+        records[place[j], 1] = codes[j]
 
 
 @njit

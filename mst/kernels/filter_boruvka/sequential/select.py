@@ -20,7 +20,9 @@ from mst.kernels.primitives.bitmap import get_bit
 from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.keys import key_at
 from mst.kernels.primitives.out_of_line import call
+from mst.kernels.primitives.prefetch import prefetch
 
+_AHEAD = np.uint64(64)
 _BLOCK, _LONG_BLOCK = np.uint64(64), np.uint64(1024)
 _HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 _ZERO = np.uint64(0)
@@ -187,8 +189,12 @@ def keep_between_trees(ends, codes, count, label):
 
     `ends` is an `Ends`; `codes`, uint64 (k,), and ``ends.pairs`` are overwritten; `label` is uint32 of shape (n,).
     """
-    kept = _ZERO
+    u, v, kept, last = ends.u, ends.v, _ZERO, np.uint64(count - 1)
     for j in range(np.uint64(count)):
+        if u.size > 0:
+            e = codes[min(j + _AHEAD, last)] & _LOW
+            prefetch(u, e)
+            prefetch(v, e)
         pair = ends_at(ends, codes, j)
         codes[kept] = codes[j]
         if ends.pairs.size > 0:
