@@ -21,7 +21,7 @@ variants that were tried, are in docs/design-notes/one-core.md.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -62,8 +62,50 @@ class Problem:
     filtering: bool
 
 
+class Buckets(NamedTuple):
+    """How edges are cut by level into buckets, and these into batches.
+
+    Attributes
+    ----------
+    shift : uint64
+        The bucket of a code is ``code >> shift``.
+    starts : numpy.ndarray of uint32, shape (buckets,)
+        Where each bucket starts; scattering advances them to the ends.
+    smallest, largest : int
+        Records of a batch; larger buckets are put in order and cut.
+    uneven : bool
+        Whether there are such buckets.
+    """
+
+    shift: np.uint64
+    starts: np.ndarray
+    smallest: int
+    largest: int
+    uneven: bool
+
+
+class Selected:
+    """Edges that were selected, counted by bucket."""
+
+    size: int
+
+    def scatter(self, shift: np.uint64, buckets: np.ndarray, records: np.ndarray) -> None:
+        """Write a record of each edge into its bucket; `buckets` advance from the starts to the ends."""
+        raise NotImplementedError
+
+    def join(self, cut: Buckets, keys: LazyKeys, forest: join.Forest, size: int, lap: Lap) -> tuple[int, int]:
+        """Join the edges to a forest of `size` edges; return its size, and the number of batches with cycles."""
+        records = np.empty((self.size, 2), np.uint64)
+        self.scatter(cut.shift, cut.starts, records)
+        lap("scatter")
+        if cut.uneven:
+            scatter.sort_large_buckets(records, cut.starts, cut.largest, keys)
+            lap("put in order")
+        return join.join(records, cut.starts, cut.smallest, cut.largest, keys, forest, size)
+
+
 @dataclass(frozen=True)
-class Candidates:
+class Candidates(Selected):
     """Edges that may be in the forest: the first `size` codes, and the arrays with their ends.
 
     Attributes
@@ -87,19 +129,18 @@ class Candidates:
         return scatter.count_codes(self.codes, self.size, shift, large, starts)
 
     def scatter(self, shift: np.uint64, buckets: np.ndarray, records: np.ndarray) -> None:
-        """Write a record of each edge into its bucket; `buckets` advance from the starts to the ends."""
         scatter.scatter(self.ends, self.codes, self.size, shift, buckets, records)
 
 
 @dataclass(frozen=True)
-class AllRows:
+class AllRows(Selected):
     """All edges of compressed sparse rows in a window of keys, scattered directly from the rows: no code is written."""
 
     rows: Rows
     window: Window
 
     @property
-    def size(self) -> int:
+    def size(self) -> int:  # type: ignore[override]
         return self.rows.m
 
     def count_buckets(self, shift: np.uint64, large: int, starts: np.ndarray) -> int:
@@ -107,7 +148,6 @@ class AllRows:
         return select_rows.count_slots(self.rows.keys, self.window, shift, large, starts)
 
     def scatter(self, shift: np.uint64, buckets: np.ndarray, records: np.ndarray) -> None:
-        """As of `Candidates`."""
         select_rows.scatter_slots(self.rows.starts(), self.rows.rows, self.window, shift, buckets, records)
 
 
@@ -257,15 +297,9 @@ class Forest:
             shift, buckets = np.uint64(32), np.zeros(finer, np.uint32)
             in_large = candidates.count_buckets(shift, 8 * batch, buckets)
         self.lap("count")
-        records = np.empty((count, 2), np.uint64)
-        candidates.scatter(shift, buckets, records)
-        self.lap("scatter")
-        smallest, largest = max(4, batch // 2), 16 * batch
-        if in_large:
-            scatter.sort_large_buckets(records, buckets, largest, self.keys)
-            self.lap("put in order")
+        cut = Buckets(shift, buckets, max(4, batch // 2), 16 * batch, in_large > 0)
         forest = join.Forest(self.parent, self.edges)
-        self.size, conflicts = join.join(records, buckets, smallest, largest, self.keys, forest, self.size)
+        self.size, conflicts = candidates.join(cut, self.keys, forest, self.size, self.lap)
         self.lap("join")
         self.counters["light"] += count
         self.counters["levels"] += 1

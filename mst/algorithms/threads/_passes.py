@@ -7,12 +7,19 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from mst.algorithms._laps import Lap, no_lap
-from mst.algorithms.sequential.filter_boruvka import Candidates, EdgeList, Result, grow
+from mst.algorithms.sequential.filter_boruvka import Buckets, Candidates, EdgeList, Result, grow
 from mst.graph import Graph
 from mst.kernels.filter_boruvka.parallel import passes
+from mst.kernels.filter_boruvka.sequential import join
 from mst.kernels.filter_boruvka.sequential.sample import Split, Window
 from mst.kernels.parallel.runtime import workers
-from mst.kernels.primitives.keys import lazy_keys
+from mst.kernels.primitives.keys import LazyKeys, lazy_keys
+
+_FEW = 1 << 14
+"""Edges of a round that one worker takes alone: no other would be awake in time."""
+
+_RECORDS = 1 << 17
+"""Records of the ranges that wait to be joined, which stay in a cache; those of two ranges may be more."""
 
 
 def solve_sharing_passes(graph: Graph, width: int, lap: Lap = no_lap) -> Result:
@@ -26,17 +33,29 @@ class _SharedCandidates(Candidates):
     """Candidates that `width` workers count and scatter."""
 
     width: int
-    places: list[np.ndarray] = field(default_factory=list, init=False)
+    counts: list[np.ndarray] = field(default_factory=list, init=False)
 
     def count_buckets(self, shift: np.uint64, large: int, starts: np.ndarray) -> int:
-        self.places[:] = [np.empty((self.width, len(starts)), np.uint32)]
-        return passes.count_codes(self.width, self.codes, self.size, shift, large, self.places[0], starts)
+        if self.size < _FEW:
+            return super().count_buckets(shift, large, starts)
+        self.counts[:] = [np.empty((self.width, len(starts)), np.uint32)]
+        return passes.count_codes(self.width, self.codes, self.size, shift, large, self.counts[0], starts)
 
-    def scatter(self, shift: np.uint64, buckets: np.ndarray, records: np.ndarray) -> None:
-        passes.scatter(self.width, self.ends, self.codes, self.size, shift, self.places[0], records)
-        buckets[:] = self.places[0][-1]
+    def join(self, cut: Buckets, keys: LazyKeys, forest: join.Forest, size: int, lap: Lap) -> tuple[int, int]:
+        if self.size < _FEW:
+            return super().join(cut, keys, forest, size, lap)
+        ranges = passes.cut_into_ranges(self.size, self.counts[0], cut.starts)
+        codes: np.ndarray = np.empty(self.size, np.uint64)
+        passes.part(self.width, self.codes[: self.size], cut.shift, ranges, codes)
+        lap("part")
+        largest = int(np.diff(ranges.starts).max())
+        slots = min(max(2, _RECORDS // largest), len(ranges.starts))
+        records: np.ndarray = np.empty((slots, largest, 2), np.uint64)
+        return passes.scatter_and_join(self.width, self.ends, codes, ranges, cut, records, keys, forest, size)
 
-    def between_trees(self, label: np.ndarray) -> _SharedCandidates:
+    def between_trees(self, label: np.ndarray) -> Candidates:
+        if self.size < _FEW:
+            return super().between_trees(label)
         count = passes.keep_between_trees(self.width, self.ends, self.codes, self.size, label)
         return replace(self, size=int(count))
 

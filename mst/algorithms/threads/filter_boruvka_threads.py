@@ -141,7 +141,7 @@ def prepare(graph: Graph, *, width: int, input: str, hand_over: bool) -> Problem
 
 def _is_for_one_core(graph: Graph, width: int) -> bool:
     """Return whether one core is expected to be as fast as `width` threads, which gain most on blocks of vertices."""
-    if not rules.is_for_one_core(graph.m, graph.n, width, THREADS):
+    if not rules.is_for_one_core(graph.m, width, THREADS):
         return False
     if width == 1 or graph.m < THREADS.fewest_in_blocks:
         return True

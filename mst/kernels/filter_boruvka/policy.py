@@ -58,12 +58,8 @@ class Policy:
         there are: some are hubs (``many-cores.md``, step 47).
     fewest_edges : int
         Threads take graphs of at least this many edges, divided by their number, but no fewer than `fewest_for_many`
-        and no more than `fewest_for_few` (``many-cores.md``, steps 48 and 52).
-    fewest_vertices, sparse : int
-        Two threads take graphs only where there are this many vertices as well, so that their parents exceed one
-        core's cache, and either no more edges than vertices or `sparse` edges for each, so that selecting takes as
-        long as joining (``many-cores.md``, steps 48 and 50). They share the passes of one core over the others of
-        `fewest_for_few` edges or more, and leave joining to one of them (step 54).
+        and no more than `fewest_for_few` (``many-cores.md``, steps 48 and 52). Two threads share the passes of one core
+        over all others of `fewest_for_few` edges or more, and leave joining to one of them (steps 54 and 55).
     leaving, light_leaving : float
         Share of the edges that leave their worker's block of vertices up to which each worker solves its block by
         itself, and the share, for each of up to six workers, of such edges that are light: these freeze trees early
@@ -90,8 +86,6 @@ class Policy:
     fewest_edges: int = 2_000_000
     fewest_for_many: int = 200_000
     fewest_for_few: int = 500_000
-    fewest_vertices: int = 1_000_000
-    sparse: int = 3
     leaving: float = 1 / 16
     light_leaving: float = 1 / 1024
     fewest_in_blocks: int = 100_000
@@ -176,13 +170,10 @@ def batch_count(edges: float, trees: int, width: int, policy: Policy) -> int:
     return int(min(max(edges / size, 1), MOST_BATCHES))
 
 
-def is_for_one_core(edges: int, vertices: int, width: int, policy: Policy) -> bool:
+def is_for_one_core(edges: int, width: int, policy: Policy) -> bool:
     """Return whether one core's join is expected to be as fast as that of `width` threads."""
     fewest = min(max(policy.fewest_edges // width, policy.fewest_for_many), policy.fewest_for_few)
-    if width == 1 or edges < fewest:
-        return True
-    gains_little = vertices < policy.fewest_vertices or vertices < edges < policy.sparse * vertices
-    return width == 2 and gains_little
+    return width <= 2 or edges < fewest
 
 
 def shares_passes(edges: int, width: int, policy: Policy) -> bool:

@@ -101,6 +101,20 @@ def yield_core(typing_context):
     return types.void(), generate
 
 
+@intrinsic
+def sleep(typing_context, microseconds):
+    """Let other threads have this core for about so many microseconds."""
+
+    def generate(context, builder, signature, arguments):
+        i32 = ir.IntType(32)
+        kind = ir.FunctionType(i32, [i32])
+        time = context.cast(builder, arguments[0], microseconds, types.uint32)
+        builder.call(cgutils.get_or_insert_function(builder.module, kind, "usleep"), [time])
+        return context.get_dummy_value()
+
+    return types.void(microseconds), generate
+
+
 @njit(inline="always")
 def write_min(array, index, value):
     """Lower ``array[index]`` to `value`, of its dtype, if that is less: an atomic minimum. Returns nothing.

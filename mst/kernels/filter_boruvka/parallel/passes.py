@@ -1,27 +1,36 @@
 """The passes over all edges of one core's Filter-Borůvka, by several workers: selecting, counting, scattering.
 
-Joining is left to one of them, where few workers would wait for each other's cache lines longer than they would save.
-Each worker has an equal share of the edges, so that codes and records are those of one core, in the order of the ids
-unless they are few.
+Joining is left to one of them, where few workers would wait for each other's cache lines longer than they would save;
+the others scatter meanwhile. Each worker has an equal share of the edges that are selected and counted, so that codes
+are those of one core, in the order of the ids unless they are few.
 In the functions, `width` is the number of workers, `keys` are `LazyKeys` by edge id, and `codes`, uint64 of shape (m,),
 those of `mst.kernels.filter_boruvka.sequential.select`.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from mst.kernels.filter_boruvka.sequential import scatter as one_core
+from mst.kernels.filter_boruvka.sequential.join import join
 from mst.kernels.filter_boruvka.sequential.sample import is_selective, level_of
 from mst.kernels.filter_boruvka.sequential.select import IdRange, select_from, select_up_to
 from mst.kernels.filter_boruvka.sequential.select import keep_between_trees as select_between_trees
 from mst.kernels.parallel.launch import run
-from mst.kernels.primitives.atomics import fetch_add
+from mst.kernels.primitives.atomics import compare_and_swap, fetch_add, load, sleep, store, yield_core
 from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.keys import key_at
 from mst.kernels.primitives.out_of_line import call
 
 _GRAIN, _DENSE = 1 << 13, 32
+_RANGES, _FEWEST, _LARGEST, _MOST_RANGES = 16, 1024, 1 << 14, 255
+_BLOCK = 1024
+# Places in the state of `scatter_and_join`, 128 bytes apart: how many ranges are taken, and how many are joined; from
+# the last one on, whether each is scattered.
+_TAKEN, _JOINED, _FIRST = 0, 16, 32
+_SLEEP = 50
 _HALF, _ZERO = np.uint64(32), np.uint64(0)
 
 
@@ -139,18 +148,12 @@ def _keep_between_trees_worker(worker, width, ends, codes, size, label, counts):
 
 @njit
 def count_codes(width, codes, count, shift, large, counts, starts):
-    """As of one core, by `width` workers; `counts`, uint32 (width, buckets), gets the place of each in each bucket."""
+    """As of one core, by `width` workers; `counts`, uint32 (width, buckets), gets those of each worker's share."""
     run(width, _count_worker, width, codes, count, shift, counts)
-    start, in_large = np.uint32(0), np.int64(0)
-    for bucket in range(starts.size):
-        starts[bucket] = start
-        for worker in range(width):
-            here = counts[worker, bucket]
-            counts[worker, bucket] = start
-            start = np.uint32(start + here)
-        here = np.int64(start - starts[bucket])
-        in_large += here if here > large else 0
-    return in_large
+    for worker in range(width):
+        for bucket in range(starts.size):
+            starts[bucket] += counts[worker, bucket]
+    return one_core.counts_to_starts(starts, large)
 
 
 @njit
@@ -163,14 +166,145 @@ def _count_worker(worker, width, codes, count, shift, counts):
         own[codes[j] >> shift] += np.uint32(1)
 
 
-@njit
-def scatter(width, ends, codes, count, shift, counts, records):
-    """As of one core, by `width` workers; `counts` are those of `count_codes`."""
-    run(width, _scatter_worker, width, ends, codes, count, shift, counts, records)
+class Ranges(NamedTuple):
+    """Buckets in *ranges*, each of which is scattered and joined at a time.
+
+    Attributes
+    ----------
+    of_bucket : numpy.ndarray of uint8, shape (buckets,)
+    buckets : numpy.ndarray of int64, shape (ranges + 1,)
+        The first bucket of each range, and the end.
+    starts : numpy.ndarray of int64, shape (ranges + 1,)
+        The number of codes before each range, and of all.
+    places : numpy.ndarray of int64, shape (width, ranges)
+        Where each worker writes the codes of its share.
+    """
+
+    of_bucket: np.ndarray
+    buckets: np.ndarray
+    starts: np.ndarray
+    places: np.ndarray
+
+
+def cut_into_ranges(count: int, counts: np.ndarray, starts: np.ndarray) -> Ranges:
+    """Return the `Ranges` of `count` codes; `starts`, like `counts` from `count_codes`, become those within a range."""
+    return Ranges(*_filled_ranges(count, counts, starts))
 
 
 @njit
-def _scatter_worker(worker, width, ends, codes, count, shift, counts, records):
-    """One worker of `scatter`."""
-    first, last = _share(worker, width, count)
-    call(one_core.scatter, ends, codes[first:last], last - first, shift, counts[worker], records)
+def _filled_ranges(count, counts, starts):
+    """Return the fields of the result of `cut_into_ranges`."""
+    width, size = counts.shape
+    grain = min(max(count // _RANGES, _FEWEST), max(_LARGEST, count // (_MOST_RANGES - 1)))
+    of_bucket, buckets = np.empty(size, np.uint8), np.zeros(_MOST_RANGES + 1, np.int64)
+    begins, places = np.zeros(_MOST_RANGES + 1, np.int64), np.zeros((width, _MOST_RANGES), np.int64)
+    ranges = 0
+    for bucket in range(size):
+        if np.int64(starts[bucket]) - begins[ranges] >= grain:
+            ranges += 1
+            buckets[ranges], begins[ranges] = bucket, starts[bucket]
+        of_bucket[bucket] = np.uint8(ranges)
+        starts[bucket] -= np.uint32(begins[ranges])
+        for worker in range(width):
+            places[worker, ranges] += counts[worker, bucket]
+    ranges += 1
+    buckets[ranges], begins[ranges] = size, count
+    for i in range(ranges):
+        at = begins[i]
+        for worker in range(width):
+            here = places[worker, i]
+            places[worker, i] = at
+            at += here
+    return of_bucket, buckets[: ranges + 1], begins[: ranges + 1], places
+
+
+@njit
+def part(width, codes, shift, ranges, parted):
+    """Write the codes to `parted`, by range and otherwise in the same order; places of `ranges` advance."""
+    run(width, _part_worker, width, codes, shift, ranges, parted)
+
+
+@njit
+def _part_worker(worker, width, codes, shift, ranges, parted):
+    """One worker of `part`."""
+    of_bucket, next_place = ranges.of_bucket, ranges.places[worker]
+    place = np.empty(_BLOCK, np.int64)
+    first, last = _share(worker, width, codes.size)
+    for block in range(first, last, _BLOCK):
+        size = min(_BLOCK, last - block)
+        # Places first: a store whose address waits for a load would delay the loads behind it.
+        for j in range(size):
+            i = of_bucket[codes[block + j] >> shift]
+            place[j] = next_place[i]
+            next_place[i] += 1
+        for j in range(size):
+            parted[place[j]] = codes[block + j]
+
+
+@njit
+def scatter_and_join(width, ends, codes, ranges, cut, records, keys, forest, size):
+    """Join the edges of all codes to a forest of `size` edges; return its size, and batches that closed a cycle.
+
+    The first worker joins range by range, while the others scatter the next ones. If it has to wait, it scatters
+    one, too.
+
+    Parameters
+    ----------
+    width : int
+    ends : Ends
+    codes : numpy.ndarray of uint64, shape (k,)
+        By range.
+    ranges : Ranges
+    cut : Buckets
+    records : numpy.ndarray of uint64, shape (slots, records of the largest range, 2)
+        Scratch space; two slots or more.
+    keys, forest, size
+        As for `mst.kernels.filter_boruvka.sequential.join.join`.
+    """
+    state, result = np.zeros(16 * (ranges.starts.size + 1), np.int64), np.empty(2, np.int64)
+    run(width, _scatter_and_join_worker, ends, codes, ranges, cut, records, keys, forest, size, state, result)
+    return result[0], result[1]
+
+
+@njit
+def _scatter_and_join_worker(worker, ends, codes, ranges, cut, records, keys, forest, size, state, result):
+    """One worker of `scatter_and_join`."""
+    count, slots, conflicts = ranges.starts.size - 1, records.shape[0], np.int64(0)
+    if worker > 0:
+        i = fetch_add(state, _TAKEN, 1)
+        while i < count:
+            while i >= load(state, _JOINED) + slots:
+                # What waits to be joined lasts longer.
+                sleep(_SLEEP)
+            call(_scatter_range, i, ends, codes, ranges, cut, records, keys, state)
+            i = fetch_add(state, _TAKEN, 1)
+        return
+    for i in range(count):
+        waited = 0
+        while load(state, _FIRST + 16 * i) == 0:
+            other = load(state, _TAKEN)
+            if other < min(i + slots, count):
+                if compare_and_swap(state, _TAKEN, other, other + 1) == other:
+                    call(_scatter_range, other, ends, codes, ranges, cut, records, keys, state)
+            else:
+                waited += 1
+                if waited > 4096 and waited & 63 == 0:
+                    yield_core()
+        some = records[i % slots, : ranges.starts[i + 1] - ranges.starts[i]]
+        ends_of_buckets = cut.starts[ranges.buckets[i] : ranges.buckets[i + 1]]
+        size, closed = call(join, some, ends_of_buckets, cut.smallest, cut.largest, keys, forest, size)
+        conflicts += closed
+        store(state, _JOINED, i + 1)
+    result[0], result[1] = size, conflicts
+
+
+@njit
+def _scatter_range(i, ends, codes, ranges, cut, records, keys, state):
+    """Scatter range `i` to its slot of the records, and say so."""
+    first, last = ranges.starts[i], ranges.starts[i + 1]
+    buckets = cut.starts[ranges.buckets[i] : ranges.buckets[i + 1]]
+    some = records[i % records.shape[0], : last - first]
+    call(one_core.scatter, ends, codes[first:last], last - first, cut.shift, cut.starts, some)
+    if cut.uneven:
+        call(one_core.sort_large_buckets, some, buckets, cut.largest, keys)
+    store(state, _FIRST + 16 * i, 1)
