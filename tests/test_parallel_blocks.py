@@ -132,3 +132,17 @@ def test_two_threads_keep_a_small_graph_whose_ids_follow_places(rng):
         problem = ours.prepare(graph, width=2, input="edges", hand_over=True)
         assert (problem.on_one_core is None) == near
         assert np.array_equal(np.sort(ours.solve(problem).edge_ids), by_kruskal(graph))
+
+
+def test_few_threads_leave_rows_in_order_to_one_core(rng):
+    u, v = grid(1000, 60)
+    ids = rng.permutation(60_000)
+    for w, in_order in (
+        (np.arange(len(u)), True),
+        (-np.arange(len(u)), True),
+        (rng.permutation(len(u)), False),
+    ):
+        for near, a, b in ((True, u, v), (False, ids[u], ids[v])):
+            graph = Graph(60_000, a.astype(np.int32), b.astype(np.int32), w.astype(np.int32))
+            left = [ours._is_for_one_core(graph, width) for width in (1, 2, 4, 8)]
+            assert left == [True, in_order or not near, in_order or not near, not near]

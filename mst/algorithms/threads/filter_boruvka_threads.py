@@ -54,6 +54,7 @@ from mst.kernels.filter_boruvka.parallel.storage import (
     has_rows,
 )
 from mst.kernels.filter_boruvka.policy import THREADS, Policy
+from mst.kernels.filter_boruvka.sequential import in_order
 from mst.kernels.filter_boruvka.sequential.trees import giant_label
 from mst.kernels.parallel.keys import KEYS, words_of
 from mst.kernels.parallel.runtime import (
@@ -141,12 +142,18 @@ def prepare(graph: Graph, *, width: int, input: str, hand_over: bool) -> Problem
 
 def _is_for_one_core(graph: Graph, width: int) -> bool:
     """Return whether one core is expected to be as fast as `width` threads, which gain most on blocks of vertices."""
-    if not rules.is_for_one_core(graph.m, width, THREADS):
-        return False
-    if width == 1 or graph.m < THREADS.fewest_in_blocks:
-        return True
     edges = blocks.Edges(graph.u.view(np.uint32), graph.v.view(np.uint32), lazy_keys(graph.w))
-    return cut_into_blocks(graph.n, edges, width, THREADS) is None
+
+    def follow_places() -> bool:
+        many = graph.m >= THREADS.fewest_in_blocks
+        return many and cut_into_blocks(graph.n, edges, width, THREADS) is not None
+
+    if width == 1:
+        return True
+    few = width <= THREADS.in_order
+    if few and in_order.direction(edges.keys) and (width == 2 or follow_places()):
+        return True
+    return rules.is_for_one_core(graph.m, width, THREADS) and not follow_places()
 
 
 def solve(problem: Problem) -> Result:

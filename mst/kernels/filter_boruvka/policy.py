@@ -60,6 +60,9 @@ class Policy:
         Threads take graphs of at least this many edges, divided by their number, but no fewer than `fewest_for_many`
         and no more than `fewest_for_few` (``many-cores.md``, steps 48 and 52). Two threads share the passes of one core
         over all others of `fewest_for_few` edges or more, and leave joining to one of them (steps 54 and 55).
+    in_order : int
+        Threads up to which rows in the order of their weights are left to one core, which joins them one by one, if
+        ids follow places; two threads leave all such rows to it.
     leaving, light_leaving : float
         Share of the edges that leave their worker's block of vertices up to which each worker solves its block by
         itself, and the share, for each of up to six workers, of such edges that are light: these freeze trees early
@@ -86,6 +89,7 @@ class Policy:
     fewest_edges: int = 2_000_000
     fewest_for_many: int = 200_000
     fewest_for_few: int = 500_000
+    in_order: int = 4
     leaving: float = 1 / 16
     light_leaving: float = 1 / 1024
     fewest_in_blocks: int = 100_000
