@@ -98,14 +98,19 @@ def test_edges_are_sampled_only_where_that_changes_the_answer(monkeypatch):
     monkeypatch.setattr(advice, "traits_of", lambda graph: sampled.append(graph) or traits_of(graph))
     small = generate("uniform", n=250, m=1000)
     assert TABLE.choose_for(small).algorithm == "kruskal" and not sampled
-    equal = mst.Graph(
-        250_000, *np.random.default_rng(1).integers(0, 250_000, (2, 10**6)), np.ones(10**6, np.int32)
-    )
+    ends = np.random.default_rng(1).integers(0, 250_000, (2, 10**6))
+    equal = mst.Graph(250_000, *ends, np.append(np.ones(10**6 - 1, np.int32), np.int32(0)))
     assert TABLE.choose_for(equal).algorithm == "kruskal" and len(sampled) == 1
     # Where solving takes no longer than sampling, no sample is taken.
     shorter = [{**cell, "times": {k: t * 1e-6 for k, t in cell["times"].items()}} for cell in CELLS]
     assert Table({"machine": "box", "cells": shorter}).choose_for(equal).algorithm == "filter-boruvka"
     assert len(sampled) == 1
+
+
+def test_rows_in_the_order_of_their_weights_are_for_filter_boruvka():
+    ends = np.random.default_rng(1).integers(0, 250_000, (2, 10**6))
+    for weights in (np.ones(10**6, np.int32), np.arange(10**6), -np.arange(10**6)):
+        assert TABLE.choose_for(mst.Graph(250_000, *ends, weights)).algorithm == "filter-boruvka"
 
 
 @pytest.fixture

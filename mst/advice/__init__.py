@@ -26,7 +26,7 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from mst import registry
-from mst.advice.traits import DEGREES, WEIGHTS, Traits, degrees_of, sample_size, traits_of
+from mst.advice.traits import DEGREES, WEIGHTS, Traits, are_in_order, degrees_of, sample_size, traits_of
 from mst.errors import ConfigError
 from mst.facts import Facts
 from mst.resources import path as resource
@@ -296,7 +296,9 @@ class Table:
         if unsampled is not None:
             return unsampled
         traits = traits_of(graph)
-        return self.choose(graph.n, graph.m, skew=traits.skew, weights=traits.weights, **asked)
+        # Such rows are joined one by one by Filter-Borůvka, whatever else is true of their weights.
+        weights = WEIGHTS[0] if are_in_order(graph.w) else traits.weights
+        return self.choose(graph.n, graph.m, skew=traits.skew, weights=weights, **asked)
 
     def choose_unsampled(
         self, n: int, m: int, *, width: int, gpu: str | None, without: frozenset[str] = frozenset()

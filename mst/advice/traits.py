@@ -94,6 +94,24 @@ def traits_of(graph: Any) -> Traits:
     return Traits(_skew(n, m, edges, pairs), _kind(ordered, distinct, local), distinct, round(local, 3), edges)
 
 
+def are_in_order(weights: Any) -> bool:
+    """Return whether rows in host memory are in the order of their weights, or in its reverse.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mst.advice.traits import are_in_order
+    >>> are_in_order(np.array([9, 4, 1])), are_in_order(np.array([9, 4, 4]))
+    (True, False)
+    """
+    if not isinstance(weights, np.ndarray):
+        return False
+    from mst.kernels.filter_boruvka.sequential.in_order import direction
+    from mst.kernels.primitives.keys import lazy_keys
+
+    return direction(lazy_keys(weights)) != 0
+
+
 def degrees_of(skew: float) -> str:
     """Return whether degrees of this skew are *even* or *skewed*: the one definition of both words.
 
