@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 # PyPI's TBB is preferred by numba when found, and not found everywhere: one layer, always the same.
 os.environ.setdefault("NUMBA_THREADING_LAYER", "omp")
 # GNU's OpenMP lets idle threads spin for some 10 ms by default: on a busy machine they keep the core from
-# the thread that they wait for. Half a millisecond bridges the serial steps between two passes.
+# the thread that they wait for. Half a millisecond bridges the serial steps between two passes; of two cores one is
+# often busy, and a tenth of that costs nothing there.
 if "OMP_WAIT_POLICY" not in os.environ:
-    os.environ.setdefault("GOMP_SPINCOUNT", "10000")
+    os.environ.setdefault("GOMP_SPINCOUNT", "10000" if (os.cpu_count() or 1) > 2 else "1000")
 
 import numba
 from numba.core import serialize
