@@ -536,6 +536,9 @@ def _join(edges, block, codes, largest_level, forest, size, held):
     count = np.int64(codes.size)
     if count == 0:
         return size, held
+    direction = call(_direction, edges.keys, codes)
+    if direction != 0:
+        return call(_join_rows, edges, block, codes, direction, forest, size, held)
     batch = max(np.int64(8), np.int64((forest.parent.size - size) ** (1 / 3)))
     bits = max(np.int64(0), _bit_length(largest_level) - max(np.int64(1), _bit_length(count // batch)))
     shift = np.uint64(32 + bits)
@@ -552,6 +555,47 @@ def _join(edges, block, codes, largest_level, forest, size, held):
         call(scatter.sort_large_buckets, records, buckets, largest, edges.keys)
     ends = call(_batch_ends, buckets, smallest, largest)
     return call(_join_batches, records, ends, edges.keys, block, forest, size, held)
+
+
+@njit
+def _direction(keys, codes):
+    """Return 1 if edges ascend by (key, id) as by their ids, -1 if they descend, and 0 in any other order."""
+    rises = falls = np.int64(0)
+    before = codes[0] & _LOW
+    key = key_at(keys, before)
+    for j in range(1, codes.size):
+        e = codes[j] & _LOW
+        at = key_at(keys, e)
+        rises += at >= key
+        falls += at < key
+        if (e < before) | ((rises > 0) & (falls > 0)):
+            return np.int64(0)
+        before, key = e, at
+    return np.int64(1 if falls == 0 else -1)
+
+
+@njit
+def _join_rows(edges, block, codes, direction, forest, size, held):
+    """As `_join`, of edges in the order of `_direction`: one by one, since each batch of them would close cycles."""
+    (u, v, _), first, state = edges, block.first, forest.state
+    parent, taken, deferred, across = forest.parent, forest.edges, forest.deferred, forest.across
+    count = codes.size
+    for j in range(count):
+        e = codes[j if direction > 0 else count - 1 - j] & _LOW
+        x, y = find(parent, _number(u[e], block)), find(parent, _number(v[e], block))
+        x, y = max(x, y), min(x, y)
+        if x != y and x >= first:
+            if y == 0:
+                parent[x] = state[0]
+                state[0] += 1
+            else:
+                parent[x] = y
+                taken[size] = np.uint32(e)
+                size += 1
+        elif x != y and y > 0 and unite(across, x, y):
+            deferred[held] = np.uint32(e)
+            held += 1
+    return size, held
 
 
 @njit
