@@ -46,8 +46,17 @@ def graphs(rng):
     n, m, reach = int(rng.integers(2, 400)), int(rng.integers(1, 1500)), int(rng.integers(1, 40))
     u = rng.integers(0, n, m)
     near = np.clip(u + rng.integers(-reach, reach + 1, m), 0, n - 1)
-    for w in (rng.permutation(m), rng.integers(0, 3, m), np.minimum(u, near), -np.maximum(u, near)):
+    sorted_ = np.sort(rng.integers(0, 99, m))
+    for w in (
+        rng.permutation(m),
+        rng.integers(0, 3, m),
+        np.minimum(u, near),
+        -np.maximum(u, near),
+        sorted_,
+        -sorted_,
+    ):
         yield n, u, near, w
+    yield n, u, near, -np.arange(m)
     yield n, u, rng.integers(0, n, m), rng.integers(0, 50, m)
     rows, columns = int(rng.integers(1, 25)), int(rng.integers(2, 25))
     u, v = grid(rows, columns)
@@ -122,6 +131,18 @@ def test_many_light_edges_between_blocks_are_too_many_and_heavy_ones_are_not(rng
         found, counted = solved(graph, 2, THREADS)
         assert ("blocks" in counted) == expected
         assert np.array_equal(found, by_kruskal(graph))
+
+
+@pytest.mark.parametrize("values", [1, 3, 1 << 20])
+def test_many_heavy_edges_between_communities_are_filtered(rng, values):
+    u = np.sort(rng.integers(0, 20_000, 400_000))
+    far = rng.random(len(u)) < 0.05
+    v = np.where(far, rng.integers(0, 20_000, len(u)), u // 20 * 20 + rng.integers(0, 20, len(u)))
+    w = np.where(far, 2000 + rng.integers(0, values, len(u)), rng.integers(0, 1000, len(u)))
+    graph = Graph(20_000, u.astype(np.int32), v.astype(np.int32), w.astype(np.int32))
+    found, counted = solved(graph, 2, THREADS)
+    assert np.array_equal(found, by_kruskal(graph))
+    assert counted["blocks"] == 2 and counted["leaving"] > 8 * 20_000 // 20
 
 
 def test_two_threads_keep_a_small_graph_whose_ids_follow_places(rng):

@@ -335,7 +335,8 @@ def _join_blocks(run: _Run, edges: blocks.Edges, cut: blocks.Cut) -> int:
     )
     blocks.solve(p.width, edges, cut, parts, solved, p.parent, run.forest, tallies)
     run.lap("join")
-    size = blocks.finish(edges, parts, solved, p.parent, run.forest, int(tallies[FOREST]))
+    schedule = Schedule(p.width, 1024, tallies)
+    size = blocks.finish(schedule, edges, parts, solved, p.parent, run.forest, int(tallies[FOREST]))
     run.lap("join rest")
     run.counts.update(blocks=count, leaving=leaving, deferred=int(solved.counts.sum()))
     return size

@@ -794,31 +794,111 @@ def _join_in_order(keys, block, forest, size, batch, count, frozen):
 # -- the edges that are left ------------------------------------------------------------------------------------
 
 
-@njit
-def finish(edges, parts, solved, parent, forest, size):
-    """Join the edges that leave their block or are deferred, one by one; return the edges of the forest by now.
+class _Left(NamedTuple):
+    """Edges that are left: ids and roots of both ends, uint32, and keys, uint64, all of one shape."""
 
-    Few are left: a block defers no more of them than leave it. The arguments are as for `solve`; `size` is the number
-    of edges that the blocks took.
+    ids: np.ndarray
+    a: np.ndarray
+    b: np.ndarray
+    keys: np.ndarray
+
+
+@njit
+def finish(schedule, edges, parts, solved, parent, forest, size):
+    """Join the edges that leave their block or are deferred; return the edges of the forest by now.
+
+    Along borders few are left: a block defers no more of them than leave it. Where many heavy ones leave, as between
+    communities, the lightest are joined first, and only the others that still join two trees. `schedule` is a
+    `mst.kernels.parallel.runtime.Schedule`; the other arguments are as for `solve`; `size` is the number of edges
+    that the blocks took.
     """
-    u, v, keys = edges
     ids, count = np.empty(parts.leaving.size + solved.counts.sum(), np.uint32), np.int64(parts.leaving.size)
     ids[:count] = parts.leaving
     for i in range(solved.counts.size):
         first, held = parts.starts[3 * i] + i, solved.counts[i]
         ids[count : count + held] = solved.deferred[first : first + held]
         count += held
+    left = _Left(ids, np.empty(count, np.uint32), np.empty(count, np.uint32), np.empty(count, np.uint64))
     # All look-ups come first, so that they overlap: other cores have written what they find.
-    a, b, at_key = np.empty(count, np.uint32), np.empty(count, np.uint32), np.empty(count, np.uint64)
+    if count > _UNFILTERED:
+        reset_queue(schedule.tallies, schedule.width)
+        run(schedule.width, _look_up_worker, schedule, edges, parent, left)
+    else:
+        call(_look_up, np.int64(0), count, edges, parent, left)
+    count, kept_most = call(_keep_apart, left, np.int64(0), count, parent), False
+    while count > 0:
+        wanted, lightest = max(np.int64(_LIGHT * (parent.size - size)), count // 16), count
+        if not kept_most and count > max(_UNFILTERED, 2 * wanted):
+            lightest = call(_move_lightest, left, count, wanted)
+        size = call(_join_lightest, left, lightest, parent, forest, size)
+        heavier = count - lightest
+        count = call(_keep_apart, left, lightest, count, parent)
+        kept_most = count > _MOST_KEPT * heavier
+    return size
+
+
+@njit
+def _look_up_worker(worker, schedule, edges, parent, left):
+    """One worker that looks up all edges that are left."""
+    width, grain, tallies = schedule
+    first, last = next_chunk(tallies, worker, width, grain, left.ids.size)
+    while first < last:
+        call(_look_up, first, last, edges, parent, left)
+        first, last = next_chunk(tallies, worker, width, grain, left.ids.size)
+
+
+@njit
+def _look_up(first, last, edges, parent, left):
+    """Write roots and keys of the edges ``first … last - 1`` of those that are left."""
+    (u, v, keys), (ids, a, b, key) = edges, left
+    for i in range(first, last):
+        e = ids[i]
+        a[i], b[i], key[i] = parent[u[e]], parent[v[e]], key_at(keys, e)
+
+
+@njit
+def _keep_apart(left, first, stop, parent):
+    """Move those of the edges ``first … stop - 1`` that join two trees to the front; return how many."""
+    ids, a, b, keys = left
+    kept = _ZERO
+    for i in range(np.uint64(first), np.uint64(stop)):
+        x, y = find(parent, a[i]), find(parent, b[i])
+        ids[kept], a[kept], b[kept], keys[kept] = ids[i], x, y, keys[i]
+        kept += np.uint64(x != y)
+    return np.int64(kept)
+
+
+@njit
+def _move_lightest(left, count, wanted):
+    """Move about the `wanted` lightest of the first `count` edges to the front, all of a key; return how many."""
+    ids, a, b, keys = left
+    drawn = stratified(count, 1024)
+    words, places = np.empty(drawn.size, np.uint64), np.empty(drawn.size, np.uint32)
+    for i in range(drawn.size):
+        words[i], places[i] = keys[drawn[i]], i
+    words, _ = _sorted(words, places)
+    limit, moved = words[min(wanted * words.size // count, words.size - 1)], np.int64(0)
+    for i in range(count):
+        if keys[i] <= limit:
+            ids[i], ids[moved] = ids[moved], ids[i]
+            a[i], a[moved] = a[moved], a[i]
+            b[i], b[moved] = b[moved], b[i]
+            keys[i], keys[moved] = keys[moved], keys[i]
+            moved += 1
+    return moved
+
+
+@njit
+def _join_lightest(left, count, parent, forest, size):
+    """Join the first `count` edges by (key, id), one by one; return the new `size`."""
+    ids, a, b, keys = left
     places, words = np.empty(count, np.uint32), np.empty(count, np.uint64)
     for i in range(count):
-        e = ids[i]
-        a[i], b[i], at_key[i] = parent[u[e]], parent[v[e]], key_at(keys, e)
-        places[i], words[i] = i, e
+        places[i], words[i] = i, ids[i]
     # By id, then by key, which leaves those of one key as they are.
     words, places = _sorted(words, places)
     for i in range(count):
-        words[i] = at_key[places[i]]
+        words[i] = keys[places[i]]
     words, places = _sorted(words, places)
     for i in places:
         x, y = find(parent, a[i]), find(parent, b[i])
