@@ -13,8 +13,11 @@ import numpy as np
 from mst.errors import InputError, nearest
 from mst.graph import WEIGHT_DTYPES
 
-ORDERS = ("random", "ascending", "descending")
+ORDERS = ("random", "ascending", "descending", "local")
 """Orders of weights along the rows."""
+
+_NEAR = 64
+"""Rows within which weights in the order *local* are out of order."""
 
 _NAMES = tuple(dtype.name for dtype in WEIGHT_DTYPES)
 _SIGNIFICAND_BITS = {"float32": 24, "float64": 53}
@@ -36,9 +39,10 @@ class WeightSpec:
         usual multiples of 2⁻⁵³.
     distinct : bool
         No two edges get the same weight.
-    order : {"random", "ascending", "descending"}
+    order : {"random", "ascending", "descending", "local"}
         Whether the weights are sorted by row afterwards, so that they follow the edges' places: those of a grid or a
         path from one end to the other, those of communities that are numbered one after the other by community.
+        *local* ones ascend, but are out of order within each 64 rows.
 
     Raises
     ------
@@ -94,7 +98,7 @@ class WeightSpec:
         if len(bounds) == 1 or len(order) > 1 or (order and order[0] not in ORDERS[1:]):
             raise InputError(
                 f"weights {text!r} are not dtype:low:high, dtype:low:high:distinct, or one of these with "
-                ":ascending or :descending behind it, for instance int32:1:1000 or float64:0:1:distinct"
+                ":ascending, :descending or :local behind it, for instance int32:1:1000 or float64:0:1:distinct"
             )
         given: dict[str, Any] = dict(zip(("low", "high"), bounds, strict=False))
         return cls(dtype, **given, distinct=distinct, order=order[0] if order else "random")
@@ -173,6 +177,9 @@ def hash_weights(u: Any, v: Any, *, seed: int, spec: WeightSpec) -> np.ndarray:
     out = _in_random_order(u, v, seed, spec)
     if spec.order != "random":
         out.sort()
+    if spec.order == "local":
+        near = out[: len(out) // _NEAR * _NEAR].reshape(-1, _NEAR)
+        near[:] = near[:, np.arange(_NEAR) * 29 % _NEAR]
     return out[::-1].copy() if spec.order == "descending" else out
 
 

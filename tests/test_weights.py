@@ -292,11 +292,13 @@ def test_text_round_trip(dtype, low, high, distinct):
 
 def test_weights_in_an_order_are_those_of_no_order_sorted(rng):
     u, v = rng.integers(0, 100, (2, 1000))
-    random, up, down = (
+    random, up, down, near = (
         hash_weights(u, v, seed=3, spec=WeightSpec.parse(f"float32:0:1{order}"))
-        for order in ("", ":ascending", ":descending")
+        for order in ("", ":ascending", ":descending", ":local")
     )
     assert up.tolist() == sorted(random.tolist()) == down.tolist()[::-1] != random.tolist()
+    assert near.tolist() != up.tolist() == sorted(near.tolist())
+    assert (np.abs(np.searchsorted(up, near) - np.arange(1000)) < 64).all()
     spec = WeightSpec("int32", 0, 9**5, distinct=True, order="ascending")
     assert WeightSpec.parse(str(spec)) == spec and (np.diff(hash_weights(u, v, seed=3, spec=spec)) > 0).all()
 

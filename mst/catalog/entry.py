@@ -60,14 +60,14 @@ class Weights(StrictModel):
         hash; or ecl, the weights that ECL-MST's artifact gives to files without any (`mst.weights.ecl_weights`):
         the other keys do not apply to it.
     order : str
-        random; ascending or descending by row, so that weights follow places.
+        random; ascending, descending or local (nearly ascending) by row, so that weights follow places.
     """
 
     dtype: Literal["int32", "int64", "float32", "float64"] = "int32"
     low: Number = 1
     high: Number = 2**24 - 1
     distinct: bool = False
-    order: Literal["random", "ascending", "descending"] = "random"
+    order: Literal["random", "ascending", "descending", "local"] = "random"
     rule: Literal["hash", "ecl"] = "hash"
 
     @model_validator(mode="after")
