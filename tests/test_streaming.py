@@ -108,7 +108,8 @@ def test_edges_are_sorted_by_the_first_level_that_holds_them(weights):
         if np.issubdtype(weights, np.integer)
         else [-np.inf, np.inf]
     )
-    w = np.concatenate([ends, [-0.0, 0.0], np.random.default_rng(4).integers(-9, 9, 300)]).astype(weights)
+    others = np.concatenate([[-0.0, 0.0], np.random.default_rng(4).integers(-9, 9, 300)])
+    w = np.concatenate([np.array(ends, weights), others.astype(weights)])
     for bounds in ([0], [-7, -1, 0, 3], ends, np.unique(w)):
         bounds = np.array(bounds, weights)
         places, starts = np.full(len(w), 999, np.uint32), np.full(len(bounds) + 2, -1)
