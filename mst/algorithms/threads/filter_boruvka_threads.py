@@ -142,18 +142,18 @@ def prepare(graph: Graph, *, width: int, input: str, hand_over: bool) -> Problem
 
 def _is_for_one_core(graph: Graph, width: int) -> bool:
     """Return whether one core is expected to be as fast as `width` threads, which gain most on blocks of vertices."""
-    edges = blocks.Edges(graph.u.view(np.uint32), graph.v.view(np.uint32), lazy_keys(graph.w))
-
-    def follow_places() -> bool:
-        many = graph.m >= THREADS.fewest_in_blocks
-        return many and cut_into_blocks(graph.n, edges, width, THREADS) is not None
-
     if width == 1:
         return True
-    few = width <= THREADS.in_order
-    if few and in_order.direction(edges.keys) and (width == 2 or follow_places()):
+    edges = blocks.Edges(graph.u.view(np.uint32), graph.v.view(np.uint32), lazy_keys(graph.w))
+    ordered = width <= THREADS.in_order and in_order.direction(edges.keys) != 0
+    if ordered and width == 2:
         return True
-    return rules.is_for_one_core(graph.m, width, THREADS) and not follow_places()
+    expected = rules.is_for_one_core(graph.m, width, THREADS)
+    if not (ordered or expected):
+        return False
+    many = graph.m >= THREADS.fewest_in_blocks
+    follows_places = many and cut_into_blocks(graph.n, edges, width, THREADS) is not None
+    return ordered if follows_places else expected
 
 
 def solve(problem: Problem) -> Result:
