@@ -56,8 +56,10 @@ class Command:
         suffix = next(iter(formats.FORMATS[program.format].suffixes), "")
         file, output = Path(shared or folder.name, f"graph{suffix}"), Path(folder.name, "forest")
         if not file.is_file():
-            edges = simple_edges(graph) if program.simple else graph
-            given = Graph(graph.n, edges.u, edges.v, edges.w, name=graph.name)
+            given = graph
+            if program.simple:
+                edges = simple_edges(graph)
+                given = Graph(graph.n, edges.u, edges.v, edges.w, name=graph.name)
             formats.write(file, given, format=program.format)
         values = {"graph": str(file), "output": str(output), "width": width, **options}
         words = [word.format_map(values) for word in program.command]
