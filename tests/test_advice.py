@@ -8,6 +8,7 @@ import re
 import shutil
 import sys
 import types
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -109,8 +110,29 @@ def test_edges_are_sampled_only_where_that_changes_the_answer(monkeypatch):
 
 def test_rows_in_the_order_of_their_weights_are_for_filter_boruvka():
     ends = np.random.default_rng(1).integers(0, 250_000, (2, 10**6))
-    for weights in (np.ones(10**6, np.int32), np.arange(10**6), -np.arange(10**6)):
-        assert TABLE.choose_for(mst.Graph(250_000, *ends, weights)).algorithm == "filter-boruvka"
+    constant = np.ones(10**6, np.int32)
+    nearly = np.append(constant, np.int32([0]))[1:]
+    for weights, algorithm in (
+        (constant, "filter-boruvka"),
+        (np.arange(10**6), "filter-boruvka"),
+        (-np.arange(10**6), "filter-boruvka"),
+        (nearly, "kruskal"),
+    ):
+        graph = mst.Graph(250_000, *ends, weights)
+        assert TABLE.choose_for(graph).algorithm == algorithm
+        # Answers are judged that `auto` gives.
+        row = Measured("", graph.n, graph.m, traits_of(graph), {"kruskal@1": 1.0, "filter-boruvka@1": 2.0})
+        assert list(judge(TABLE, [row]).chosen) == [f"{algorithm}@1"]
+
+
+def test_rows_in_order_on_cores_stand_for_no_kind():
+    times = {"kruskal@1": 4.0, "filter-boruvka@1": 0.1, **GPU}
+    ordered = replace(measured(times, "even equal"), traits=Traits(1.0, "equal", 1, 0.0, 1, in_order=True))
+    alone, beside = cells([measured(SLOW)]), cells([measured(SLOW), ordered])
+    assert [cell for cell in beside if cell["kinds"] == ["even random"]] == alone
+    (equal,) = [cell for cell in beside if cell["kinds"] == ["even equal"]]
+    assert equal["times"].keys() == {"filter-boruvka-cuda[start=edges]@device"}
+    assert cells([replace(ordered, seconds=SLOW)]) == []
 
 
 @pytest.fixture
@@ -387,7 +409,11 @@ def test_command_prints_the_cell_and_the_machine(capsys, tmp_path):
     file.write_text("0 1 5\n1 2 5\n")
     assert cli.main(["advise", str(file), "--threads", "1", "--gpu", "none"]) == 0
     text = capsys.readouterr().out
-    assert "equal weights (1 distinct among 2 sampled edges)" in text and "nearest measurement: m=" in text
+    # Constant weights are in order, and `auto` takes them for random ones; on a GPU they are equal.
+    assert "random weights, rows in their order (1 distinct among 2 sampled edges)" in text
+    assert "nearest measurement: m=" in text
+    assert cli.main(["advise", str(file), "--gpu", "device", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["weights"] == "equal"
     assert cli.main(["advise", "--m", "100000", "--threads", "1", "--gpu", "none"]) == 0
     assert re.search(r"about .* for 100,000 edges, a whole call", capsys.readouterr().out)
     assert cli.main(["advise"]) == 2 and cli.main(["advise", *sizes, "--m", "-1"]) == 2

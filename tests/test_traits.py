@@ -88,6 +88,11 @@ def test_weights_that_ascend_with_the_rows_are_not_local():
     assert traits_of(star).weights == "random" and traits_of(star).local < 0.1
 
 
+def test_rows_in_the_order_of_their_weights_are_seen():
+    for w, in_order in (([9, 4, 1], True), ([1, 4, 4], True), ([9, 4, 4], False), ([7, 7, 7], True)):
+        assert traits_of(Graph(4, [0, 1, 2], [1, 2, 3], w)).in_order == in_order
+
+
 def test_exact_halves_in_float64_are_not_wide():
     graph = generate("uniform", n=1000, m=9000)
     assert traits_of(Graph(graph.n, graph.u, graph.v, graph.w / 2)).weights == "random"

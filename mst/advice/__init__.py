@@ -26,7 +26,7 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from mst import registry
-from mst.advice.traits import DEGREES, WEIGHTS, Traits, are_in_order, degrees_of, sample_size, traits_of
+from mst.advice.traits import DEGREES, WEIGHTS, Traits, degrees_of, sample_size, traits_of
 from mst.errors import ConfigError
 from mst.facts import Facts
 from mst.resources import path as resource
@@ -295,10 +295,11 @@ class Table:
         unsampled = self.choose_unsampled(graph.n, graph.m, **asked)
         if unsampled is not None:
             return unsampled
-        traits = traits_of(graph)
-        # Such rows are joined one by one by Filter-Borůvka, whatever else is true of their weights.
-        weights = WEIGHTS[0] if are_in_order(graph.w) else traits.weights
-        return self.choose(graph.n, graph.m, skew=traits.skew, weights=weights, **asked)
+        return self.choose_by(graph.n, graph.m, traits_of(graph), **asked)
+
+    def choose_by(self, n: int, m: int, traits: Traits, *, gpu: str | None = None, **asked: Any) -> Choice:
+        """Return the best candidate for a graph of these traits; the other arguments are those of `choose`."""
+        return self.choose(n, m, skew=traits.skew, weights=weights_to_look_up(traits, gpu), gpu=gpu, **asked)
 
     def choose_unsampled(
         self, n: int, m: int, *, width: int, gpu: str | None, without: frozenset[str] = frozenset()
@@ -416,6 +417,23 @@ def _distance_of_kinds(degrees: str, weights: str, kinds: Iterable[str]) -> floa
 def _steps(n: int, m: int) -> tuple[int, int]:
     """Return m and the density in steps of the table."""
     return round(_STEPS * log2(max(m, 1))), round(_STEPS * log2(max(m / max(n, 1), 0.1)))
+
+
+def weights_to_look_up(traits: Traits, gpu: str | None) -> str:
+    """Return the kind of weights that a table is asked for, where the graph is as `Table.choose` says of `gpu`.
+
+    In host memory, rows in the order of their weights count as *random*: whatever else is true of their weights,
+    Filter-Borůvka joins them one by one.
+
+    Examples
+    --------
+    >>> from mst.advice import weights_to_look_up
+    >>> from mst.advice.traits import Traits
+    >>> equal = Traits(skew=1.0, weights="equal", distinct=1, local=0.0, sampled=128, in_order=True)
+    >>> weights_to_look_up(equal, "host"), weights_to_look_up(equal, "device")
+    ('random', 'equal')
+    """
+    return WEIGHTS[0] if traits.in_order and gpu != "device" else traits.weights
 
 
 def kind_of(traits: Traits) -> str:

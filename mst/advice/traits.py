@@ -51,6 +51,9 @@ class Traits:
         0 for independent weights, 1 where the vertex decides.
     sampled : int
         Edges in the sample.
+    in_order : bool
+        Whether all rows are in the order of their weights, or in its reverse; False for rows on a CUDA device, where no
+        algorithm asks.
     """
 
     skew: float
@@ -58,6 +61,7 @@ class Traits:
     distinct: int
     local: float
     sampled: int
+    in_order: bool = False
 
 
 def traits_of(graph: Any) -> Traits:
@@ -91,25 +95,8 @@ def traits_of(graph: Any) -> Traits:
     if compared >= _FEWEST_PAIRS and anywhere < k:
         # How much more often than any two edges, taken half the sample apart.
         local = max((near / compared - anywhere / k) / (1 - anywhere / k), 0.0)
-    return Traits(_skew(n, m, edges, pairs), _kind(ordered, distinct, local), distinct, round(local, 3), edges)
-
-
-def are_in_order(weights: Any) -> bool:
-    """Return whether rows in host memory are in the order of their weights, or in its reverse.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mst.advice.traits import are_in_order
-    >>> are_in_order(np.array([9, 4, 1])), are_in_order(np.array([9, 4, 4]))
-    (True, False)
-    """
-    if not isinstance(weights, np.ndarray):
-        return False
-    from mst.kernels.filter_boruvka.sequential.in_order import direction
-    from mst.kernels.primitives.keys import lazy_keys
-
-    return direction(lazy_keys(weights)) != 0
+    kind, skew = _kind(ordered, distinct, local), _skew(n, m, edges, pairs)
+    return Traits(skew, kind, distinct, round(local, 3), edges, _are_in_order(graph.w))
 
 
 def degrees_of(skew: float) -> str:
@@ -140,6 +127,15 @@ def sampled_rows(n: int, m: int) -> np.ndarray:
     hashed_rows(m, rows)
     rows.sort()
     return rows
+
+
+def _are_in_order(weights: Any) -> bool:
+    if not isinstance(weights, np.ndarray):
+        return False
+    from mst.kernels.filter_boruvka.sequential.in_order import direction
+    from mst.kernels.primitives.keys import lazy_keys
+
+    return direction(lazy_keys(weights)) != 0
 
 
 def _taken(array: Any, rows: np.ndarray) -> np.ndarray:

@@ -46,10 +46,14 @@ def run(arguments: argparse.Namespace) -> int:
     from mst.errors import ConfigError
     from mst.solver import read_graph
 
+    here = this_machine()
+    gpu = {"auto": "host" if here.gpus else None, "none": None}.get(arguments.gpu, arguments.gpu)
     facts: dict[str, Any]
     if arguments.graph is not None:
         graph = read_graph(arguments.graph)
-        facts = {"n": graph.n, "m": graph.m, **asdict(traits_of(graph))}
+        traits = traits_of(graph)
+        facts = {"n": graph.n, "m": graph.m, **asdict(traits)}
+        facts["weights"] = advice.weights_to_look_up(traits, gpu)
     elif arguments.n is not None and arguments.m is not None:
         facts = {"n": arguments.n, "m": arguments.m}
     elif arguments.m is not None:
@@ -63,8 +67,6 @@ def run(arguments: argparse.Namespace) -> int:
         given = getattr(arguments, name)
         if given is not None and given < least:
             raise ConfigError(f"--{name} must be at least {least}, got {given}")
-    here = this_machine()
-    gpu = {"auto": "host" if here.gpus else None, "none": None}.get(arguments.gpu, arguments.gpu)
     width = arguments.threads or usable_width()
     asked = {name: facts[name] for name in ("n", "m", "skew", "weights") if name in facts}
     choice = advice.choose(**asked, width=width, gpu=gpu)
@@ -82,7 +84,7 @@ def explanation(facts: dict[str, Any], width: int, choice: Any, elsewhere: bool)
     if "skew" in facts:
         lines[0] += f", degrees of skew {facts['skew']:.3g}"
     if "weights" in facts:
-        lines[0] += f", {facts['weights']} weights"
+        lines[0] += f", {facts['weights']} weights" + ", rows in their order" * facts.get("in_order", False)
     if "distinct" in facts:
         lines[0] += f" ({facts['distinct']:,} distinct among {facts['sampled']:,} sampled edges)"
     given = "".join(f" {key}={value}" for key, value in choice.options.items())
