@@ -92,6 +92,10 @@ def test_cache_root_follows_the_environment(monkeypatch):
     assert cache_root() == Path("/there/mst")
     monkeypatch.delenv("XDG_CACHE_HOME")
     assert cache_root() == Path("~/.cache/mst").expanduser()
+    monkeypatch.delenv("HOME", raising=False)
+    monkeypatch.setattr(os, "getuid", lambda: 2**31 - 2)  # no account
+    with pytest.raises(OSError):
+        cache_root().mkdir(parents=True)
 
 
 @pytest.mark.parametrize("dtype", (np.uint32, np.uint64))
