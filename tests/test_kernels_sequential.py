@@ -375,7 +375,7 @@ def test_rows_and_edges_select_the_same_edges(degree, rng):
     count = select_rows.row_starts(rows.offsets, *starts)
     assert np.array_equal(starts.rows[:count], np.flatnonzero(np.diff(rows.offsets)))
     assert starts.marks[: 2 * m].sum() == count
-    selected = codes, pairs = select_rows.Selected(np.empty(m + 1, U64), np.empty(m + 1, U64))
+    selected = codes, pairs = select_rows.CodedEdges(np.empty(m + 1, U64), np.empty(m + 1, U64))
     below, above = (select_rows.Wanted(split, heavy, window) for heavy in (False, True))
     for function, arguments, wanted in (
         (select_rows.select_slots, (starts, rows, below), light),

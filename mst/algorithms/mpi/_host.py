@@ -150,7 +150,7 @@ class Host:
         size, bounds = len(rows.words), select.bounds_of(following.keys, following.ids)
         counts, batch = np.zeros(len(bounds.keys) + 1, np.int64), own.take("batch", size, np.uint8)
         none = np.empty(0, np.int64)
-        selected = select.Selected(None, batch, none, none, counts)
+        selected = select.SelectedPlaces(None, batch, none, none, counts)
         if not p.flat and following.high == p.highest:
             select.assign_batches(0, size, rows, bounds, batch, counts)
         else:

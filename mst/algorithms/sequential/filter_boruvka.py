@@ -84,8 +84,8 @@ class Buckets(NamedTuple):
     uneven: bool
 
 
-class Selected:
-    """Edges that were selected, counted by bucket."""
+class EdgesToJoin:
+    """Edges that are joined next, by way of records in buckets."""
 
     size: int
 
@@ -105,7 +105,7 @@ class Selected:
 
 
 @dataclass(frozen=True)
-class Candidates(Selected):
+class Candidates(EdgesToJoin):
     """Edges that may be in the forest: the first `size` codes, and the arrays with their ends.
 
     Attributes
@@ -133,7 +133,7 @@ class Candidates(Selected):
 
 
 @dataclass(frozen=True)
-class AllRows(Selected):
+class AllRows(EdgesToJoin):
     """All edges of compressed sparse rows in a window of keys, scattered directly from the rows: no code is written."""
 
     rows: Rows
@@ -413,12 +413,12 @@ class Rows:
         selected = self._empty()
         return self._candidates(selected, select_rows.select_slots(self.starts(), self.rows, wanted, selected))
 
-    def _empty(self) -> select_rows.Selected:
+    def _empty(self) -> select_rows.CodedEdges:
         # One more than there are edges: kernels write an edge before they test whether to keep it.
         codes: np.ndarray = np.empty(self.m + 1, np.uint64)
-        return select_rows.Selected(codes, np.empty(self.m + 1, np.uint64))
+        return select_rows.CodedEdges(codes, np.empty(self.m + 1, np.uint64))
 
-    def _candidates(self, selected: select_rows.Selected, count: int) -> Candidates:
+    def _candidates(self, selected: select_rows.CodedEdges, count: int) -> Candidates:
         ends = select.Ends(self.no_ends, self.no_ends, selected.pairs)
         return Candidates(selected.codes, ends, count)
 

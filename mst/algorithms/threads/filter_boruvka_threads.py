@@ -369,11 +369,11 @@ def _scatter(run: _Run, following: Round) -> tuple[AnyRecords, np.ndarray, np.nd
     counts = np.empty((chunks, batches), np.int64)
     batch = run.empty("batch", likely)(slots, np.uint8)
     if not p.flat and following.high == p.highest and not has_rows(storage):
-        selected = select.Selected(None, batch, begins, ends, counts)
+        selected = select.SelectedPlaces(None, batch, begins, ends, counts)
         select.select_all(schedule, storage, bounds, selected)
     else:
         places = run.empty("places", likely)(slots, np.uint32 if slots < 2**32 else np.int64)
-        selected = select.Selected(places, batch, begins, ends, counts)
+        selected = select.SelectedPlaces(places, batch, begins, ends, counts)
         select.select(schedule, storage, p.wanted(following), bounds, selected)
     starts = scatter.first_places(counts)
     run.lap("select")

@@ -51,7 +51,7 @@ def first_places(counts):
 
 @njit
 def _place_at(places, i):
-    """Return place `i` of a `Selected`'s places; it is `i` itself if these are None."""
+    """Return place `i` of `SelectedPlaces.places`; it is `i` itself if these are None."""
     if places is None:
         return np.uint64(i)
     return np.uint64(places[i])
@@ -61,8 +61,8 @@ def _place_at(places, i):
 def scatter_chunk(first, last, storage, selected, next_places, records, to):
     """Write records of the selected edges ``first … last - 1`` to the next places of their batches.
 
-    `selected` is a `select.Selected`; `next_places`, int64 of shape (batches,), are advanced; `to`, int64 of shape
-    (BLOCK,), is scratch.
+    `selected` is a `select.SelectedPlaces`; `next_places`, int64 (batches,), are advanced; `to`, int64 (BLOCK,), is
+    scratch.
     """
     if first == last:
         return

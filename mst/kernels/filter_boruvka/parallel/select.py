@@ -90,7 +90,7 @@ class Bounds(NamedTuple):
     cells: np.ndarray
 
 
-class Selected(NamedTuple):
+class SelectedPlaces(NamedTuple):
     """The output of `select`, which `mst.kernels.filter_boruvka.parallel.scatter` reads.
 
     Attributes
@@ -388,7 +388,7 @@ def _append_picked(storage, picked, wanted, bounds, chunk, at):
 
 @njit
 def select(schedule, storage, wanted, bounds, selected):
-    """Write the places and batches of all wanted edges to a `Selected`; ``tallies[SELECTED]`` is their number.
+    """Write the places and batches of all wanted edges to a `SelectedPlaces`; ``tallies[SELECTED]`` is their number.
 
     `schedule` is a `mst.kernels.parallel.runtime.Schedule`.
     """

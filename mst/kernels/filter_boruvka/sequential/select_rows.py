@@ -65,7 +65,7 @@ class Wanted(NamedTuple):
     window: Window
 
 
-class Selected(NamedTuple):
+class CodedEdges(NamedTuple):
     """Output: uint64 arrays of shape (m + 1,), since kernels write one more edge than they keep.
 
     `codes` are those of `mst.kernels.filter_boruvka.sequential.select`, `pairs` the ends, ``u | v << 32``.
@@ -99,7 +99,7 @@ def row_starts(offsets, marks, rows):
 
 @njit
 def select_slots(starts, rows, wanted, selected):
-    """Write codes and ends of all edges that a `Wanted` describes to a `Selected`; return how many.
+    """Write codes and ends of all edges that a `Wanted` describes to a `CodedEdges`; return how many.
 
     `starts` is a `RowStarts`, `rows` a `Rows`.
     """
@@ -203,7 +203,7 @@ def _write(found, size, rows, wanted, selected, count):
 def select_heavy_rows(rows, wanted, label, giant, selected):
     """Write the codes of heavy edges that join two trees, with these trees for ends, to `selected`; return how many.
 
-    `rows` is a `Rows`, `wanted` a `Wanted`, `selected` a `Selected`. `label`, uint32 of shape (n,), holds the tree of
+    `rows` is a `Rows`, `wanted` a `Wanted`, `selected` a `CodedEdges`. `label`, uint32 of shape (n,), holds the tree of
     each vertex. Only rows outside the tree `giant` are read.
     """
     offsets, neighbours, keys, ids = rows.offsets, rows.neighbours, rows.keys, rows.ids
