@@ -7,7 +7,7 @@ import numpy as np
 from mst.kernels.filter_boruvka import policy as rules
 from mst.kernels.filter_boruvka.parallel.blocks import Cut, Edges
 from mst.kernels.filter_boruvka.policy import ONE_CORE, Policy
-from mst.kernels.filter_boruvka.sequential.sample import Sample, stratified
+from mst.kernels.filter_boruvka.sequential.sample import Sample, Split, stratified
 from mst.kernels.primitives.keys import keys_at
 
 _MOST_BLOCKS, _MOST_CELLS = 84, 4096
@@ -35,44 +35,25 @@ def cut_into_blocks(n: int, edges: Edges, width: int, policy: Policy) -> Cut | N
         return None
     starts = np.append(np.flatnonzero(np.diff(of_cell.astype(np.int64), prepend=-1)) << int(shift), n)
     drawn = keys_at(keys, places)
-    key = drawn.dtype.type
     # Those that leave their block are drawn in both.
-    of_draw, draws = (
-        np.concatenate((a, b[leaving])),
-        np.concatenate((np.arange(len(a)), np.flatnonzero(leaving))),
-    )
-    draws = draws[np.argsort(of_draw, kind="stable")]
-    ends = np.cumsum(np.bincount(of_draw, minlength=len(starts) - 1))
+    of_draw = np.concatenate((a, b[leaving]))
+    draws = np.concatenate((np.arange(len(a)), np.flatnonzero(leaving)))[np.argsort(of_draw, kind="stable")]
+    ends = np.cumsum(np.bincount(of_draw, minlength=len(starts) - 1)).tolist()
     splits, windows, light_leaving = [], [], 0
-    for block, end in enumerate(ends.tolist()):
-        here = draws[int(ends[block - 1]) if block else 0 : end]
-        if len(here) == 0:
-            here = np.arange(len(places))
+    for first, end, trees in zip([0, *ends], ends, np.diff(starts).tolist()):
+        here = draws[first:end] if first < end else np.arange(len(places))
         some = Sample(places[here], drawn[here], np.sort(drawn[here]), m * len(here) // len(places))
-        trees = int(starts[block + 1] - starts[block])
         wanted = rules.light_edges_by_density(some.population, trees, ONE_CORE)
-        if rules.takes_all(wanted, some.population, ONE_CORE):
-            splits.append((~key(0), m))
-        else:
-            split = some.split(wanted)
-            splits.append((split.key, split.tie))
+        takes_all = rules.takes_all(wanted, some.population, ONE_CORE)
+        splits.append(Split.of_all(keys, m) if takes_all else some.split(wanted))
         windows.append(some.window())
-        light_leaving += int(np.count_nonzero(leaving[here] & (drawn[here] <= splits[-1][0])))
+        light_leaving += int(np.count_nonzero(leaving[here] & (drawn[here] <= splits[-1].key)))
     # Each is counted in both of its blocks.
     if light_leaving > 2 * policy.light_leaving * min(blocks, _MOST_WORKERS) * len(places):
         return None
-    split_keys, split_ids = (np.array(column) for column in zip(*splits))
-    lows, highs, shifts = (np.array(column, key) for column in zip(*windows))
-    return Cut(
-        starts,
-        np.uint64(shift),
-        of_cell,
-        split_keys.astype(key),
-        split_ids.astype(np.int64),
-        lows,
-        highs,
-        shifts,
-    )
+    split_keys, split_ids = np.array([split.key for split in splits]), np.array([split.tie for split in splits])
+    windows_by_field = (np.array(column, drawn.dtype) for column in zip(*windows))
+    return Cut(starts, np.uint64(shift), of_cell, split_keys, split_ids, *windows_by_field)
 
 
 def _blocks_of_cells(cells: int, drawn: np.ndarray, blocks: int) -> np.ndarray:
