@@ -26,7 +26,7 @@ from mst.kernels.filter_boruvka.parallel.storage import EdgeList
 from mst.kernels.filter_boruvka.policy import ONE_CORE
 from mst.kernels.filter_boruvka.sequential import scatter
 from mst.kernels.filter_boruvka.sequential.join import sort_by_key
-from mst.kernels.filter_boruvka.sequential.sample import stratified
+from mst.kernels.filter_boruvka.sequential.sample import Window, level_of, stratified
 from mst.kernels.filter_boruvka.sequential.select import move_light
 from mst.kernels.filter_boruvka.sequential.trees import flatten
 from mst.kernels.parallel.keys import FLOATS, KEYS
@@ -160,16 +160,13 @@ class _Rest(NamedTuple):
         The first `coded` ones, and space for those in stretches, which are of class `own`.
     coded : int
     own : uint8
-    low, high, shift : unsigned integer
-        The window of levels.
+    window : Window
     """
 
     codes: np.ndarray
     coded: int
     own: np.unsignedinteger
-    low: np.unsignedinteger
-    high: np.unsignedinteger
-    shift: np.unsignedinteger
+    window: Window
 
 
 class Forest(NamedTuple):
@@ -312,21 +309,15 @@ def _divide_worker(worker, schedule, edges, cut, next_places, parts):
 @njit
 def _divide_stretch(first, last, keys, cut, block, places, parts, light):
     """Write the light ones of the edges ``first … last - 1``, all of which are in `block`; `light` is scratch."""
-    low, high, shift = cut.lows[block], cut.highs[block], cut.shifts[block]
+    window = Window(cut.lows[block], cut.highs[block], cut.shifts[block])
     classes, codes, own, count = parts.classes, parts.codes, np.uint8(3 * block), _ZERO
     for e in range(np.uint64(first), np.uint64(last)):
-        light[count] = (_level(key_at(keys, e), low, high, shift) << _HALF) | e
+        light[count] = (level_of(key_at(keys, e), window) << _HALF) | e
         count += np.uint64(classes[e] == own)
     at = np.uint64(places[3 * block])
     for j in range(count):
         codes[at + j] = light[j]
     places[3 * block] += np.int64(count)
-
-
-@njit(inline="always")
-def _level(key, low, high, shift):
-    """Return the level of a key in a window."""
-    return np.uint64((min(max(key, low), high) - low) >> shift)
 
 
 @njit
@@ -340,13 +331,13 @@ def _divide_mixed(first, last, edges, cut, places, parts):
         own, key = np.int64(classes[e]), key_at(keys, e)
         if own != _LEAVING:
             b = own // 3
-            codes[places[own]] = (_level(key, lows[b], highs[b], shifts[b]) << _HALF) | e
+            codes[places[own]] = (level_of(key, Window(lows[b], highs[b], shifts[b])) << _HALF) | e
             places[own] += 1
         else:
             for end in (u[e], v[e]):
                 b = cells[end >> shift]
                 own = _class_in(b, key, e, split_keys, split_ids)
-                codes[places[own]] = (_level(key, lows[b], highs[b], shifts[b]) << _HALF) | e
+                codes[places[own]] = (level_of(key, Window(lows[b], highs[b], shifts[b])) << _HALF) | e
                 places[own] += 1
             own = 3 * blocks + np.int64(cells[u[e] >> shift])
             leaving[places[own] - first_leaving] = np.uint32(e)
@@ -389,9 +380,9 @@ def _solve_worker(worker, width, edges, cut, parts, solved, parent, forest, tall
         at, deferred = slice(solved.places[i], solved.places[i + 1]), solved.deferred[light + i : stop + i + 1]
         across, state = np.arange(np.int64(block.first)).astype(np.uint32), np.array((1, 0), np.int64)
         own = Forest(solved.parent[at], solved.taken[at], deferred, across, state, solved.records[light:stop])
-        low, high, shift = cut.lows[i], cut.highs[i], cut.shifts[i]
-        split = np.int64(_level(cut.split_keys[i], low, high, shift))
-        rest = _Rest(parts.codes[heavy:stop], stretches - heavy, np.uint8(3 * i + 2), low, high, shift)
+        window = Window(cut.lows[i], cut.highs[i], cut.shifts[i])
+        split = np.int64(level_of(cut.split_keys[i], window))
+        rest = _Rest(parts.codes[heavy:stop], stretches - heavy, np.uint8(3 * i + 2), window)
         size, held = call(_solve_block, edges, block, parts.codes[light:heavy], split, rest, parts, own)
         solved.counts[i] = held
         call(_append, own, size, forest, fetch_add(tallies, FOREST, size))
@@ -432,7 +423,7 @@ def _solve_block(edges, block, light, split, rest, parts, forest):
 
     `light` are the codes of its light edges, `split` their largest level, int64, and `rest` is a `_Rest`.
     """
-    parent, codes, largest = forest.parent, rest.codes, np.int64((rest.high - rest.low) >> rest.shift)
+    parent, codes, largest = forest.parent, rest.codes, np.int64(level_of(rest.window.high, rest.window))
     for x in range(parent.size):
         parent[x] = x
     size, held = call(_join, edges, block, light, split, forest, np.int64(0), np.int64(0))
@@ -462,7 +453,7 @@ def _solve_block(edges, block, light, split, rest, parts, forest):
 def _add_open(edges, block, rest, parts, count, label):
     """Append the codes of edges in stretches whose ends differ in `label` to the first `count`; return how many."""
     (u, v, keys), codes, (classes, common) = edges, rest.codes, (parts.classes, parts.common)
-    own, low, high, shift = rest.own, rest.low, rest.high, rest.shift
+    own, window = rest.own, rest.window
     offset, found = np.uint64(block.first) - np.uint64(block.start), np.empty(_BLOCK + 1, np.uint64)
     at = np.uint64(count)
     for stretch in range(common.size):
@@ -474,7 +465,7 @@ def _add_open(edges, block, rest, parts, count, label):
             apart = label[np.uint64(u[e]) + offset] != label[np.uint64(v[e]) + offset]
             opened += np.uint64(apart & (classes[e] == own))
         for j in range(opened):
-            codes[at] = (_level(key_at(keys, found[j]), low, high, shift) << _HALF) | found[j]
+            codes[at] = (level_of(key_at(keys, found[j]), window) << _HALF) | found[j]
             at += np.uint64(1)
     return np.int64(at)
 
@@ -559,7 +550,7 @@ def _join(edges, block, codes, largest_level, forest, size, held):
 
 @njit
 def _direction(keys, codes):
-    """Return 1 if edges ascend by (key, id) as by their ids, -1 if they descend, and 0 in any other order."""
+    """Return 1 if edges whose ids ascend do so by (key, id), too, -1 if their keys descend, and 0 in any other order."""
     rises = falls = np.int64(0)
     before = codes[0] & _LOW
     key = key_at(keys, before)
