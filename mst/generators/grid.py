@@ -48,7 +48,7 @@ def road(
 
     Kruskal's algorithm finds this tree among the edges of the grid in random order. With `bends`, the kept edges become
     paths, as in road networks whose vertices are the points of a map. With `largest_degree` d > 4, up to 64 vertices
-    of the grid have d - 4 dead ends each, so that those with four roads, some if any, have d.
+    of the grid get d - 4 dead ends each: those that had four roads have d then.
     """
     edges = _kept(rows, columns, share, seed, connected)
     if bends and len(edges.pairs):

@@ -145,19 +145,8 @@ def _parts_worker(worker, schedule, top, middle, coordinates, given_keys, tree):
                 start = ((part * blocks.shape[0]) >> middle) * LEAF
                 end = min((((part + 1) * blocks.shape[0]) >> middle) * LEAF, points.size)
                 _copy(given, rows[start - origin : end - origin], copied, order)
-                call(
-                    _split_part,
-                    part,
-                    middle,
-                    below,
-                    start,
-                    end,
-                    copied,
-                    order[: end - start],
-                    spare,
-                    keys,
-                    tree,
-                )
+                own = order[: end - start]
+                call(_split_part, part, middle, below, start, copied, own, spare, keys, tree)
             _join_boxes(tree.boxes, (1 << top) + node, levels - top)
         first, last = next_chunk(tallies, worker, width, grain, 1 << top)
 
@@ -172,11 +161,11 @@ def _copy(coordinates, points, copied, order):
 
 
 @njit
-def _split_part(part, middle, below, start, end, copied, order, ids, keys, tree):
+def _split_part(part, middle, below, start, copied, order, ids, keys, tree):
     """Split all nodes below one of the level `middle`, and write its blocks and the boxes of its leaves.
 
-    Its points, at the places ``start … end - 1``, have the coordinates `copied` in the order of these places; `order`,
-    int32 (end - start,), has the numbers from 0 on, and `ids` and `keys` are scratch space.
+    Its points, at the places from `start` on, have the coordinates `copied` in the order of these places; `order`,
+    int32 (points,), has the numbers from 0 on, and `ids` and `keys` are scratch space.
     """
     blocks, _, points, _ = tree
     for level in range(below):

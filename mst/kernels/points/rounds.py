@@ -441,7 +441,7 @@ def _lower_limit(a, b, alone, tree, lists, components, scratch):
 
 @njit
 def _search_worker(worker, schedule, tree, lists, candidates, components):
-    """One worker of a step of `join_all`."""
+    """One worker of a step of `join_all`: it searches the tree for points whose candidates are not exact."""
     width, grain, tallies = schedule
     leaves, grain = 1 << tree.levels, grain // LEAF
     first, last = next_chunk(tallies, worker, width, grain, leaves)
@@ -709,7 +709,7 @@ def _settle(roots, components, joins):
 
 @njit
 def _link_worker(worker, schedule, roots, candidates, components, joins, edges):
-    """One worker of a step of `join_all`."""
+    """One worker of a step of `join_all`: it takes the chosen edges of components, and appends them to `edges`."""
     width, grain, tallies = schedule
     n = components.of.size
     linked = _empty_edges(grain)
@@ -722,7 +722,7 @@ def _link_worker(worker, schedule, roots, candidates, components, joins, edges):
 
 @njit
 def _settle_worker(worker, schedule, roots, left, components, joins):
-    """One worker of a step of `join_all`: it writes the components that are left to `left`."""
+    """One worker of a step of `join_all`: it finds the components' roots, and writes those that are left to `left`."""
     width, grain, tallies = schedule
     first, last = next_chunk(tallies, worker, width, grain, roots.size)
     while first < last:
@@ -863,7 +863,7 @@ def _parts_worker(worker, schedule, plain, top, tree, lists, candidates, compone
 
 @njit
 def _choose_nearest(first, last, lists, candidates, choices):
-    """Do what is done before `join` in a first round where every point is a component and no core distance counts.
+    """Do what is done before `_link` in a first round where every point is a component and no core distance counts.
 
     The least edge of a point leads to its nearest neighbour, of several to the first of them.
     """

@@ -900,9 +900,6 @@ class _Writer:
             if isinstance(node, ast.Global):
                 scope.elsewhere.update(f"global {name}" for name in node.names)
 
-    def _nothing(self, node: ast.stmt, scope: _Scope | None) -> None:
-        pass
-
 
 _WORKERS = frozenset(_WORKERS_OF_CALLS)
 _FIELDS: dict[type, tuple[str, ...]] = {}

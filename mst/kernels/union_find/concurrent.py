@@ -91,17 +91,6 @@ def rank_find(words, x):
 
 
 @njit
-def rank_same_set(words, x, y):
-    """Return whether `x` and `y` were in one tree at some moment during the call."""
-    while True:
-        x, y = rank_find(words, x), rank_find(words, y)
-        if x == y:
-            return True
-        if load(words, x) & _PARENT == np.uint64(x):
-            return False
-
-
-@njit
 def rank_root(words, x):
     """Return the vertex, int64, that was the root of `x` at some moment during the call; changes no parent."""
     x = np.uint64(x)

@@ -41,20 +41,8 @@ KERNELS = (
 )
 ARRAYS = (
     *("columns", "order", "frames", "keys", "x", "ids", "boxes", "counts", "core", "node_core", "near", "far"),
-    *(
-        "ends",
-        "weights",
-        "apart",
-        "bounds",
-        "state",
-        "of",
-        "of_node",
-        "limits",
-        "distances",
-        "pairs",
-        "choices",
-    ),
-    *("parent", "a", "b", "taken", "counters"),
+    *("ends", "weights", "apart", "bounds", "state", "of", "of_node", "limits", "distances", "pairs"),
+    *("choices", "parent", "a", "b", "taken", "counters"),
 )
 ARGUMENT = argument_dtype(ARRAYS, ("n", "blocks", "levels", "level", "samples"))
 BLOCK = 256

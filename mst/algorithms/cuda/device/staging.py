@@ -17,12 +17,9 @@ import numpy as np
 from mst.graph import frozen
 
 WORKERS = 12  # one thread copies some 10 GB/s, and the bus takes 55
-CHUNK = (
-    1 << 21
-)  # bytes of a buffer: processors write longer copies around their caches, which the bus reads faster
+# Bytes of a buffer: processors write longer copies around their caches, which the bus reads faster.
+CHUNK = 1 << 21
 SMALLEST = 1 << 18  # bytes of a piece of a smaller copy: waking a thread takes as long as copying them
-
-
 NO_ROOM = np.empty(0, np.int64)
 
 

@@ -550,7 +550,7 @@ def _join(edges, block, codes, largest_level, forest, size, held):
 
 @njit
 def _direction(keys, codes):
-    """Return 1 if edges whose ids ascend do so by (key, id), too, -1 if their keys descend, and 0 in any other order."""
+    """Return 1 if edges of ascending ids ascend by (key, id), too, -1 if their keys descend, and 0 otherwise."""
     rises = falls = np.int64(0)
     before = codes[0] & _LOW
     key = key_at(keys, before)
