@@ -200,7 +200,8 @@ def choose_for(graph: Any, *, width: int = 1, gpu: str | None = None) -> Choice:
     unsampled = _unsampled(at, graph.n, graph.m, graph.w.dtype, width, gpu)
     if unsampled is not None:
         return unsampled
-    return _accepting(Facts.of(graph), partial(at.choose_for, graph, width=width, gpu=gpu))
+    by_traits = partial(at.choose_by, graph.n, graph.m, traits_of(graph), width=width, gpu=gpu)
+    return _accepting(Facts.of(graph), by_traits)
 
 
 def is_for_one_core(graph: Any) -> bool:
@@ -286,16 +287,6 @@ class Table:
             raise ValueError(f"gpu must be one of None, 'host' and 'device', got {gpu!r}")
         degrees = DEGREES[0] if skew is None else degrees_of(skew)
         return self._at(*_steps(n, m), degrees, weights or WEIGHTS[0], width, gpu, without)
-
-    def choose_for(
-        self, graph: Any, *, width: int = 1, gpu: str | None = None, without: frozenset[str] = frozenset()
-    ) -> Choice:
-        """Return the best candidate for a graph, which is sampled only where the answer depends on it."""
-        asked: dict[str, Any] = dict(width=width, gpu=gpu, without=without)
-        unsampled = self.choose_unsampled(graph.n, graph.m, **asked)
-        if unsampled is not None:
-            return unsampled
-        return self.choose_by(graph.n, graph.m, traits_of(graph), **asked)
 
     def choose_by(self, n: int, m: int, traits: Traits, *, gpu: str | None = None, **asked: Any) -> Choice:
         """Return the best candidate for a graph of these traits; the other arguments are those of `choose`."""

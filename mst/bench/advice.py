@@ -227,7 +227,7 @@ def judge(table: Table, measured: Sequence[Measured]) -> pd.DataFrame:
     """
     rows = []
     for one, (width, gpu) in product(measured, settings(measured)):
-        # As `Table.choose_for` does, which samples edges only where that pays.
+        # As `mst.advice.choose_for` does, which samples edges only where that pays.
         choice, cost = table.choose_unsampled(one.n, one.m, width=width, gpu=gpu), 0.0
         if choice is None:
             choice = table.choose_by(one.n, one.m, one.traits, width=width, gpu=gpu)
