@@ -135,7 +135,7 @@ def test_bits_of_groups_drop_no_edge_that_bits_of_vertices_keep(n):
     for shift in range(5):
         for marked in range(3):
             in_giant = np.full(-(-n // (64 << shift)), rng.integers(2**62), np.uint64)
-            mark_up_to(level, np.uint8(marked), np.uint64(shift), in_giant)
+            mark_up_to(0, len(in_giant), level, np.uint8(marked), np.uint64(shift), in_giant)
             bits = np.unpackbits(in_giant.view(np.uint8), bitorder="little")
             padded = np.append(level, np.zeros(-n % (1 << shift), np.uint8)).reshape(-1, 1 << shift)
             assert (bits[: len(padded)] == (padded <= marked).all(1)).all()

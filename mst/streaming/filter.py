@@ -142,7 +142,7 @@ def filter_of(
         trees.flatten(Schedule(width, 4096, tallies), label)
     marked, shift = best_bitmap(bounds, level, sample)
     in_giant = np.empty(-(-n // (64 << shift)), np.uint64)
-    mark_up_to(level, np.uint8(marked), np.uint64(shift), in_giant)
+    _over_slices(pool, mark_up_to, len(in_giant), level, np.uint8(marked), np.uint64(shift), in_giant)
     return Filter(frozen(bounds), marked, Joined(label, level, in_giant, np.uint64(shift)))
 
 

@@ -6,11 +6,19 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mst.kernels.primitives.atomics import load, store
 from mst.kernels.primitives.bitmap import count_trailing_zeros, get_bit
 from mst.kernels.primitives.jit import njit
+from mst.kernels.primitives.prefetch import prefetch
 from mst.kernels.union_find.concurrent import find, unite
 
 _ZERO, _ONE, _WORD, _WORDS = np.uint64(0), np.uint64(1), np.uint64(64), np.uint64(64)
+
+_EDGES_AHEAD, _PARENTS_AHEAD, _GRANDPARENTS_AHEAD = np.uint64(32), np.uint64(16), np.uint64(8)
+"""How many edges before an edge is joined it, the parents of its ends and their parents are asked for."""
+
+_BLOCK = np.uint64(1024)
+"""Vertices whose parents are asked for before the first is read."""
 
 OUTSIDE = np.uint8(255)
 """The level of a vertex that no level has in the largest tree."""
@@ -82,7 +90,22 @@ def join_edges(places, u, v, parent):
     parent : numpy.ndarray of uint32 or uint64, shape (n,)
         The union-find (`mst.kernels.union_find.concurrent`); overwritten.
     """
-    for e in places:
+    count = np.uint64(places.size)
+    for i in range(count):
+        # Neither edges nor parents are in order: the misses of several edges pass at the same time.
+        if i + _EDGES_AHEAD < count:
+            e = places[i + _EDGES_AHEAD]
+            prefetch(u, e)
+            prefetch(v, e)
+        if i + _PARENTS_AHEAD < count:
+            e = places[i + _PARENTS_AHEAD]
+            prefetch(parent, u[e])
+            prefetch(parent, v[e])
+        if i + _GRANDPARENTS_AHEAD < count:
+            e = places[i + _GRANDPARENTS_AHEAD]
+            prefetch(parent, load(parent, u[e]))
+            prefetch(parent, load(parent, v[e]))
+        e = places[i]
         unite(parent, u[e], v[e])
 
 
@@ -109,20 +132,36 @@ def set_level(first, last, parent, giant, number, level):
     number : numpy.uint8
     level : numpy.ndarray of uint8, shape (n,)
     """
-    for x in range(np.uint64(first), np.uint64(last)):
-        if level[x] == OUTSIDE and find(parent, x) == giant:
-            level[x] = number
+    first, last = np.uint64(first), np.uint64(last)
+    some = np.empty(_BLOCK, np.uint32)
+    for begin in range(first, last, _BLOCK):
+        count = _ZERO
+        for x in range(begin, min(begin + _BLOCK, last)):
+            some[count] = x - begin
+            count += np.uint64(level[x] == OUTSIDE)
+        for i in range(count):
+            prefetch(parent, load(parent, begin + np.uint64(some[i])))
+        for i in range(count):
+            vertex = begin + np.uint64(some[i])
+            root = load(parent, load(parent, load(parent, vertex)))
+            if load(parent, root) != root:
+                root = find(parent, root)
+            store(parent, vertex, root)
+            level[vertex] = number if root == giant else OUTSIDE
 
 
 @njit(nogil=True)
-def mark_up_to(level, number, shift, in_giant):
-    """Write `in_giant`, the bitmap of the groups of ``2 ** shift`` vertices of level `number` or lower."""
-    for word in range(in_giant.size):
+def mark_up_to(first, last, level, number, shift, in_giant):
+    """Write words ``first … last - 1`` of `in_giant`, which has a bit for each group of ``2 ** shift`` vertices.
+
+    It says whether all of them are of level `number` or lower.
+    """
+    for word in range(first, last):
         bits = _ZERO
         for j in range(_WORD):
-            first = (_WORD * np.uint64(word) + j) << shift
-            highest = number if first < np.uint64(level.size) else OUTSIDE
-            for x in range(first, min(first + (_ONE << shift), np.uint64(level.size))):
+            vertex = (_WORD * np.uint64(word) + j) << shift
+            highest = number if vertex < np.uint64(level.size) else OUTSIDE
+            for x in range(vertex, min(vertex + (_ONE << shift), np.uint64(level.size))):
                 highest = max(highest, level[x])
             bits |= np.uint64(highest <= number) << j
         in_giant[word] = bits
@@ -161,7 +200,7 @@ def keep_open(u, v, w, bounds, marked, joined, places):
     n, levels = np.uint64(label.size), np.uint64(bounds.size)
     highest, last = bounds[marked], bounds[levels - _ONE]
     kept = largest = unordered = _ZERO
-    words = np.empty(_WORDS, np.uint64)
+    words, some = np.empty(_WORDS, np.uint64), np.empty(_WORDS * _WORD, np.uint32)
     for begin in range(_ZERO, np.uint64(u.size), _WORDS * _WORD):
         end = min(begin + _WORDS * _WORD, np.uint64(u.size))
         # All words first: a branch on one would keep the next one's bits from being looked up meanwhile.
@@ -169,21 +208,49 @@ def keep_open(u, v, w, bounds, marked, joined, places):
             word, far, nan = _possibly_open(u, v, w, first, min(first + _WORD, end), highest, joined)
             words[(first - begin) // _WORD] = word
             largest, unordered = max(largest, np.uint64(far)), unordered + nan
+        # Their levels, and labels, are most often in no cache: all are asked for before the first is read.
+        count = _ZERO
         for first in range(begin, end, _WORD):
             word = words[(first - begin) // _WORD]
             while word:
                 e = first + np.uint64(count_trailing_zeros(word))
                 word &= word - _ONE
-                x, y = np.uint64(u[e]), np.uint64(v[e])
-                is_open = max(x, y) >= n
-                if not is_open:
-                    both = np.uint64(max(level[x], level[y]))
-                    is_open = both >= levels or w[e] < bounds[both]
-                    if is_open and w[e] >= last:
-                        is_open = label[x] != label[y]
-                places[kept] = e
-                kept += np.uint64(is_open)
+                prefetch(level, u[e])
+                prefetch(level, v[e])
+                some[count] = e
+                count += _ONE
+        count = _above_levels(u, v, w, bounds, level, some, count)
+        for i in range(count):
+            e = np.uint64(some[i])
+            if w[e] >= last:
+                prefetch(label, u[e])
+                prefetch(label, v[e])
+        for i in range(count):
+            e = np.uint64(some[i])
+            x, y = np.uint64(u[e]), np.uint64(v[e])
+            is_open = True
+            if w[e] >= last and max(x, y) < n:
+                is_open = label[x] != label[y]
+            places[kept] = e
+            kept += np.uint64(is_open)
     return np.int64(kept), largest, np.int64(unordered)
+
+
+@njit(nogil=True)
+def _above_levels(u, v, w, bounds, level, some, count):
+    """Move the first `count` of `some` edges that are not dropped by the levels of their ends to the front."""
+    n, levels = np.uint64(level.size), np.uint64(bounds.size)
+    left = _ZERO
+    for i in range(count):
+        e = np.uint64(some[i])
+        x, y = np.uint64(u[e]), np.uint64(v[e])
+        is_open = max(x, y) >= n
+        if not is_open:
+            both = np.uint64(max(level[x], level[y]))
+            is_open = (both >= levels) | (w[e] < bounds[min(both, levels - _ONE)])
+        some[left] = e
+        left += np.uint64(is_open)
+    return left
 
 
 @njit(nogil=True)
