@@ -15,7 +15,7 @@ import numpy as np
 from mst.errors import InputError
 from mst.forest import Forest
 from mst.graph import Graph, frozen
-from mst.kernels.streaming.filter import keep_open
+from mst.kernels.streaming.filter import keep_open, survey
 from mst.streaming.batches import Batch
 from mst.streaming.checkpoint import Columns, State
 from mst.streaming.filter import Filter, Sample, Threads, filter_of
@@ -89,13 +89,17 @@ def keep(batch: Batch, start: int, filter: Filter, limit: Limit) -> Kept:
     InputError
         An end is negative or not below the limit, or a weight is NaN.
     """
-    w = _comparable(batch.w, filter)
-    places, largest, unordered = _open_edges(batch.u, batch.v, w, filter)
+    if filter.bounds is None:
+        largest, unordered = survey(*_unsigned(batch.u, batch.v), batch.w)
+        columns = Columns(batch.u, batch.v, batch.w, np.arange(start, start + len(batch.w)))
+    else:
+        w = _comparable(batch.w, filter)
+        places, largest, unordered = _open_edges(batch.u, batch.v, w, filter)
+        columns = Columns(batch.u.take(places), batch.v.take(places), w.take(places), places + start)
     if largest >= limit.n or unordered:
         raise _fault(batch, limit)
-    columns = Columns(batch.u.take(places), batch.v.take(places), w.take(places), places + start)
     sample = Sample(*(column[::_SAMPLED].copy() for column in batch[:3]))
-    return Kept(columns, int(largest) + 1 if len(w) else 0, len(w), sample, filter)
+    return Kept(columns, int(largest) + 1 if len(batch.w) else 0, len(batch.w), sample, filter)
 
 
 def keep_again(kept: Kept, filter: Filter) -> Kept:
@@ -119,10 +123,15 @@ def _open_edges(u: np.ndarray, v: np.ndarray, w: np.ndarray, filter: Filter) -> 
     """Return the places of edges to keep, int64, the largest end of all, and the number of weights that are NaN."""
     if len(_places.array) < len(u):
         _places.array = np.empty(len(u), np.uint32)
-    ends = (frozen(ids.view(f"u{ids.itemsize}")) for ids in (u, v))
     bounds = filter.bounds_as(w.dtype)
-    kept, largest, unordered = keep_open(*ends, w, bounds, filter.marked, filter.joined, _places.array)
+    kept, largest, unordered = keep_open(
+        *_unsigned(u, v), w, bounds, filter.marked, filter.joined, _places.array
+    )
     return _places.array[:kept].astype(np.int64), largest, unordered
+
+
+def _unsigned(u: np.ndarray, v: np.ndarray) -> Iterator[np.ndarray]:
+    return (frozen(ids.view(f"u{ids.itemsize}")) for ids in (u, v))
 
 
 def _copy(columns: Iterable[np.ndarray], target: Iterable[np.ndarray]) -> None:

@@ -168,6 +168,16 @@ def mark_up_to(first, last, level, number, shift, in_giant):
 
 
 @njit(nogil=True)
+def survey(u, v, w):
+    """Return the largest end of edges and the number of weights that are NaN, as `keep_open` does."""
+    largest, unordered = u.dtype.type(0), _ZERO
+    for e in range(np.uint64(u.size)):
+        largest = max(largest, u[e], v[e])
+        unordered += np.uint64(w[e] != w[e])
+    return np.uint64(largest), np.int64(unordered)
+
+
+@njit(nogil=True)
 def keep_open(u, v, w, bounds, marked, joined, places):
     """Find the edges that may belong to the forest: all but those between two vertices that lighter edges connect.
 
