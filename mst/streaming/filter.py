@@ -15,6 +15,7 @@ from mst.kernels.filter_boruvka.parallel import trees
 from mst.kernels.filter_boruvka.sequential.sample import stratified
 from mst.kernels.filter_boruvka.sequential.trees import longest_run
 from mst.kernels.parallel.runtime import Schedule, new_tallies, workers
+from mst.kernels.primitives.recycled import empty
 from mst.kernels.streaming.filter import (
     OUTSIDE,
     Joined,
@@ -118,10 +119,11 @@ def filter_of(
     vertex_type, (pool, width) = np.dtype(f"u{u.itemsize}"), threads
     tallies = new_tallies(width)
     with workers(width):
-        label = trees.new_parents(n, vertex_type, width, tallies)
+        label = trees.new_parents(n, vertex_type, width, tallies, empty)
     joined = repeat(frozen(u.view(vertex_type))), repeat(frozen(v.view(vertex_type))), repeat(label)
     one, other = (column.astype(vertex_type) for column in _pairs(sample, n))
-    member, level = one[:1], np.full(n, OUTSIDE)
+    member, level = one[:1], empty(n, np.uint8)
+    level[:] = OUTSIDE
     highest, bounds = bounds_of_levels(w, n, seen)[0 if levels else -1 :], w[:0]
     places, starts = _by_level(pool, frozen(w), highest, vertex_type)
     for i, bound in enumerate(highest):
@@ -141,7 +143,7 @@ def filter_of(
     with workers(width):
         trees.flatten(Schedule(width, 4096, tallies), label)
     marked, shift = best_bitmap(bounds, level, sample)
-    in_giant = np.empty(-(-n // (64 << shift)), np.uint64)
+    in_giant = empty(-(-n // (64 << shift)), np.uint64)
     _over_slices(pool, mark_up_to, len(in_giant), level, np.uint8(marked), np.uint64(shift), in_giant)
     return Filter(frozen(bounds), marked, Joined(label, level, in_giant, np.uint64(shift)))
 
@@ -151,7 +153,7 @@ def _by_level(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the places of edges, those of each slice by level, and for each slice where the levels start."""
     firsts = range(0, len(w), _SLICE)
-    places, starts = np.empty(len(w), dtype), np.empty((len(firsts), len(bounds) + 2), np.int64)
+    places, starts = empty(len(w), dtype), np.empty((len(firsts), len(bounds) + 2), np.int64)
 
     def sort(first: int, row: np.ndarray) -> None:
         sort_by_level(first, min(first + _SLICE, len(w)), w, bounds, places, row)

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
+from itertools import repeat
 from time import perf_counter
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ import numpy as np
 from mst.errors import InputError
 from mst.forest import Forest
 from mst.graph import Graph, frozen
+from mst.kernels.primitives.recycled import empty
 from mst.kernels.streaming.filter import keep_open, survey
 from mst.streaming.batches import Batch
 from mst.streaming.checkpoint import Columns, State
@@ -137,6 +139,14 @@ def _unsigned(u: np.ndarray, v: np.ndarray) -> Iterator[np.ndarray]:
 def _copy(columns: Iterable[np.ndarray], target: Iterable[np.ndarray]) -> None:
     for values, column in zip(columns, target):
         column[:] = values
+
+
+def _take(column: np.ndarray, places: np.ndarray, values: np.ndarray) -> None:
+    column.take(places, out=values[: len(places)], mode="clip")  # other modes copy once more
+
+
+def _copy_column(values: np.ndarray, target: np.ndarray) -> None:
+    target[:] = values[: len(target)]
 
 
 def _fault(batch: Batch, limit: Limit) -> InputError:
@@ -290,11 +300,18 @@ class RunningForest:
             found = self._solve(Graph(self.n, u, v, w, trusted=True))
             self.algorithm, self.forest = found.algorithm, len(found.edge_ids)
             self.size = self.forest
-            parts = [found.edge_ids[start : start + _SLICE] for start in range(0, self.size, _SLICE)]
             for column in self._columns:
-                gathered = list(self.threads.pool.map(column.__getitem__, parts))
-                for start, values in zip(range(0, self.size, _SLICE), gathered):
-                    column[start : start + len(values)] = values
+                self._compact(column, found.edge_ids)
+
+    def _compact(self, column: np.ndarray, places: np.ndarray) -> None:
+        """Move the values at ascending places to the front."""
+        pool, width = self.threads
+        buffers = [empty(_SLICE, column.dtype) for _ in range(width)]
+        for first in range(0, len(places), width * _SLICE):
+            starts = range(first, min(first + width * _SLICE, len(places)), _SLICE)
+            # No value moves up: those read later lie behind the places that are overwritten now.
+            list(pool.map(_take, repeat(column), (places[i : i + _SLICE] for i in starts), buffers))
+            list(pool.map(_copy_column, buffers, (column[i : min(i + _SLICE, len(places))] for i in starts)))
 
     def take(self) -> Columns:
         """Return the columns, without space for more edges; no edge can be added any more."""

@@ -12,6 +12,7 @@ from typing import Any
 from mst.errors import InputError
 from mst.forest import Forest
 from mst.graph import Graph
+from mst.kernels.primitives.recycled import recycling
 from mst.progress import Step, remark, step
 from mst.streaming.batches import Batch, Room, batches_of, filter_ahead, slices
 from mst.streaming.checkpoint import Checkpoint, State
@@ -114,7 +115,12 @@ def _forest(
     edges = file.m if file else None
     if n is not None and n > budget.most_vertices:
         raise budget.refusal(n)
-    with ThreadPoolExecutor(width, "mst filters") as pool, step("reading the edges", total=edges) as working:
+    # Each solve, and each filter, takes about as much memory as the one before.
+    with (
+        recycling(),
+        ThreadPoolExecutor(width, "mst filters") as pool,
+        step("reading the edges", total=edges) as working,
+    ):
         running = RunningForest(solve, budget, Threads(pool, width), n)
         if checkpoint and (state := checkpoint.load()):
             running.restore(state)

@@ -33,6 +33,7 @@ from mst.kernels.filter_boruvka.sequential import in_order, join, scatter, selec
 from mst.kernels.filter_boruvka.sequential.sample import Sample, Split, Window, is_selective, sample, stratified
 from mst.kernels.filter_boruvka.sequential.trees import flatten, giant_label, mark_outside
 from mst.kernels.primitives.keys import LazyKeys, lazy_keys
+from mst.kernels.primitives.recycled import empty
 
 ALGORITHM = dict(
     id="filter-boruvka",
@@ -95,7 +96,7 @@ class EdgesToJoin:
 
     def join(self, cut: Buckets, keys: LazyKeys, forest: join.Forest, size: int, lap: Lap) -> tuple[int, int]:
         """Join the edges to a forest of `size` edges; return its size, and the number of batches with cycles."""
-        records = np.empty((self.size, 2), np.uint64)
+        records = empty((self.size, 2), np.uint64)
         self.scatter(cut.shift, cut.starts, records)
         lap("scatter")
         if cut.uneven:
@@ -246,7 +247,7 @@ def cut_light(
         return candidates, largest_level, replace(candidates, size=0)
     levels = np.sort(codes[stratified(size, 1024)] >> np.uint64(32))
     limit = levels[len(levels) * wanted // size]
-    light, pairs = np.empty(size, np.uint64), np.empty(size if len(ends.pairs) else 0, np.uint64)
+    light, pairs = empty(size, np.uint64), empty(size if len(ends.pairs) else 0, np.uint64)
     moved = select.move_light(codes, ends.pairs, size, limit, light, pairs)
     lightest = replace(candidates, codes=light, ends=ends._replace(pairs=pairs), size=int(moved))
     return lightest, int(limit), replace(candidates, size=int(size - moved))
@@ -266,7 +267,7 @@ class Forest:
         n, m = self.graph.n, self.graph.m
         self.parent = np.arange(n, dtype=np.uint32)
         # One more than a forest can have: kernels write an edge before they test whether to keep it.
-        self.edges = np.empty(max(min(n - 1, m), 0) + 1, np.uint32)
+        self.edges = empty(max(min(n - 1, m), 0) + 1, np.uint32)
 
     @property
     def missing(self) -> int:
@@ -334,13 +335,13 @@ class EdgeList:
         return sample(self.keys, places, places, self.m)
 
     def light(self, split: Split | None, window: Window) -> Candidates:
-        codes = np.empty(self.m, np.uint64)
+        codes = empty(self.m, np.uint64)
         if split is None:
             return Candidates(codes, self.ends, select.select_all(self.keys, window, codes))
         return Candidates(codes, self.ends, select.select_light(self.keys, split, window, codes))
 
     def heavy(self, split: Split, window: Window, label: np.ndarray) -> Candidates:
-        codes, trees = np.empty(self.m, np.uint64), self._trees(split, label)
+        codes, trees = empty(self.m, np.uint64), self._trees(split, label)
         return Candidates(
             codes, self.ends, select.select_heavy(self.keys, split, self.ends, trees, window, codes)
         )

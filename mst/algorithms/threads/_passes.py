@@ -14,6 +14,7 @@ from mst.kernels.filter_boruvka.sequential import join
 from mst.kernels.filter_boruvka.sequential.sample import Split, Window
 from mst.kernels.parallel.runtime import workers
 from mst.kernels.primitives.keys import LazyKeys, lazy_keys
+from mst.kernels.primitives.recycled import empty
 
 _FEW = 1 << 14
 """Edges of a round that one worker takes alone: no other would be awake in time."""
@@ -45,12 +46,12 @@ class _SharedCandidates(Candidates):
         if self.size < _FEW:
             return super().join(cut, keys, forest, size, lap)
         ranges = passes.cut_into_ranges(self.size, self.counts[0], cut.starts)
-        codes: np.ndarray = np.empty(self.size, np.uint64)
+        codes = empty(self.size, np.uint64)
         passes.part(self.width, self.codes[: self.size], cut.shift, ranges, codes)
         lap("part")
         largest = int(np.diff(ranges.starts).max())
         slots = min(max(2, _RECORDS // largest), len(ranges.starts))
-        records: np.ndarray = np.empty((slots, largest, 2), np.uint64)
+        records = empty((slots, largest, 2), np.uint64)
         return passes.scatter_and_join(self.width, self.ends, codes, ranges, cut, records, keys, forest, size)
 
     def between_trees(self, label: np.ndarray) -> Candidates:
@@ -68,14 +69,14 @@ class _SharedEdges(EdgeList):
         self.width = width
 
     def light(self, split: Split | None, window: Window) -> _SharedCandidates:
-        codes: np.ndarray = np.empty(self.m, np.uint64)
+        codes = empty(self.m, np.uint64)
         if split is None:
             passes.select_all(self.width, self.keys, window, codes)
             return self._candidates(codes, self.m)
         return self._candidates(codes, passes.select_light(self.width, self.keys, split, window, codes))
 
     def heavy(self, split: Split, window: Window, label: np.ndarray) -> _SharedCandidates:
-        codes, trees = np.empty(self.m, np.uint64), self._trees(split, label)
+        codes, trees = empty(self.m, np.uint64), self._trees(split, label)
         count = passes.select_heavy(self.width, self.keys, split, self.ends, trees, window, codes)
         return self._candidates(codes, count)
 

@@ -23,6 +23,7 @@ from mst.kernels.parallel.launch import run
 from mst.kernels.primitives.atomics import fetch_add, load
 from mst.kernels.primitives.hashing import hash1
 from mst.kernels.primitives.jit import njit
+from mst.kernels.primitives.recycled import empty
 
 # Places in an array of tallies, 128 bytes apart: neighbouring cache lines are fetched in pairs. FOREST counts edges of
 # the forest, LIVE the elements that a kernel leaves to the next one; FINISHED is a third, to which each
@@ -148,7 +149,7 @@ def touched_empty(
     used : int, optional
         Rows that are likely to be written; the pages of later ones are left untouched.
     """
-    array = np.empty(shape, dtype)
+    array = empty(shape, dtype)
     rows = len(array) if used is None else min(used, len(array))
     if width > 1 and rows and array[:rows].nbytes >= 2 * _HUGE_PAGE:
         raw = array[:rows].reshape(-1).view(np.uint8)

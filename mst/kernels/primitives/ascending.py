@@ -6,6 +6,7 @@ import numpy as np
 
 from mst.kernels.primitives.bitmap import count_ones, count_trailing_zeros, write_positions_of_ones, zeroed
 from mst.kernels.primitives.jit import njit
+from mst.kernels.primitives.recycled import empty
 
 _ZERO, _ONE, _6, _63, _64 = np.uint64(0), np.uint64(1), np.uint64(6), np.uint64(63), np.uint64(64)
 
@@ -37,7 +38,7 @@ def ascending(ids: np.ndarray, m: int) -> tuple[np.ndarray, int]:
     >>> ascending(np.array([70, 3, 64], np.uint32), 100)
     (array([ 3, 64, 70]), 3)
     """
-    out = np.empty(len(ids), np.int64)
+    out = empty(len(ids), np.int64)
     return out, _write_below(ids, m, zeroed(m), out)
 
 

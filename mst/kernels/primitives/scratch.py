@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from mst.kernels.primitives import recycled
+
 
 class Scratch:
     """Arrays by name, replaced by larger ones where needed. Taking a name again invalidates the array taken before.
@@ -29,7 +31,7 @@ class Scratch:
     ((20, 2), True)
     """
 
-    def __init__(self, empty: Callable[..., np.ndarray] = np.empty) -> None:
+    def __init__(self, empty: Callable[..., np.ndarray] = recycled.empty) -> None:
         self._empty = empty
         self._kept: dict[str, np.ndarray] = {}
 

@@ -1,0 +1,92 @@
+"""Large arrays in memory that earlier ones have left, while a computation is repeated.
+
+The system clears the pages of a new array at their first touch. On a virtual machine whose free pages go back to its
+host, the host has to find and clear them first, at a few tenths of a gigabyte a second.
+"""
+
+from __future__ import annotations
+
+import math
+import mmap
+import threading
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+_LEAST, _PAGE = 1 << 22, 1 << 21
+"""Bytes from which on an array is worth it, and those of a huge page."""
+
+_SPARE, _LOOSEST = 4, 4
+"""The part of an array's size that its memory has beyond it, and how many times larger used memory may be."""
+
+
+class _Memory:
+    """Memory of arrays that are gone."""
+
+    def __init__(self) -> None:
+        self._left: list[mmap.mmap] = []
+
+    def empty(self, shape: int | tuple[int, ...], dtype: Any) -> np.ndarray:
+        """As of `empty`."""
+        size = math.prod(shape if isinstance(shape, tuple) else (shape,)) * np.dtype(dtype).itemsize
+        if size < _LEAST:
+            return np.empty(shape, dtype)
+        memory = self._take(size)
+        lent = np.frombuffer(memory, np.uint8)
+        # Called once neither this array nor a view of it is left: each view refers to it.
+        weakref.finalize(lent, self._left.append, memory).atexit = False
+        return lent[:size].view(dtype).reshape(shape)
+
+    def _take(self, size: int) -> mmap.mmap:
+        left = sorted(self._left, key=len)
+        fitting = [memory for memory in left if size <= len(memory) <= _LOOSEST * size]
+        if fitting:
+            self._left.remove(fitting[0])
+            return fitting[0]
+        if smaller := [memory for memory in left if len(memory) < size]:
+            # Back to the system: it would add to what is taken now.
+            self._left.remove(smaller[-1])
+        # Pages that are never touched cost nothing: the next array may be somewhat larger.
+        pages = (size + size // _SPARE) // _PAGE + 1
+        memory = mmap.mmap(-1, pages * _PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        if hasattr(mmap, "MADV_HUGEPAGE"):
+            memory.madvise(mmap.MADV_HUGEPAGE)
+        return memory
+
+
+class _Current(threading.local):
+    """What is used in a thread."""
+
+    memory: _Memory | None = None
+
+
+_current = _Current()
+
+
+def empty(shape: int | tuple[int, ...], dtype: Any) -> np.ndarray:
+    """Return an uninitialised array, within `recycling` in memory that this thread's earlier arrays have left."""
+    memory = _current.memory
+    return np.empty(shape, dtype) if memory is None else memory.empty(shape, dtype)
+
+
+@contextmanager
+def recycling() -> Iterator[None]:
+    """Let arrays of `empty` in this thread take the memory of those that are gone; at the end, the system gets it back.
+
+    Examples
+    --------
+    >>> from mst.kernels.primitives.recycled import empty, recycling
+    >>> with recycling():
+    ...     place = empty(5_000_000, "uint64").ctypes.data
+    ...     empty((4_000_000, 2), "uint32").ctypes.data == place
+    True
+    """
+    before = _current.memory
+    _current.memory = before or _Memory()
+    try:
+        yield
+    finally:
+        _current.memory = before
