@@ -107,7 +107,10 @@ def from_mapping(values: Mapping[str, Any], where: str = "config/config.yaml") -
     """Return the configuration that a mapping holds, such as Snakemake's `config`."""
     if isinstance(values, Mapping):
         # Experiments name algorithms, so the programs among these must be known first.
-        registry.use_programs(values.get("programs"))
+        try:
+            registry.use_programs(values.get("programs"))
+        except ConfigError as error:
+            raise ConfigError(f"{where}: {error}") from None
         values = dict(values)
     return parse(Config, values, where)
 
@@ -134,7 +137,8 @@ def paper(config: Config, name: str) -> Experiment:
 
 def check_graphs(config: Config, papers: Mapping[str, Experiment], catalog: Catalog) -> None:
     """Refuse an experiment that names a graph which the catalogue does not have."""
-    experiments = {"experiment": config.experiment} | {f"config/papers/{name}": e for name, e in papers.items()}
+    experiments = {"the configuration's experiment": config.experiment}
+    experiments |= {f"config/papers/{name}": experiment for name, experiment in papers.items()}
     for where, experiment in experiments.items():
         blocks = [(*(block.graphs or ()), *block.without_graphs) for block in experiment.runs]
         for name in itertools.chain(experiment.graphs, *blocks):
@@ -193,11 +197,16 @@ def places(config: Config) -> list[Place]:
 
 
 def scope_experiment(config: Config, papers: Mapping[str, Experiment], scope: str) -> Experiment:
-    """Return the experiment of a scope: default, first, papers/NAME, graphs/NAME or algorithms/NAME."""
+    """Return the experiment of a scope: default, first, papers/NAME, graphs/NAME or algorithms/NAME.
+
+    Any other scope, and a name that does not exist, raises `ConfigError`; names of graphs are looked up by its users.
+    """
     kind, _, name = scope.partition("/")
-    if kind == "first":
+    if scope == "first":
         return config.experiment.beginning()
     if kind == "papers":
+        if name not in papers:
+            raise ConfigError(f"no paper {name!r}{nearest(name, papers)}; `mst list papers` shows them all")
         return papers[name]
     if kind == "graphs":
         runs = config.experiment.runs
@@ -208,6 +217,13 @@ def scope_experiment(config: Config, papers: Mapping[str, Experiment], scope: st
         whole = config.experiment.within
         within = whole and whole / max(len(config.experiment.graphs), 1)
         return config.experiment.model_copy(update={"graphs": [name], "runs": runs, "within": within})
+    if kind == "algorithms":
+        registry.get(name)
+    elif scope != "default":
+        raise ConfigError(
+            f"no experiment {scope!r}{nearest(scope, ('default', 'first'))}: give default, first, papers/NAME, "
+            "graphs/NAME or algorithms/NAME"
+        )
     return config.experiment
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -110,7 +111,9 @@ def _refuse_repeated_keys(root: yaml.Node) -> None:
                 seen.add(key.value)
 
 
-def parse(model: type[Model], value: Any, where: str) -> Model:
+def parse(
+    model: type[Model], value: Any, where: str, *, file: Path | None = None, at: Sequence[str] = ()
+) -> Model:
     """Return `value` as `model`.
 
     Parameters
@@ -120,11 +123,15 @@ def parse(model: type[Model], value: Any, where: str) -> Model:
     value : dict
     where : str
         Names the file, and the place in it, in errors.
+    file : Path, optional
+        The YAML file that `where` begins with, if that is more than its path.
+    at : sequence of str
+        The keys under which `file` has `value`.
 
     Raises
     ------
     ConfigError
-        With `where`, the key, and the expected value.
+        With `where`, the line, the key, and the expected value.
 
     Examples
     --------
@@ -141,28 +148,68 @@ def parse(model: type[Model], value: Any, where: str) -> Model:
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        raise ConfigError("\n".join(f"{where}: {mistake}" for mistake in mistakes(error, model))) from None
+        name, lines = str(file or where), []
+        for one in _first(error):
+            line = _line(Path(name), (*at, *one["loc"]))
+            lines.append(f"{where.replace(name, name + line, 1)}: {_explain(model, one, value)}")
+        raise ConfigError("\n".join(lines)) from None
 
 
 def mistakes(error: ValidationError, model: type[BaseModel]) -> list[str]:
     """Return the first mistakes that pydantic found in input for `model`, each as place and problem in one line."""
+    return [_explain(model, one) for one in _first(error)]
+
+
+def _first(error: ValidationError) -> list[Any]:
     found = error.errors(include_url=False)
     # A key that is missing is often one of these, misspelt.
     unknown = [one for one in found if one["type"] == "extra_forbidden"]
-    return [_explain(model, one) for one in (unknown or found)[:_MOST_MISTAKES]]
+    return list((unknown or found)[:_MOST_MISTAKES])
 
 
-def _explain(model: type[BaseModel], error: Any) -> str:
+def _line(file: Path, place: Sequence[str | int]) -> str:
+    """Return the line of a YAML file that has the innermost part of `place` that exists, in words, or nothing."""
+    try:
+        node, line = _LOADER(file.read_bytes()).get_single_node(), ""
+    except (OSError, ValueError, yaml.YAMLError):
+        return ""
+    for part in place:
+        found = {}
+        if isinstance(node, yaml.MappingNode):
+            found = {key.value: (key, value) for key, value in node.value if isinstance(key, yaml.ScalarNode)}
+        elif isinstance(node, yaml.SequenceNode):
+            found = {number: (value, value) for number, value in enumerate(node.value)}
+        if part in found:
+            named, node = found[part]
+            line = f", line {named.start_mark.line + 1}"
+    return line
+
+
+def _explain(model: type[BaseModel], error: Any, value: Any = None) -> str:
     place: list[str | int] = list(error["loc"])
     if error["type"] == "extra_forbidden":
         key = place.pop()
         known = _known_keys(model, tuple(place))
         problem = f"unknown key {key!r}{nearest(str(key), known)}; known: {', '.join(sorted(known))}"
+    elif error["type"] == "missing":
+        return f"{'.'.join(map(str, place))} is missing"
     else:
         problem = error["msg"].removeprefix("Value error, ")
         if not isinstance(error["input"], dict):
             problem += f" (got {error['input']!r:.80})"
-    return ": ".join([*filter(None, [".".join(map(str, place))]), problem])
+    return ": ".join(
+        [*filter(None, [".".join(map(str, place if value is None else _keys_of(value, place)))]), problem]
+    )
+
+
+def _keys_of(value: Any, place: Sequence[str | int]) -> Iterator[str | int]:
+    """Yield the parts of `place` but pydantic's names for the alternatives of a union, which `value` does not have."""
+    for part in place:
+        try:
+            value = value[part]
+        except (TypeError, LookupError):
+            continue
+        yield part
 
 
 def _known_keys(model: type[BaseModel], path: tuple) -> set[str]:

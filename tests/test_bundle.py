@@ -418,12 +418,12 @@ WRONG_CONTENT = {
     "another machine": (edited("records/", lambda v: v["run"].update(machine="x")), "another run"),
     "other hardware": (edited("records/", lambda v: v.update(machine=OTHER)), "other hardware"),
     "a false fingerprint": (edited("records/", lambda v: v["machine"].update(cores=1)), "of other facts"),
-    "no measurement": (edited("records/", lambda v: v.pop("run")), "not a measurement: run: Field required"),
+    "no measurement": (edited("records/", lambda v: v.pop("run")), "not a measurement: run is missing"),
     "three keys": (
         edited(
             "records/", lambda v: [v.pop(key) for key in list(v) if key not in ("schema", "run", "machine")]
         ),
-        "not a measurement: graph: Field required",
+        "not a measurement: graph is missing",
     ),
     "a negative version": (edited("records/", lambda v: v.update(schema=-5)), "schema -5, this mst knows 2"),
     "version 0": (edited("records/", lambda v: v.update(schema=0)), "schema 0, this mst knows 2"),

@@ -83,7 +83,7 @@ def load(path: str | os.PathLike | None = None) -> Catalog:
     whole = parse(_File, read_yaml(file), str(file))
     entries = {}
     for name, body in whole.graphs.items():
-        entry = parse(Entry, {"name": name, **body}, f"{file}: graph {name!r}")
+        entry = parse(Entry, {"name": name, **body}, f"{file}: graph {name!r}", file=file, at=("graphs", name))
         for key in (*entry.citation, *(published.by for published in entry.published)):
             if key not in whole.citations:
                 raise ConfigError(f"{file}: graph {name!r}: no citation {key!r}{nearest(key, whole.citations)}")

@@ -70,6 +70,7 @@ def measure_scopes(
         print(f"set aside: {reason}", file=sys.stderr)
     begun, statuses = time.monotonic(), list[str]()
     entries, papers = catalog.load(), config.papers(settings)
+    config.check_graphs(settings, papers, entries)
     graphs = _graphs(
         settings, (name for scope in scopes for name in config.scope_graphs(settings, papers, scope))
     )

@@ -41,7 +41,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.profile:
         settings = config.with_profile(settings, Path(arguments.profile))
     experiment = config.paper(settings, arguments.paper) if arguments.paper else settings.experiment
-    graphs = config.graph_states(settings, catalog.load(), experiment.graphs)
+    entries = catalog.load()
+    config.check_graphs(settings, {arguments.paper: experiment} if arguments.paper else {}, entries)
+    graphs = config.graph_states(settings, entries, experiment.graphs)
     places = config.places(settings)
 
     def rows_of(states: Mapping[str, GraphState]) -> list[Planned]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, PositiveInt, model_validator
 
 from mst import registry
 from mst.bench.planning.site import hardware_profile
@@ -41,7 +41,7 @@ class Block(StrictModel):
     options: dict[str, Scalar | list[Scalar]] = Field(
         default_factory=dict, description="a list of values is swept; all combinations are run"
     )
-    widths: list[int] | Literal["one", "powers", "cores", "source"] = Field(
+    widths: list[PositiveInt] | Literal["one", "powers", "cores", "source"] = Field(
         "powers", description="source: those of the experiment's machine in config/machines/"
     )
     graphs: list[str] | None = Field(None, description="only these of the experiment's graphs")
@@ -126,9 +126,11 @@ class Experiment(StrictModel):
         return self.small.of(self).model_copy(update={"left_out": {**self.left_out, **left_out}})
 
     @model_validator(mode="after")
-    def _machine_known(self) -> Experiment:
-        known = hardware_profile(self.machine) if self.machine else None
-        if known is None and any(block.widths == "source" for block in self.runs):
+    def _names_known(self) -> Experiment:
+        registry.get(self.baseline)
+        if not (self.machine and hardware_profile(self.machine)) and any(
+            b.widths == "source" for b in self.runs
+        ):
             raise ValueError("widths: source needs machine: NAME, a profile of config/machines/")
         return self
 

@@ -1,0 +1,66 @@
+"""Mistakes in configurations: each is refused with its file, its line and the value."""
+
+from __future__ import annotations
+
+import pytest
+
+from mst import ConfigError, config
+from mst.cli import main
+
+TEXT = """\
+offline: false
+programs: {}
+experiment:
+  title: "A test"
+  graphs: [rmat-17]
+  runs:
+    - algorithms: [kruskal]
+    - algorithms: [cas-boruvka]
+      widths: powers
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        ("offline: false", "offlin: false", "FILE, line 1: unknown key 'offlin' (did you mean 'offline'?)"),
+        ("offline: false", "offline: maybe", "FILE, line 1: offline: Input should be a valid boolean"),
+        ("widths: powers", "widths: power", "FILE, line 9: experiment.runs.1.widths: Input should be 'one'"),
+        ("widths: powers", "widths: [0]", "FILE, line 9: experiment.runs.1.widths.0: Input should be greater"),
+        ("widths: powers", "width: powers", "FILE, line 9: experiment.runs.1: unknown key 'width'"),
+        ("  graphs: [rmat-17]\n", "", "FILE, line 3: experiment.graphs is missing"),
+        ("title:", "baseline: kruskl\n  title:", "FILE, line 3: experiment: no algorithm 'kruskl'"),
+        ("programs: {}", "programs: {mine: {title: x}}", "FILE: programs.mine: command is missing"),
+    ],
+)
+def test_a_mistake_is_named_with_file_line_and_value(tmp_path, old, new, complaint):
+    file = tmp_path / "config.yaml"
+    assert old in TEXT
+    file.write_text(TEXT.replace(old, new, 1))
+    with pytest.raises(ConfigError) as caught:
+        config.load(file)
+    assert complaint.replace("FILE", str(file)) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("scope", "complaint"),
+    [
+        ("nosuch", "no experiment 'nosuch'"),
+        ("papers/durbhaku", "no paper 'durbhaku' (did you mean 'durbhakula'?)"),
+        ("algorithms/krusk", "no algorithm 'krusk' (did you mean 'kruskal'?)"),
+        ("graphs/nosuch", "no graph 'nosuch'"),
+    ],
+)
+@pytest.mark.parametrize("command", [["measure"], ["table"], ["retry", "--dry-run", "--scope"]])
+def test_an_experiment_that_does_not_exist_is_refused(tmp_path, monkeypatch, capsys, command, scope, complaint):
+    monkeypatch.chdir(tmp_path)
+    assert main([*command, scope]) == 2
+    assert complaint in capsys.readouterr().err
+
+
+def test_a_graph_that_the_catalogue_lacks_is_named_with_the_experiment(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "config.yaml"
+    file.write_text(TEXT.replace("rmat-17", "rmat-171"))
+    assert main(["plan", "--configfile", str(file)]) == 2
+    assert "the configuration's experiment: no graph 'rmat-171'" in capsys.readouterr().err
