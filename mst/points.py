@@ -153,7 +153,7 @@ def from_points(
         row, column = (int(place[0]) for place in np.nonzero(np.ma.getmaskarray(X)))
         raise InputError(f"X[{row}, {column}] is masked: drop that point, or give it a value")
     started = perf_counter()
-    found = _by_gpu(given, samples) if k is threads is None and usable_gpu() else None
+    found = _by_gpu(given, samples) if k is None and threads is None and usable_gpu() else None
     name = "boruvka-points-cuda" if found else "boruvka-points"
     u, v, w = found or _by_threads(given, samples, neighbours, cores_for(threads))
     graph = Graph(len(given), u, v, w, trusted=True)

@@ -222,8 +222,7 @@ ON_HOST = "filter-boruvka-cuda"
 
 def unchecked_graph(n: Any, u: Any, v: Any, w: Any) -> Graph | None:
     """Return the graph of arrays in host memory, unchecked, if `forest_of_unchecked` can check them; else None."""
-    arrays = (u, v, w)
-    plain = all(type(a) is np.ndarray and a.ndim == 1 and a.flags.c_contiguous for a in arrays)
+    plain = all(type(a) is np.ndarray and a.ndim == 1 and a.flags.c_contiguous for a in (u, v, w))
     if not plain or not len(u) == len(v) == len(w) > 0:
         return None
     if not (u.dtype == v.dtype and u.dtype in (np.int32, np.int64) and w.dtype in WEIGHT_DTYPES):

@@ -31,7 +31,7 @@ def solve_sharing_passes(graph: Graph, width: int, lap: Lap = no_lap) -> Result:
 
 @dataclass(frozen=True)
 class _SharedCandidates(Candidates):
-    """Candidates that `width` workers count and scatter."""
+    """Candidates that `width` workers count and scatter; `counts` holds what `count_buckets` found, for `join`."""
 
     width: int
     counts: list[np.ndarray] = field(default_factory=list, init=False)

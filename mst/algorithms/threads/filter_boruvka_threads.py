@@ -314,6 +314,7 @@ def _join_blocks(run: _Run, edges: blocks.Edges, cut: blocks.Cut) -> int:
     counts = np.empty((-(-p.size // grain), 5 * count), np.int64)
     classes, common = empty("classes", p.size)(p.size, np.uint8), np.empty(-(-p.size // 1024), np.uint8)
     blocks.classify(schedule, edges, cut, classes, common, counts)
+    # Of the edges of each class, then those that leave each block at `u`, then those at `v`.
     starts = scatter.first_places(counts)
     run.lap("classify")
     size, leaving = int(starts[3 * count]), int(starts[4 * count] - starts[3 * count])
