@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sized
 from concurrent.futures import Executor, Future
 from contextlib import suppress
 from time import perf_counter
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -206,14 +206,8 @@ class Room:
             self._changed.notify()
 
 
-def filter_ahead(
-    pool: Executor,
-    function: Callable[[Batch, int], _Sized],
-    parts: Iterator[tuple[Batch, int]],
-    room: Room,
-    seconds: dict[str, float],
-) -> Generator[_Sized, None, None]:
-    """Yield the results of a pool for the slices of a stream, in their order.
+class Ahead(Generic[_Sized]):
+    """The results of a pool for the slices of a stream, in their order.
 
     A thread reads, and hands slices to the pool, as long as there is room: a slice takes that of its edges, and its
     result that of the edges in it. So reading and filtering go on while a result is used.
@@ -228,38 +222,71 @@ def filter_ahead(
     seconds : dict
         The time spent waiting for the thread is added to ``seconds["read"]``.
     """
-    found: queue.SimpleQueue[Future[_Sized] | None] = queue.SimpleQueue()
 
-    def work(part: Batch, start: int) -> _Sized:
-        result = function(part, start)
-        room.give(len(part.w) - len(result))
-        return result
+    def __init__(
+        self,
+        pool: Executor,
+        function: Callable[[Batch, int], _Sized],
+        parts: Iterator[tuple[Batch, int]],
+        room: Room,
+        seconds: dict[str, float],
+    ):
+        self._pool, self._function, self._room, self._seconds = pool, function, room, seconds
+        self._found: queue.SimpleQueue[Future[_Sized] | None] = queue.SimpleQueue()
+        self._waiting: deque[Future[_Sized] | None] = deque()
+        threading.Thread(target=self._read, args=(parts,), daemon=True, name="mst reads ahead").start()
 
-    def read() -> None:
+    def _read(self, parts: Iterator[tuple[Batch, int]]) -> None:
         failed: Future[_Sized] = Future()
         try:
             for part, start in parts:
-                if not room.take(len(part.w)):
+                if not self._room.take(len(part.w)):
                     return
-                found.put(pool.submit(work, part, start))
-            found.put(None)
+                self._found.put(self._pool.submit(self._first, part, start))
+            self._found.put(None)
         except BaseException as error:
             failed.set_exception(error)
-            found.put(failed)
+            self._found.put(failed)
 
-    threading.Thread(target=read, daemon=True, name="mst reads ahead").start()
-    try:
-        while True:
-            started = perf_counter()
-            future = found.get()
-            seconds["read"] += perf_counter() - started
-            if future is None:
-                return
-            result = future.result()
-            yield result
-            room.give(len(result))
-    finally:
-        room.close()
+    def _first(self, part: Batch, start: int) -> _Sized:
+        result = self._function(part, start)
+        self._room.give(len(part.w) - len(result))
+        return result
+
+    def again(self, function: Callable[[_Sized], _Sized]) -> None:
+        """Replace each result that is there already by what `function` returns for it; the pool calls it."""
+
+        def repeat(future: Future[_Sized]) -> _Sized:
+            before = future.result()
+            result = function(before)
+            self._room.give(len(before) - len(result))
+            return result
+
+        while not self._found.empty():
+            self._waiting.append(self._found.get())
+        for i, future in enumerate(self._waiting):
+            if future is not None and future.done():
+                self._waiting[i] = self._pool.submit(repeat, future)
+
+    def __iter__(self) -> Iterator[_Sized]:
+        try:
+            while True:
+                if not self._waiting:
+                    started = perf_counter()
+                    self._waiting.append(self._found.get())
+                    self._seconds["read"] += perf_counter() - started
+                future = self._waiting.popleft()
+                if future is None:
+                    return
+                result = future.result()
+                yield result
+                self._room.give(len(result))
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Let the thread that reads end."""
+        self._room.close()
 
 
 _END = object()

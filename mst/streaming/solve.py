@@ -14,7 +14,7 @@ from mst.forest import Forest
 from mst.graph import Graph
 from mst.kernels.primitives.recycled import recycling
 from mst.progress import Step, remark, step
-from mst.streaming.batches import Batch, Room, batches_of, filter_ahead, slices
+from mst.streaming.batches import Ahead, Batch, Room, batches_of, slices
 from mst.streaming.checkpoint import Checkpoint, State
 from mst.streaming.files import EdgeFile
 from mst.streaming.filter import Threads
@@ -155,17 +155,22 @@ def add_batches(
     budget, room = running.budget, Room(running.budget.ahead(running.n))
 
     def kept(part: Batch, start: int) -> Kept:
-        return keep(part, start, current, running.limit)
+        # There may be another filter by now.
+        return kept_again(keep(part, start, current, running.limit))
+
+    def kept_again(found: Kept) -> Kept:
+        return keep_again(found, current)
 
     parts = slices(batches, running.seen, budget.slice, running.weight_type)
-    with closing(filter_ahead(running.threads.pool, kept, parts, room, running.seconds)) as ahead:
+    with closing(Ahead(running.threads.pool, kept, parts, room, running.seconds)) as ahead:
         for read in ahead:
-            found = keep_again(read, current)
+            found = kept_again(read)
             is_due = checkpoint is not None and checkpoint.is_due
             if is_due or not running.has_space(len(found)):
                 running.reduce()
                 current = running.filter()
-                found = keep_again(found, current)
+                ahead.again(kept_again)
+                found = kept_again(found)
             if is_due and checkpoint:
                 _save(checkpoint, State(running.n, running.seen, running.columns()))
             running.add(found)
