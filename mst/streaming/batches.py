@@ -132,16 +132,17 @@ def batches_of(stream: Any) -> Iterator[Batch]:
 
 
 def slices(
-    batches: Iterable[Batch], start: int, rows: int, dtype: np.dtype | None = None
+    batches: Iterable[Batch], start: int, rows: Callable[[], int], dtype: np.dtype | None = None
 ) -> Iterator[tuple[Batch, int]]:
-    """Yield slices of up to `rows` edges, each with the place of its first edge in the stream.
+    """Yield slices of up to ``rows()`` edges, each with the place of its first edge in the stream.
 
     Parameters
     ----------
     batches : iterable of Batch
     start : int
         The place of the first edge of all.
-    rows : int
+    rows : callable
+        It is asked for each batch.
     dtype : dtype, optional
         Of the weights before.
 
@@ -157,7 +158,7 @@ def slices(
         dtype = np.promote_types(known, found)
         if dtype.kind == "f" and np.int64 in (known, found):
             raise InputError(f"{batch.name}: w has dtype {found}, and edges before it {known}: use one dtype")
-        for part in batch.slices(rows):
+        for part in batch.slices(rows()):
             yield part, start
             start += len(part.w)
 

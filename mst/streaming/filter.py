@@ -26,15 +26,20 @@ from mst.kernels.streaming.filter import (
     sort_by_level,
 )
 
-_SLICE = 1 << 17
+_SLICE, _SLICES = 1 << 17, 8
+"""The least vertices or edges that a thread takes at a time, and how often each does of many."""
+
 _FEWEST, _FACTOR = 0.01, 2.0
 """Share of the forest's edges up to the first level, and by how much the next levels have more, or leave fewer out."""
 
 _LAST_LEFT_OUT = 1 / 16
 """Of as many vertices as there are edges for each vertex, how many the last level leaves out."""
 
-_LARGEST_GROUPS, _SMALL_BITMAP, _MORE_OPEN = 4, 1 << 17, 1 / 100
-"""Bits of the size of a bitmap's groups, bits that a cache holds beside all else, and the share that may turn open."""
+_LARGEST_GROUPS, _SMALL_BITMAP, _LARGE_BITMAP = 4, 1 << 17, 1 << 23
+"""Bits of the size of a bitmap's groups; bits that a core's first cache holds beside all else, and its second one."""
+
+_MORE_OPEN, _MORE_OPEN_LARGE = 1 / 100, 1 / 20
+"""The share of the edges that may turn open so that a bitmap, or a large one, takes half the space."""
 
 _LEAST_INSIDE = 1 / 32
 """Share of the edges that the largest tree has to connect to be worth a level."""
@@ -125,7 +130,7 @@ def filter_of(
     member, level = one[:1], empty(n, np.uint8)
     level[:] = OUTSIDE
     highest, bounds = bounds_of_levels(w, n, seen)[0 if levels else -1 :], w[:0]
-    places, starts = _by_level(pool, frozen(w), highest, vertex_type)
+    places, starts = _by_level(threads, frozen(w), highest, vertex_type)
     for i, bound in enumerate(highest):
         parts = (places[row[i] : row[i + 1]] for row in starts)
         list(pool.map(join_edges, parts, *joined))
@@ -138,34 +143,39 @@ def filter_of(
             level[:] = OUTSIDE
         connected = np.mean((roots == giant) & (others == giant))
         if connected >= _LEAST_INSIDE or bound == highest[-1]:
-            _over_slices(pool, set_level, n, label, giant, np.uint8(len(bounds)), level)
+            _over_slices(threads, set_level, n, label, giant, np.uint8(len(bounds)), level)
             bounds = np.append(bounds, bound)
     with workers(width):
         trees.flatten(Schedule(width, 4096, tallies), label)
     marked, shift = best_bitmap(bounds, level, sample)
     in_giant = empty(-(-n // (64 << shift)), np.uint64)
-    _over_slices(pool, mark_up_to, len(in_giant), level, np.uint8(marked), np.uint64(shift), in_giant)
+    _over_slices(threads, mark_up_to, len(in_giant), level, np.uint8(marked), np.uint64(shift), in_giant)
     return Filter(frozen(bounds), marked, Joined(label, level, in_giant, np.uint64(shift)))
 
 
 def _by_level(
-    pool: Executor, w: np.ndarray, bounds: np.ndarray, dtype: np.dtype
+    threads: Threads, w: np.ndarray, bounds: np.ndarray, dtype: np.dtype
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the places of edges, those of each slice by level, and for each slice where the levels start."""
-    firsts = range(0, len(w), _SLICE)
+    firsts = _slices(len(w), threads.width)
     places, starts = empty(len(w), dtype), np.empty((len(firsts), len(bounds) + 2), np.int64)
 
     def sort(first: int, row: np.ndarray) -> None:
-        sort_by_level(first, min(first + _SLICE, len(w)), w, bounds, places, row)
+        sort_by_level(first, min(first + firsts.step, len(w)), w, bounds, places, row)
 
-    list(pool.map(sort, firsts, starts))
+    list(threads.pool.map(sort, firsts, starts))
     return places, starts
 
 
-def _over_slices(pool: Executor, function: Callable[..., None], size: int, *arguments: Any) -> None:
-    """Call ``function(first, last, *arguments)`` for slices of 0 … `size`, by the threads of a pool."""
-    starts = range(0, size, _SLICE)
-    list(pool.map(lambda first: function(first, min(first + _SLICE, size), *arguments), starts))
+def _over_slices(threads: Threads, function: Callable[..., None], size: int, *arguments: Any) -> None:
+    """Call ``function(first, last, *arguments)`` for slices of 0 … `size`."""
+    firsts = _slices(size, threads.width)
+    list(threads.pool.map(lambda first: function(first, min(first + firsts.step, size), *arguments), firsts))
+
+
+def _slices(size: int, width: int) -> range:
+    """Return where slices of 0 … `size` begin; its step is their size."""
+    return range(0, size, max(size // (_SLICES * width), _SLICE))
 
 
 def _pairs(sample: Iterable[Sample], n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -210,7 +220,8 @@ def best_bitmap(bounds: np.ndarray, level: np.ndarray, sample: Iterable[Sample])
         dropped = lowest < after
         changes = np.bincount(lowest[dropped], minlength=256) - np.bincount(after[dropped], minlength=256)
         drops = np.cumsum(changes)[: len(bounds)]
-        if shift and drops.max() < most - len(w) * _MORE_OPEN:
+        more = _MORE_OPEN if len(level) >> shift < _LARGE_BITMAP else _MORE_OPEN_LARGE
+        if shift and drops.max() < most - len(w) * more:
             break
         best, most = (len(bounds) - 1 - int(np.argmax(drops[::-1])), shift), drops.max()
         if len(level) >> shift <= _SMALL_BITMAP:

@@ -26,6 +26,9 @@ _CODE_BYTES = 300 * 2**20
 _AHEAD_BYTES, _LARGEST_SLICE, _SMALLEST_SLICE = 32, 1 << 18, 1 << 14
 """Bytes of an edge that waits to be filtered, or to be added to the table; bounds on the edges of a slice."""
 
+_LARGER_SLICES = 4
+"""How many times as large slices are where there are many vertices."""
+
 _SLICES_AHEAD = 3
 """Slices for each thread that wait at least."""
 
@@ -70,7 +73,7 @@ class Budget(NamedTuple):
     free : int
         Those left for the table and the vertices.
     slice : int
-        Edges that a thread filters at a time.
+        Edges that a thread filters at a time where there are few vertices.
     least_ahead, most_ahead : int
         Bounds on the edges that wait to be filtered, or to be added to the table.
     """
@@ -118,6 +121,15 @@ class Budget(NamedTuple):
         vertices, so that few more solves follow.
         """
         return min(max(self.least_ahead, n), self.most_ahead)
+
+    def slice_for(self, n: int) -> int:
+        """Return how many edges a thread filters at a time.
+
+        The more, the less often threads wait for Python's lock; but until there is a forest of the first ones, as many
+        as the vertices should do.
+        """
+        times = min(n, self.most_ahead) // self.least_ahead
+        return self.slice * min(max(times, 1), _LARGER_SLICES)
 
     def refusal(self, n: int) -> OutOfMemoryError:
         """Return the error for `n` vertices that do not fit."""

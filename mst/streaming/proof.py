@@ -128,7 +128,7 @@ def _checked(
 
     with ThreadPoolExecutor(width, "mst proves") as pool, closing(read_ahead(batches)) as ahead:
         known = _strict(filter_of(*forest.edges(), forest.n, forest.m, Threads(pool, width)))
-        yield from map_ahead(pool, check, slices(ahead, 0, _SLICE), _AHEAD * width)
+        yield from map_ahead(pool, check, slices(ahead, 0, lambda: _SLICE), _AHEAD * width)
 
 
 def _strict(known: Filter) -> Filter:

@@ -161,7 +161,7 @@ def add_batches(
     def kept_again(found: Kept) -> Kept:
         return keep_again(found, current)
 
-    parts = slices(batches, running.seen, budget.slice, running.weight_type)
+    parts = slices(batches, running.seen, lambda: budget.slice_for(running.n), running.weight_type)
     with closing(Ahead(running.threads.pool, kept, parts, room, running.seconds)) as ahead:
         for read in ahead:
             found = kept_again(read)
