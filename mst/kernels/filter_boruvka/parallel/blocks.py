@@ -710,12 +710,7 @@ def _join_batches(records, ends, keys, block, forest, size, held):
         for i in range(stop - start):
             x, y = a[i], b[i]
             if (parent[x] != x) | (parent[y] != y):
-                while parent[x] != x:
-                    parent[x] = parent[parent[x]]
-                    x = parent[x]
-                while parent[y] != y:
-                    parent[y] = parent[parent[y]]
-                    y = parent[y]
+                x, y = find(parent, x), find(parent, y)
             e, apart = np.uint32(records[start + i, 1] & _LOW), x != y
             if apart & (max(x, y) < first):
                 if _may_be_taken(across, x, y):

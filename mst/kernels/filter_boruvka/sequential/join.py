@@ -115,12 +115,7 @@ def _join_batch(records, start, stop, keys, forest, size, batch):
     for i in range(stop - start):
         x, y = a[i], b[i]
         if (parent[x] != x) | (parent[y] != y):
-            while parent[x] != x:
-                parent[x] = parent[parent[x]]
-                x = parent[x]
-            while parent[y] != y:
-                parent[y] = parent[parent[y]]
-                y = parent[y]
+            x, y = find(parent, x), find(parent, y)
         a[kept], b[kept], ids[kept] = x, y, np.uint32(records[start + i, 1] & _LOW)
         kept += x != y
     for i in range(kept):
