@@ -16,7 +16,7 @@ import numpy as np
 from mst.kernels.filter_boruvka.sequential import scatter as one_core
 from mst.kernels.filter_boruvka.sequential.join import join
 from mst.kernels.filter_boruvka.sequential.sample import is_selective, level_of
-from mst.kernels.filter_boruvka.sequential.select import IdRange, select_from, select_up_to
+from mst.kernels.filter_boruvka.sequential.select import heavy_from, light_from
 from mst.kernels.filter_boruvka.sequential.select import keep_between_trees as select_between_trees
 from mst.kernels.parallel.launch import run
 from mst.kernels.primitives.atomics import compare_and_swap, fetch_add, load, sleep, store, yield_core
@@ -31,7 +31,7 @@ _BLOCK = 1024
 # the last one on, whether each is scattered.
 _TAKEN, _JOINED, _FIRST = 0, 16, 32
 _SLEEP = 50
-_HALF, _ZERO = np.uint64(32), np.uint64(0)
+_HALF = np.uint64(32)
 
 
 @njit
@@ -70,11 +70,7 @@ def _select_light_worker(worker, width, keys, split, window, codes, counts, few)
     at = begin
     for first in range(begin, end, _GRAIN):
         start, stop = np.uint64(first), np.uint64(min(first + _GRAIN, end))
-        tie = min(max(np.uint64(split.tie), start), stop)
-        count = call(select_up_to, keys, IdRange(start, tie, split.key), window, few, own, _ZERO)
-        if split.key > 0:
-            below = keys.words.dtype.type(split.key - keys.words.dtype.type(1))
-            count = call(select_up_to, keys, IdRange(tie, stop, below), window, few, own, count)
+        count = call(light_from, start, stop, keys, split, window, few, own)
         at = call(_append, own, count, codes, at, counts, few)
     if not few:
         counts[worker] = at - begin
@@ -117,15 +113,12 @@ def select_heavy(width, keys, split, ends, trees, window, codes):
 @njit
 def _select_heavy_worker(worker, width, keys, split, ends, trees, window, codes, counts, few):
     """One worker of `select_heavy`."""
-    own, above = np.empty(_GRAIN + 1, np.uint64), keys.words.dtype.type(split.key + keys.words.dtype.type(1))
+    own = np.empty(_GRAIN + 1, np.uint64)
     begin, end = _share(worker, width, codes.size)
     at = begin
     for first in range(begin, end, _GRAIN):
-        start, stop, count = np.uint64(first), np.uint64(min(first + _GRAIN, end)), _ZERO
-        tie = min(max(np.uint64(split.tie), start), stop)
-        if above > split.key:
-            count = call(select_from, keys, IdRange(start, tie, above), ends, trees, window, own, count)
-        count = call(select_from, keys, IdRange(tie, stop, split.key), ends, trees, window, own, count)
+        start, stop = np.uint64(first), np.uint64(min(first + _GRAIN, end))
+        count = call(heavy_from, start, stop, keys, split, ends, trees, window, own)
         at = call(_append, own, count, codes, at, counts, few)
     if not few:
         counts[worker] = at - begin

@@ -91,21 +91,28 @@ def select_all(keys, window, codes):
 def select_light(keys, split, window, codes):
     """Write the codes of the light edges of a `Split`, in the order of their ids; return how many.
 
-    The other arguments are as for `select_all`. Where few edges are light, a vector loop skips blocks without any.
+    The other arguments are as for `select_all`.
     """
-    tie, m = np.uint64(split.tie), np.uint64(keys.words.size)
-    selective = is_selective(split, keys.words.size)
-    light = IdRange(_ZERO, tie, split.key)
-    count = call(select_up_to, keys, light, window, selective, codes, _ZERO)
-    if split.key > 0:
-        below = keys.words.dtype.type(split.key - keys.words.dtype.type(1))
-        light = IdRange(tie, m, below)
-        count = call(select_up_to, keys, light, window, selective, codes, count)
-    return np.int64(count)
+    m = keys.words.size
+    return np.int64(call(light_from, _ZERO, np.uint64(m), keys, split, window, is_selective(split, m), codes))
 
 
 @njit
-def select_up_to(keys, id_range, window, selective, codes, count):
+def light_from(start, stop, keys, split, window, selective, codes):
+    """Do what `select_light` does with the edges ``start … stop - 1``, both uint64; return a uint64.
+
+    If few edges are light (`selective`), a vector loop skips blocks without any.
+    """
+    tie = min(max(np.uint64(split.tie), start), stop)
+    count = call(_select_up_to, keys, IdRange(start, tie, split.key), window, selective, codes, _ZERO)
+    if split.key > 0:
+        below = keys.words.dtype.type(split.key - keys.words.dtype.type(1))
+        count = call(_select_up_to, keys, IdRange(tie, stop, below), window, selective, codes, count)
+    return count
+
+
+@njit
+def _select_up_to(keys, id_range, window, selective, codes, count):
     """Append the codes of the edges of an `IdRange` whose keys are not above its key; return the new count."""
     block = id_range.start
     while block < id_range.stop:
@@ -131,17 +138,22 @@ def select_heavy(keys, split, ends, trees, window, codes):
 
     `keys` are `LazyKeys` of m edges, `ends` holds `u` and `v`; `codes`, uint64 of shape (m,), is overwritten.
     """
-    tie, m, count = np.uint64(split.tie), np.uint64(keys.words.size), _ZERO
-    above = keys.words.dtype.type(split.key + keys.words.dtype.type(1))
-    if above > split.key:
-        heavy = IdRange(_ZERO, tie, above)
-        count = call(select_from, keys, heavy, ends, trees, window, codes, count)
-    heavy = IdRange(tie, m, split.key)
-    return np.int64(call(select_from, keys, heavy, ends, trees, window, codes, count))
+    m = np.uint64(keys.words.size)
+    return np.int64(call(heavy_from, _ZERO, m, keys, split, ends, trees, window, codes))
 
 
 @njit
-def select_from(keys, id_range, ends, trees, window, codes, count):
+def heavy_from(start, stop, keys, split, ends, trees, window, codes):
+    """Do what `select_heavy` does with the edges ``start … stop - 1``, both uint64; return a uint64."""
+    tie, count = min(max(np.uint64(split.tie), start), stop), _ZERO
+    above = keys.words.dtype.type(split.key + keys.words.dtype.type(1))
+    if above > split.key:
+        count = call(_select_from, keys, IdRange(start, tie, above), ends, trees, window, codes, count)
+    return call(_select_from, keys, IdRange(tie, stop, split.key), ends, trees, window, codes, count)
+
+
+@njit
+def _select_from(keys, id_range, ends, trees, window, codes, count):
     """Append the codes of the edges of an `IdRange` not below its key that may join two trees; return the new count."""
     u, v, label, outside = ends.u, ends.v, trees.label, trees.outside
     ids = np.empty(_LONG_BLOCK, np.uint64)
