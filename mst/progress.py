@@ -35,12 +35,13 @@ class Step:
         self.text, self.total, self.done = text, total, 0.0
         self.left: float | None = None
         self.timed = True
-        self.began = time.monotonic()
+        self.began = self._updated = time.monotonic()
 
     def update(self, text: str | None = None, *, done: float | None = None, left: float | None = None) -> None:
         """Replace the text, the part that is done, or the seconds that are left."""
         self.text = self.text if text is None else text
-        self.done = self.done if done is None else done
+        if done is not None and done != self.done:
+            self.done, self._updated = done, time.monotonic()
         self.left = left
 
     def line(self) -> str:
@@ -58,8 +59,10 @@ class Step:
             return self.text
         elapsed, left = time.monotonic() - self.began, self.left
         if left is None and self.total and self.done:
-            left = elapsed / self.done * max(self.total - self.done, 0.0)
-        to_go = "" if left is None else f", about {duration(left)} to go"
+            # As of the last part that was done, and less since then: no slower for a part that takes long.
+            before = self._updated - self.began
+            left = before / self.done * max(self.total - self.done, 0.0) - (elapsed - before)
+        to_go = f", about {duration(left)} to go" if left is not None and left >= 1 else ""
         return f"{self.text}, {duration(elapsed)} so far{to_go}"
 
 

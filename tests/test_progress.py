@@ -64,3 +64,19 @@ def test_nothing_is_shown_of_short_steps_nor_by_the_library(monkeypatch):
     with progress.step("library"):
         pass
     assert stream.getvalue() == ""
+
+
+def test_the_time_to_go_falls_while_a_part_lasts_and_is_not_shown_below_a_second(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    step = progress.Step("runs", total=10)
+    now[0] += 20
+    step.update(done=2)
+    assert step.line() == "runs, 20 s so far, about 1 min 20 s to go"
+    now[0] += 30
+    step.update("runs, the third")
+    assert step.line() == "runs, the third, 50 s so far, about 50 s to go"
+    now[0] += 60
+    assert step.line() == "runs, the third, 1 min 50 s so far"
+    step.update(left=0.4)
+    assert "to go" not in step.line()
