@@ -323,8 +323,8 @@ def test_unknown_configuration_key_is_one_clear_error(clone):
 @pytest.mark.slow
 def test_errors_on_unknown_graphs_and_targets_suggest_the_nearest_name(clone):
     for target, hint in {
-        "graphs/small-grd": "no target 'graphs/small-grd' (did you mean 'graphs/small-grid'?)",
-        "papers/durbakula": "no target 'papers/durbakula' (did you mean 'papers/durbhakula'?)",
+        "graphs/small-grd": "no target 'graphs/small-grd' (did you mean 'small-grid'?)",
+        "papers/durbakula": "no target 'papers/durbakula' (did you mean 'durbhakula'?)",
     }.items():
         code, output = clone.snakemake("-n", target)
         assert code != 0 and hint in output and "Traceback" not in output, output

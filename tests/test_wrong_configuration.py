@@ -64,3 +64,22 @@ def test_a_graph_that_the_catalogue_lacks_is_named_with_the_experiment(tmp_path,
     file.write_text(TEXT.replace("rmat-17", "rmat-171"))
     assert main(["plan", "--configfile", str(file)]) == 2
     assert "the configuration's experiment: no graph 'rmat-171'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--cores", "0"], "--cores must be a whole number from 1, or all, got '0'"),
+        (["--", "papers/durbhaku"], "no paper 'durbhaku' (did you mean 'durbhakula'?)"),
+        (["--", "graphs/nosuch"], "no graph 'nosuch'"),
+        (["--", "algorithms/krusk"], "no algorithm 'krusk'"),
+    ],
+)
+def test_the_workflow_is_not_started_with_a_mistake(tmp_path, monkeypatch, capsys, arguments, complaint):
+    monkeypatch.chdir(tmp_path)
+    assert main(["experiment", *arguments]) == 2
+    assert f"no Snakefile in {tmp_path}: call this in the root of a clone" in capsys.readouterr().err
+    (tmp_path / "Snakefile").touch()
+    assert main(["experiment", *arguments]) == 2
+    assert complaint in capsys.readouterr().err
+    assert [file.name for file in tmp_path.iterdir()] == ["Snakefile"]

@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from mst.errors import ConfigError
 from mst.progress import PREFIX, VARIABLE, Step, remark, step
 from mst.units import duration
 
@@ -55,6 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
     from mst.commands._interrupt import interrupt_on_sigterm
 
     interrupt_on_sigterm()
+    _refuse_mistakes(arguments.cores, arguments.engine)
     command = [sys.executable, "-m", "snakemake", "--profile", "workflow/profiles/workstation"]
     command += ["--cores", arguments.cores, *arguments.engine]
     if any(argument.startswith("-") for argument in arguments.engine):
@@ -63,6 +65,22 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.engine:
         _first_page(settings)
     return _watched(command, settings, arguments.engine or ["default"])
+
+
+def _refuse_mistakes(cores: str, targets: list[str]) -> None:
+    """Refuse at once calls that the engine would refuse later: outside a clone, without cores, of unknown targets."""
+    from mst import catalog, config
+
+    if not Path("Snakefile").is_file():
+        raise ConfigError(f"no Snakefile in {Path.cwd()}: call this in the root of a clone of mst")
+    if cores != "all" and not (cores.isdecimal() and int(cores)):
+        raise ConfigError(f"--cores must be a whole number from 1, or all, got {cores!r}")
+    scopes = [target for target in targets if target.startswith(("papers/", "graphs/", "algorithms/"))]
+    if scopes:
+        settings, entries = config.load(), catalog.load()
+        papers = config.papers(settings)
+        for name in (name for scope in scopes for name in config.scope_graphs(settings, papers, scope)):
+            entries[name]
 
 
 def _first_page(settings: Config) -> None:
@@ -153,6 +171,7 @@ class _Progress:
         missing = [row for row in rows if row.status in ("planned", "waiting")]
         self._missing, self._seconds = len(missing), _seconds(missing)
         self._before, self._title = self._measured(), ", ".join(scopes)
+        self._latest, self._ends = -1, 0.0
         self._stream: IO[str] = log.open()
         self._text = ""
 
@@ -164,8 +183,10 @@ class _Progress:
         measured = min(self._measured() - self._before, self._missing)
         runs = f", {measured} of up to {self._missing} runs" if self._missing else ""
         at = f", step {steps[-1][0]} of {steps[-1][1]}" if steps else ""
-        left = self._seconds * (1 - measured / self._missing) if self._missing else None
-        whole.update(f"{self._title}{runs}{at}", left=left)
+        if self._missing and measured != self._latest:
+            self._latest, left = measured, self._seconds * (1 - measured / self._missing)
+            self._ends = time.monotonic() + left
+        whole.update(f"{self._title}{runs}{at}", left=self._ends - time.monotonic())
         if jobs:
             name, wildcards = jobs[-1]
             values = dict(part.split("=", 1) for part in wildcards.split(", ") if "=" in part)

@@ -207,8 +207,10 @@ def figure_captions():
 
 def refuse(wildcards):
     """Return an input that is missing: the error that names it says which target is meant."""
-    target = f"{wildcards.kind}/{wildcards.name}"
-    return f"no target {target!r}{nearest(target, SCOPES)}"
+    kind, name = wildcards.kind, wildcards.name
+    # By the name alone: all targets of a kind begin alike.
+    known = [scope.removeprefix(f"{kind}/") for scope in SCOPES if scope.startswith(f"{kind}/")]
+    return f"no target '{kind}/{name}'{nearest(name, known)}"
 
 
 if workflow.is_main_process and CONFIG.site:
