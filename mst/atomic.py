@@ -102,6 +102,12 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
             yield stream
 
 
+def write_bytes(path: str | os.PathLike, content: bytes) -> None:
+    """Write a file as a whole."""
+    with replacing(path) as temporary:
+        temporary.write_bytes(content)
+
+
 def write_text(path: str | os.PathLike, text: str) -> None:
     """Write a small file as a whole, and flush it to the disk."""
     with replacing(path) as temporary, temporary.open("w", encoding="utf-8") as out:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import errno
 import itertools
 import re
 from collections import Counter
@@ -15,7 +16,7 @@ from claim_names import Everything
 from mst.bench.records.bundle import export_bundle
 from mst.bench.records.reference import references
 from mst.errors import ConfigError, FormatError
-from mst.reporting.charts.style import setup
+from mst.reporting.charts.style import save, setup
 from mst.reporting.papers import claims, drawing, evidence, section
 from mst.reporting.papers.exhibits import Exhibit, Exhibits, exhibits, fill
 from mst.reporting.papers.formula import Result
@@ -172,6 +173,35 @@ def test_rows_without_numbers_are_not_drawn(draw, names, tmp_path, monkeypatch):
     monkeypatch.setattr(drawing, "FEWEST", 1)
     ((_, svg),) = drawing.draw(fill("bhargava-zaia", exhibit, [], names), tmp_path)
     assert "arithmetic mean" in svg and "circulant-50k" not in svg
+
+
+def test_curves_are_not_drawn_where_all_that_was_measured_is_level(names, tmp_path):
+    setup()
+    filled = fill("durbhakula", one("durbhakula", "figure-2"), [Everything(names)], names)
+    grid = next(grid for grid in filled.shown if not grid.is_printed)
+    assert grid.columns == ("lock variables", "sequential", "sequential, covered")
+    cell = grid.cells[0][1]
+    level = [[replace(cell, value=None), cell, cell] for _ in grid.rows]
+    falling = [[replace(cell, value=cell.value / (place + 1)), cell, cell] for place, _ in enumerate(grid.rows)]
+    drawn = [
+        drawing.draw(replace(filled, grids=[replace(grid, cells=cells)]), tmp_path)
+        for cells in (level, falling)
+    ]
+    assert [len(panels) for panels in drawn] == [0, 1]
+
+
+def test_a_picture_that_cannot_be_written_is_named_and_leaves_nothing(tmp_path, monkeypatch):
+    pyplot = setup()
+
+    def full(path, content):
+        path.touch()
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("pathlib.Path.write_bytes", full)
+    with pytest.raises(OSError) as caught:
+        save(pyplot.figure(), tmp_path / "picture")
+    assert caught.value.filename == str(tmp_path / "picture.svg")
+    assert not list(tmp_path.iterdir())
 
 
 def test_printed_and_measured_stand_side_by_side(names, sources):

@@ -209,7 +209,11 @@ def refuse(wildcards):
     """Return an input that is missing: the error that names it says which target is meant."""
     kind, name = wildcards.kind, wildcards.name
     # By the name alone: all targets of a kind begin alike.
-    known = [scope.removeprefix(f"{kind}/") for scope in SCOPES if scope.startswith(f"{kind}/")]
+    known = [
+        scope.removeprefix(f"{kind}/")
+        for scope in SCOPES
+        if scope.startswith(f"{kind}/")
+    ]
     return f"no target '{kind}/{name}'{nearest(name, known)}"
 
 

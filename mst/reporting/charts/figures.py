@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from mst.atomic import write_text
 from mst.bench.statistics import geometric_mean
 from mst.reporting.charts.axes import End, Figure, Panel, finished, name_ends, new_axes, readable, slug
 from mst.reporting.charts.style import DASHES, GREY, MOST_MARKS, PARADIGMS, mark
@@ -73,7 +74,7 @@ def _landscape(shown: pd.DataFrame, folder: Path) -> Figure | None:
         return None
     columns = ["hardware", "machine", "graph", "n", "m", "algorithm", "options", "width"]
     columns += ["compute_seconds", "compute_low", "compute_high", "edges_per_second"]
-    rows[columns].to_csv(folder / "landscape.csv", index=False)
+    write_text(folder / "landscape.csv", rows[columns].to_csv(index=False))
     alt = "Edges per second against the number of edges, a dot for each graph and kind of hardware, as in the table."
     panel = _dots(rows, folder / "landscape")
     return Figure("landscape", "All hardware on one chart", alt, [panel], "All hardware")
@@ -160,7 +161,7 @@ def _by_algorithm(shown: pd.DataFrame, folder: Path, bars: Bars) -> Figure | Non
     if not panels:
         return None
     columns = ["machine", "graph", "n", "m", "series", bars.column]
-    pd.concat(kept)[columns].to_csv(folder / f"{bars.name}.csv", index=False)
+    write_text(folder / f"{bars.name}.csv", pd.concat(kept)[columns].to_csv(index=False))
     alt = f"{bars.title} of each algorithm, one dot for each graph, logarithmic; the table has the numbers."
     return Figure(bars.name, bars.title, alt, panels, bars.title.partition(":")[0], " ".join(notes))
 
@@ -238,13 +239,13 @@ def _self_speedup(shown: pd.DataFrame, folder: Path) -> Figure | None:
             panels.append(_lines(table, best[:MOST_ROWS], folder / slug(f"self-speedup-{machine}")))
     if not panels:
         return None
-    pd.concat(points).to_csv(folder / "self-speedup.csv", index=False)
+    write_text(folder / "self-speedup.csv", pd.concat(points).to_csv(index=False))
     alt = "Self-speedup of each parallel algorithm by width, against the ideal; the table has the numbers."
     return Figure("self-speedup", "Self-speedup", alt, panels, "Self-speedup", " ".join(notes))
 
 
 def _lines(points: pd.DataFrame, names: Sequence[str], file: Path) -> Panel:
-    axes = new_axes(6.0, max(3.0, 0.19 * len(names) + 1.2))
+    axes = new_axes(4.0, max(3.0, 0.19 * len(names) + 1.2))
     axes.set_xscale("log", base=2)
     axes.set_yscale("log", base=2)
     ideal = sorted(points["width"].unique())

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from mst import resources
+from mst.atomic import write_bytes
 
 # Chosen together so that the closest pair stays apart under simulated protanopia, deuteranopia and tritanopia
 # (Machado, Oliveira and Fernandes 2009; distances in OKLab), on white and on the dark page.
@@ -36,8 +37,7 @@ _FONT = re.compile(r"font: ([\d.]+)px [^;\"]+")
 
 def mark(colour: str, *, elsewhere: bool) -> dict[str, Any]:
     """Return the look of a measured value's mark: filled if measured here, hollow if on a reference machine."""
-    fill = "none" if elsewhere else colour
-    return {"marker": "o", "color": colour, "markerfacecolor": fill, "linestyle": "none"}
+    return dict(marker="o", color=colour, markerfacecolor="none" if elsewhere else colour, linestyle="none")
 
 
 def published_mark(colour: str) -> dict[str, Any]:
@@ -66,22 +66,19 @@ def setup() -> Any:
 
 
 def save(figure: Any, file: Path) -> str:
-    """Write a figure as SVG and PDF; return the SVG for the page, whose ink follows the page's colours and font.
-
-    `file` is a path without suffix.
-    """
+    """Write `file`.svg and `file`.pdf; return the SVG for the page, whose ink follows the page's colours and font."""
     import matplotlib.pyplot as plt
 
     file.parent.mkdir(parents=True, exist_ok=True)
-    text = io.StringIO()
-    # Fixed metadata: the same table gives the same bytes.
+    text, pdf = io.StringIO(), io.BytesIO()
     figure.draw_without_rendering()
     box = figure.get_tightbbox().padded(0.06)
     figure.savefig(text, format="svg", bbox_inches=box, metadata={"Date": None, "Creator": "mst"})
-    figure.savefig(f"{file}.pdf", bbox_inches=box, metadata={"CreationDate": None, "Creator": "mst"})
+    figure.savefig(pdf, format="pdf", bbox_inches=box, metadata={"CreationDate": None, "Creator": "mst"})
     plt.close(figure)
     svg = text.getvalue()
-    Path(f"{file}.svg").write_text(svg)
+    write_bytes(f"{file}.svg", svg.encode())
+    write_bytes(f"{file}.pdf", pdf.getvalue())
     return _for_page(svg, file.name)
 
 
@@ -94,8 +91,7 @@ def _for_page(svg: str, name: str) -> str:
     # Ids must be unique in the page, which holds many figures.
     body = re.sub(r'\bid="([^"]+)"', rf'id="{name}-\1"', body)
     body = re.sub(r'(xlink:href="#|url\(#)([^")]+)', rf"\1{name}-\2", body)
-    ink, line = rcParams["text.color"], rcParams["grid.color"]
-    body = body.replace(ink, "currentColor").replace(line, "var(--line)")
+    body = body.replace(rcParams["text.color"], "currentColor").replace(rcParams["grid.color"], "var(--line)")
     for i, colour in enumerate(LIGHT):
         body = body.replace(colour, f"var(--c{i})")
     body = _FONT.sub(r"font-size: \1px", body)

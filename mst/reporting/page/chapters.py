@@ -141,8 +141,9 @@ def _front(shown: Shown) -> list[Section]:
 
 
 def _paper(paper: Mapping[str, Any]) -> Chapter:
-    links = [("claims", "Claims"), *((e["id"], e["number"]) for e in paper["exhibits"])]
-    return Chapter(paper["id"], paper["title"], [Section("paper", links, {"paper": paper})], ["page.js"])
+    links = [(e["id"], e["number"].replace("text", e["title"])) for e in paper["exhibits"]]
+    section = Section("paper", [("claims", "Claims"), *links], {"paper": paper})
+    return Chapter(paper["id"], paper["title"], [section], ["page.js"])
 
 
 def _charts(figures: Sequence[Any]) -> Section:

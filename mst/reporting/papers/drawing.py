@@ -33,7 +33,7 @@ class _Numbers(NamedTuple):
 
 
 def draw(filled: Filled, folder: Path, elsewhere: Collection[str] = ()) -> list[Panel]:
-    """Draw every panel of an exhibit, one picture for each machine; not those of fewer than three points.
+    """Draw every panel of an exhibit, one picture for each machine; none of fewer than three points or level lines.
 
     A panel without measured numbers is drawn once, from printed ones, if there are any. Numbers of the machines
     `elsewhere` have hollow marks.
@@ -44,7 +44,9 @@ def draw(filled: Filled, folder: Path, elsewhere: Collection[str] = ()) -> list[
         curves = exhibit.draw == "curves"
         cells = pd.DataFrame(grid.cells, grid.rows if curves else grid.labels, grid.columns)
         numbers = _numbers(cells, grid.is_printed, {*grid.source.split(", ")} <= {*elsewhere})
-        if numbers.here.count().sum() + numbers.there.count().sum() < FEWEST:
+        both = pd.concat((numbers.here, numbers.there), axis=1)
+        level = curves and numbers.here.count().min() == 0 and both.nunique().max() < 2
+        if level or both.count().sum() < FEWEST:
             continue
         axes = _DRAWERS[exhibit.draw](exhibit, numbers)
         if axes is not None:
@@ -147,7 +149,7 @@ def _curves(exhibit: Exhibit, numbers: _Numbers) -> Any:
         axes.axhline(1, color=GREY, linewidth=0.8)
         label_ratios(axes.yaxis)
     else:
-        axes.set_ylim(bottom=0)
+        axes.set_ylim(0, 1.05 * axes.get_ylim()[1])
     axes.minorticks_off()
     axes.set_xlabel(_LOOPS.get(name, name))
     axes.set_ylabel(_label(exhibit))
