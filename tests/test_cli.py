@@ -198,6 +198,16 @@ def test_verify_accepts_what_solve_writes_and_names_each_changed_weight(dtype, s
         (["solve", "{folder}/absent.gr"], "absent.gr"),
         (["solve", "{folder}/broken.gr"], "broken.gr, line 3"),
         (["solve", "{triangle}", "--format", "dimax"], "dimacs"),
+        (["solve", "{triangle}", "--out", "{folder}/forest.unknown"], "end the name in .arrow, "),
+        (
+            ["solve", "{triangle}", "--out", "{triangle}"],
+            "triangle.gr is the graph: write the forest to another",
+        ),
+        (["info", "{folder}/edges.parquet"], "Parquet is read by mst solve and mst verify alone"),
+        (["advise", "{triangle}", "--m", "5"], "triangle.gr has its own n and m"),
+        (["advise", "--m", "5", "--skew", "0.5"], "--skew must be at least 1, got 0.5"),
+        (["advise", "--m", "5", "--skew", "nan"], "--skew must be at least 1, got nan"),
+        (["warm", "scipy"], "scipy is no algorithm of one core or of threads"),
         (["plan", "--paper", "durbakula"], "did you mean 'durbhakula'?"),
         (["run", "kruskal", "USA-road-d.NX"], "did you mean 'USA-road-d."),
         (["plan", "--configfile", "{folder}/bad.yaml"], "did you mean 'offline'?"),
@@ -205,6 +215,7 @@ def test_verify_accepts_what_solve_writes_and_names_each_changed_weight(dtype, s
 )
 def test_errors_print_at_most_two_lines_and_exit_with_code_2(arguments, expected, triangle, tmp_path, capsys):
     (tmp_path / "broken.gr").write_text("p sp 2 2\na 1 2 5\na 1 x 5\n")
+    (tmp_path / "edges.parquet").write_bytes(b"PAR1 and more")
     (tmp_path / "bad.yaml").write_text("oflline: true\nexperiment: {title: t, graphs: [], runs: []}\n")
     filled = [a.format(triangle=triangle, folder=tmp_path) for a in arguments]
     assert main(filled) == 2
@@ -359,6 +370,29 @@ def test_a_target_that_cannot_be_written_is_refused_before_any_work(
     monkeypatch.setattr("mst.generators.generate", unexpected)
     assert main([a.format(triangle=triangle, folder=tmp_path) for a in command]) == 2
     assert "forest" in (err := capsys.readouterr().err) or "none" in err
+
+
+def test_new_numbers_of_vertices_are_said(tmp_path, capsys):
+    for name, text in (("gaps.txt", "5 10 1.5\n10 20 2.5\n"), ("whole.txt", "0 1 1.5\n1 2 2.5\n")):
+        (tmp_path / name).write_text(text)
+        assert main(["solve", str(tmp_path / name), "--out", str(tmp_path / "forest.txt")]) == 0
+        assert ("numbers the vertices from 0" in capsys.readouterr().err) == (name == "gaps.txt")
+        assert main(["verify", str(tmp_path / name), str(tmp_path / "forest.txt")]) == 0
+        capsys.readouterr()
+
+
+def test_parquet_forests_are_verified_without_a_limit_of_memory(triangle, tmp_path, capsys):
+    forest = str(tmp_path / "forest.parquet")
+    assert main(["solve", str(triangle), "--out", forest]) == 0
+    assert main(["verify", str(triangle), forest]) == 0
+    assert "is the minimum spanning forest" in capsys.readouterr().out
+
+
+def test_code_is_not_compiled_for_a_cache_that_keeps_nothing(tmp_path, monkeypatch, capsys):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("MST_CACHE", str(tmp_path / "file"))
+    assert main(["warm", "kruskal"]) == 2
+    assert "set MST_CACHE to a folder that keeps the code" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("named", [[], ["--algorithm", "cas-boruvka"]])

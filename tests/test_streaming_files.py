@@ -286,3 +286,18 @@ def test_a_list_whose_first_row_cannot_hold_counts_is_read(tmp_path):
     path = tmp_path / "rows.txt"
     path.write_text("4 2\n0 1\n1 2\n2 3\n")
     assert forest_of_file(open_edges(path), solve=mst.minimum_spanning_forest).m == 4
+
+
+@pytest.mark.parametrize(
+    ("columns", "complaint"),
+    [
+        ({"a": [0, 1], "b": [1, 2], "c": [0.5, 1.5]}, "this one has a, b, c"),
+        ({"u": ["x", "y"], "v": ["y", "z"], "w": [1, 2]}, "u holds texts such as 'x', no vertex ids"),
+        ({"u": [0.5, 1.5], "v": [1, 2], "w": [1, 2]}, "u holds fractions such as 0.5, no vertex ids"),
+    ],
+)
+def test_columns_that_are_no_edges_are_named(tmp_path, capsys, columns, complaint):
+    file = tmp_path / "edges.parquet"
+    parquet.write_table(pa.table(columns), file)
+    assert main(["solve", str(file)]) == 2
+    assert complaint in capsys.readouterr().err

@@ -74,7 +74,7 @@ def add_options(parser: ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="an option of the algorithm; repeatable",
+        help="an option of the algorithm (mst list --markdown); repeatable",
     )
 
 

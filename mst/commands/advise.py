@@ -49,7 +49,13 @@ def run(arguments: argparse.Namespace) -> int:
     here = this_machine()
     gpu = {"auto": "host" if here.gpus else None, "none": None}.get(arguments.gpu, arguments.gpu)
     facts: dict[str, Any]
+    for name, least in (("n", 0), ("m", 0), ("skew", 1), ("threads", 1)):
+        given = getattr(arguments, name)
+        if given is not None and not given >= least:
+            raise ConfigError(f"--{name} must be at least {least}, got {given:g}")
     if arguments.graph is not None:
+        if arguments.n is not None or arguments.m is not None:
+            raise ConfigError(f"{arguments.graph} has its own n and m: leave --n and --m out")
         graph = read_graph(arguments.graph)
         traits = traits_of(graph)
         facts = {"n": graph.n, "m": graph.m, **asdict(traits)}
@@ -63,10 +69,6 @@ def run(arguments: argparse.Namespace) -> int:
     for name in ("skew", "weights"):
         if (given := getattr(arguments, name)) is not None:
             facts[name] = given
-    for name, least in (("n", 0), ("m", 0), ("threads", 1)):
-        given = getattr(arguments, name)
-        if given is not None and given < least:
-            raise ConfigError(f"--{name} must be at least {least}, got {given}")
     width = arguments.threads or usable_width()
     asked = {name: facts[name] for name in ("n", "m", "skew", "weights") if name in facts}
     choice = advice.choose(**asked, width=width, gpu=gpu)
@@ -94,7 +96,7 @@ def explanation(facts: dict[str, Any], width: int, choice: Any, elsewhere: bool)
         "device": "the GPU, where the graph is",
     }[choice.gpu]
     lines.append(f"{choice.algorithm}{given} on {place}")
-    if choice.seconds and choice.m:
+    if choice.seconds and choice.m and facts["m"]:
         # Every algorithm of the table is close to linear in the edges between two sizes of the table.
         about = seconds(choice.seconds * facts["m"] / choice.m, 2)
         lines[-1] += f": about {about} for {facts['m']:,} edges, a whole call"

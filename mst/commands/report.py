@@ -18,7 +18,12 @@ HELP = "write the table and the page of all records, imported ones included"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("--out", type=Path, metavar="FILE", help="the page (default: DIR/report.html)")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="FILE",
+        help="the page (default: DIR/report.html); its other pages, figures and table are written beside it",
+    )
     add_results(parser)
 
 

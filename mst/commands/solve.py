@@ -11,7 +11,7 @@ from typing import Any
 from mst.atomic import is_standard_output
 from mst.commands._arguments import add_format, add_json, add_options, add_threads, assignments
 from mst.commands._print import beside, graph_size
-from mst.progress import step
+from mst.progress import remark, step
 from mst.units import counted, seconds
 
 HELP = "compute the minimum spanning forest of a graph file"
@@ -45,17 +45,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Read, solve, print."""
     import mst
-    from mst import registry
+    from mst import formats, registry
+    from mst.errors import InputError
     from mst.solver import choose_now, code_clock, width_of
 
     options: dict[str, Any] = assignments(arguments.option, "--option", "sort=radix")
     if arguments.out:
         check_target(arguments.out)
+        if arguments.out.is_file() and Path(arguments.file).exists() and arguments.out.samefile(arguments.file):
+            raise InputError(f"{arguments.out} is the graph: write the forest to another file")
     if reads_in_parts(arguments.file, arguments.format, arguments.memory):
         return _solve_in_parts(arguments, options)
     with step(f"reading {arguments.file}") as working:
         started = perf_counter()
-        graph = mst.read_graph(arguments.file, format=arguments.format)
+        graph, ids = formats.read_numbered(arguments.file, format=arguments.format)
         read_seconds = perf_counter() - started - code_clock()()
         named, threads = arguments.algorithm, arguments.threads
         if named == "auto":
@@ -68,6 +71,11 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.out:
         with step(f"writing {arguments.out}"):
             write_forest(arguments.out, forest)
+        if ids is not None:
+            remark(
+                f"{arguments.out} numbers the vertices from 0, in the order of their ids in {arguments.file}, since "
+                "that states no number of vertices; --memory keeps the ids"
+            )
     summary = {
         "file": arguments.file,
         "vertices": graph.n,

@@ -22,7 +22,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("forest", metavar="FOREST", nargs="?", type=Path, help="forest file (its edges), or -")
     add_format(parser, "read both files as this format")
     parser.add_argument(
-        "--memory", metavar="SIZE", help="read GRAPH in parts, and FOREST, a Parquet file, in no more than this"
+        "--memory",
+        metavar="SIZE",
+        help="read GRAPH in parts, and FOREST, a Parquet file, in no more than this (in parts without it, too, if one "
+        "of them is Parquet)",
     )
     add_threads(parser, "with --memory: threads that compare")
     parser.add_argument("--record", type=Path, metavar="FILE", help="prove a measurement instead of a forest")
@@ -36,6 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Prove; exit with 1 when the forest is wrong."""
+    from mst.commands.solve import reads_in_parts
     from mst.errors import ConfigError
 
     if (arguments.record or arguments.batch) and not arguments.reference:
@@ -54,7 +58,10 @@ def run(arguments: argparse.Namespace) -> int:
             raise ConfigError("give a graph file and a forest file, or --record and --reference")
         if str(arguments.graph) == str(arguments.forest) == "-":
             raise ConfigError("standard input holds one file: name the graph or the forest")
-        in_parts = arguments.memory is not None
+        # Parquet is read in parts alone.
+        in_parts = any(
+            reads_in_parts(file, None, arguments.memory) for file in (arguments.graph, arguments.forest)
+        )
         verdict = _verify_in_parts(arguments) if in_parts else _verify_files(arguments)
         wrong = not verdict["ok"]
         text = _of_files(arguments, verdict)
@@ -124,7 +131,8 @@ def _verify_in_parts(arguments: argparse.Namespace) -> dict[str, Any]:
     started = perf_counter()
     with step(f"reading {arguments.forest}"):
         forest = read_forest(arguments.forest)
-    require_memory(arguments.memory, forest.n)
+    if arguments.memory is not None:
+        require_memory(arguments.memory, forest.n)
     read = perf_counter()
     file = open_edges(arguments.graph, format=arguments.format, width=width, memory=arguments.memory)
     proof = prove_batches(forest, file.batches(0), width=width)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,7 @@ from time import perf_counter
 from typing import Any
 
 from mst.commands._arguments import add_threads
+from mst.errors import ConfigError
 from mst.progress import step
 from mst.units import seconds
 
@@ -50,8 +52,10 @@ def run(arguments: argparse.Namespace) -> int:
     for algorithm, _ in ways:
         if algorithm.paradigm not in ("sequential", "threads"):
             raise UnsupportedError(
-                f"{algorithm.id} runs on no core alone: nothing is compiled for it beforehand"
+                f"{algorithm.id} is no algorithm of one core or of threads: mst warm compiles nothing for it"
             )
+    folder = cache_root() / "numba"
+    _require_writable(folder)
     totals = []
     with step("compiling") as working:
         for graph in graphs(cores):
@@ -68,10 +72,21 @@ def run(arguments: argparse.Namespace) -> int:
         read_texts()
     names = ", ".join(dict.fromkeys(algorithm.id for algorithm, _ in ways))
     print(
-        f"{names}: machine code in {cache_root() / 'numba'}, compiled or loaded in {seconds(code_seconds())} "
+        f"{names}: machine code in {folder}, compiled or loaded in {seconds(code_seconds())} "
         f"of {seconds(perf_counter() - began)}"
     )
     return 0
+
+
+def _require_writable(folder: Path) -> None:
+    """Refuse a cache that keeps nothing: the next process would compile everything again."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        problem = "" if os.access(folder, os.W_OK) else "no permission to write to it"
+    except OSError as error:
+        problem = error.strerror or str(error)
+    if problem:
+        raise ConfigError(f"{folder}: {problem}: set MST_CACHE to a folder that keeps the code")
 
 
 def graphs(cores: int) -> Iterator[Any]:

@@ -23,6 +23,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mst import atomic
 from mst.errors import ConfigError, FormatError, InputError, OutOfMemoryError, nearest
@@ -47,6 +48,9 @@ from mst.formats import (
 from mst.formats.base import FileSummary, Format, RawGraph, RawStream, replacing, too_many_vertices
 from mst.formats.source import SUFFIXES, Source, sink, strip_compression
 from mst.graph import Graph
+
+if TYPE_CHECKING:
+    import numpy as np
 
 # In the order of detection: from distinctive first bytes to plain rows of numbers.
 FORMATS: dict[str, Format] = {
@@ -112,11 +116,20 @@ def read(path: str | os.PathLike[str], *, format: str | None = None) -> Graph:
     ...     formats.read(file)
     <Graph 'triangle': n=3 m=3 weights int32>
     """
+    return read_numbered(path, format=format)[0]
+
+
+def read_numbered(
+    path: str | os.PathLike[str], *, format: str | None = None
+) -> tuple[Graph, np.ndarray | None]:
+    """Return a graph as `read` does, and the file's id of each vertex if that is not its number (`RawGraph`)."""
     with _as_file(file_path(path)) as file:
         raw = read_raw(file, format=format)
         if raw.format == canonical.FORMAT.id:
-            return canonical.read_canonical(file, trusted=True)  # read_raw has checked it
-        return raw.graph(name=_graph_name(file))
+            return canonical.read_canonical(file, trusted=True), None  # read_raw has checked it
+        ids = raw.original_ids
+        kept = ids is None or len(ids) == 0 or ids[-1] == len(ids) - 1  # they ascend
+        return raw.graph(name=_graph_name(file)), None if kept else ids
 
 
 def read_raw(path: str | os.PathLike[str], *, format: str | None = None) -> RawGraph:
@@ -366,6 +379,11 @@ def _detect(source: Source) -> Format:
     for candidate in FORMATS.values():
         if candidate.sniff(source):
             return candidate
+    if source.head.startswith(b"PAR1"):
+        raise FormatError(
+            source.path,
+            "Parquet is read by mst solve and mst verify alone; elsewhere as a pyarrow.dataset or a table",
+        )
     raise FormatError(
         source.path,
         f"unknown format: expected one of {', '.join(FORMATS)}",
@@ -381,7 +399,11 @@ def _by_suffix(path: Path) -> Format:
     with contextlib.suppress(OSError):
         if atomic.is_stream(path):
             return edges.FORMAT
-    raise InputError(f"{path}: the suffix is not that of a format; name one of {', '.join(_writable())}")
+    suffixes = dict.fromkeys(end for known in FORMATS.values() if known.writable for end in known.suffixes[:1])
+    raise InputError(
+        f"{path}: the suffix is not that of a format: end the name in {', '.join(suffixes)}, compressed or not, or "
+        f"name a format: {', '.join(_writable())}"
+    )
 
 
 def _writable() -> list[str]:

@@ -162,6 +162,8 @@ def _parquet(path: Path, width: int, memory: int | None) -> EdgeFile:
     sizes = [note.row_group(i).num_rows for _, note, i in parts]
     schema = notes[0].schema.to_arrow_schema()
     columns = [name for name in schema.names if name in _COLUMNS]
+    if len(columns) < 2:
+        columns = schema.names  # for the error that lists them
     bytes_each = _ROW_BYTES * max(sizes, default=0)
     ahead = width if memory is None else max(min(width, memory // 8 // max(bytes_each, 1)), 1)
 
