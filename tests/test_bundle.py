@@ -720,3 +720,8 @@ def test_invalid_records_are_put_aside_to_be_measured_again(origin, tmp_path):
     assert (
         proof_path(broken["truncated"]).with_name(proof_path(broken["truncated"]).name + ".refused").is_file()
     )
+
+
+def test_the_bundles_that_come_with_a_clone_merge(results):
+    for bundle in sorted(Path(__file__).parent.parent.glob("results/reference/*/*.mst.zip")):
+        assert import_bundle(bundle, results=results).records
