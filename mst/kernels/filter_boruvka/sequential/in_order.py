@@ -47,7 +47,7 @@ def join_in_order(ends, step, forest, missing):
     step : int
         A `direction` other than 0.
     forest : mst.kernels.filter_boruvka.sequential.join.Forest
-        All vertices are trees of their own.
+        All vertices are trees of their own; where `step` is -1, parents get the larger index here.
     missing : int
         Edges of a spanning tree.
     """
