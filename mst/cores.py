@@ -25,8 +25,8 @@ def cores_for(threads: int | None) -> int:
 
 def usable_width() -> int:
     """Return how many cores parallel kernels may use here; one in a fork of a process that has used several."""
-    runtime = sys.modules.get("mst.kernels.parallel.runtime")
-    if runtime is not None and runtime.forked_after_use():
+    # Another thread may be loading the module.
+    if getattr(sys.modules.get("mst.kernels.parallel.runtime"), "forked_after_use", bool)():
         return 1
     cores = len(os.sched_getaffinity(0))
     if launched := getattr(sys.modules.get("numba.core.config"), "NUMBA_NUM_THREADS", 0):

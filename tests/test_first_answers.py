@@ -6,19 +6,20 @@ import json
 import os
 import subprocess
 import sys
+from types import ModuleType
 
 import numpy as np
 import pytest
 
 import mst
-from mst import advice, formats, registry
+from mst import advice, cores, formats, registry
 from mst.advice import first
 from mst.cli import main
 from mst.commands import warm
 from mst.formats import plain
 from mst.generators import generate
 from mst.graph import Graph
-from mst.kernels.primitives import machine_code
+from mst.kernels.primitives import machine_code, sources
 
 SOLVE = """
 import json, sys
@@ -51,6 +52,33 @@ def new_process(monkeypatch, tmp_path):
     monkeypatch.setattr(first, "_passed_up", 0.0)
     monkeypatch.setattr(first, "numba_is_loaded", lambda: False)
     monkeypatch.setenv("MST_CACHE", str(tmp_path))
+
+
+LOADED_AT_ONCE = """
+import importlib, sys, threading
+
+class Meanwhile:
+    def find_spec(self, name, path, target=None):
+        if name == "numba.core.types":  # numba is half loaded
+            for thread in threads:
+                thread.start()
+            threads[-1].join(1)
+
+threads = [threading.Thread(target=importlib.import_module, args=[name]) for name in sys.argv[1:]]
+sys.meta_path.insert(0, Meanwhile())
+import numba
+"""
+
+
+def test_threads_that_load_kernels_at_once_wait_for_the_whole_of_numba(tmp_path):
+    files = [file.relative_to(sources.PACKAGE.parent) for file in (sources.PACKAGE / "kernels").rglob("*.py")]
+    modules = [".".join(file.with_suffix("").parts) for file in files if "numba" in file.read_text("utf-8")]
+    assert not fresh(LOADED_AT_ONCE, *modules, cache=tmp_path).stderr
+
+
+def test_a_runtime_that_another_thread_is_loading_is_not_asked(monkeypatch):
+    monkeypatch.setitem(sys.modules, "mst.kernels.parallel.runtime", ModuleType("half loaded"))
+    assert cores.usable_width() >= 1
 
 
 def sized(n: int, m: int) -> Graph:

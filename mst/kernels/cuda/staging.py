@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import llvmlite.binding as llvm
+import numba  # noqa: F401
 import numpy as np
 from numba.core import types
 

@@ -6,6 +6,7 @@ three wrappers around it. Our workers are compiled functions already, and numba'
 
 from __future__ import annotations
 
+import numba  # noqa: F401
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.errors import TypingError

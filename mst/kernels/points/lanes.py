@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 
+import numba  # noqa: F401
 from llvmlite import ir
 from numba.core import cgutils, types
 

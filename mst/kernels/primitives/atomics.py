@@ -7,6 +7,7 @@ Read-modify-write operations both acquire and release.
 
 from __future__ import annotations
 
+import numba  # noqa: F401
 from llvmlite import ir
 from numba.core import cgutils, types
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numba  # noqa: F401
 import numpy as np
 from llvmlite import ir
 from numba.core import types

@@ -1,4 +1,8 @@
-"""`njit` and `intrinsic` with the settings of this package, and machine code kept on disk (`code_cache`)."""
+"""`njit` and `intrinsic` with the settings of this package, and machine code kept on disk (`code_cache`).
+
+A module that imports a part of numba imports numba before, even if it does not use it: while another thread loads
+numba, it then waits for all of it, in place of finding the part half loaded.
+"""
 
 from __future__ import annotations
 

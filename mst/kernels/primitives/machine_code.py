@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 from time import perf_counter
 
+import numba  # noqa: F401
 from numba.core import event
 
 from mst import progress

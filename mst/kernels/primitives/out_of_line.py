@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any
 
 import llvmlite.binding as llvm
+import numba  # noqa: F401
 from numba.core import cgutils, types
 from numba.core.errors import TypingError
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numba  # noqa: F401
 from llvmlite import ir
 from numba.core import cgutils, types
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numba  # noqa: F401
 import numpy as np
 from numba.extending import overload
 
