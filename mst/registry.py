@@ -327,7 +327,7 @@ def _of_program(program: programs.Program) -> Algorithm:
 
 def read_literal(file: Path) -> Algorithm:
     """Return the `ALGORITHM` literal of a file without running it."""
-    text = file.read_text()
+    text = file.read_text("utf-8")
     if usual := _USUAL_LITERAL.search(text):
         # Parsing all files whole takes a process longer than solving its first graph.
         with contextlib.suppress(SyntaxError, ValueError):
@@ -389,7 +389,7 @@ def _evaluate(node: ast.expr) -> Any:
 def _standalone_function(file: Path, name: str) -> Callable[..., str | None] | None:
     """Return one function of a file, compiled alone; None when the file does not define it."""
     try:
-        body = ast.parse(file.read_text(), str(file)).body
+        body = ast.parse(file.read_text("utf-8"), str(file)).body
     except SyntaxError as error:
         raise ConfigError(f"{file}, line {error.lineno}: {error.msg}") from None
     for node in body:

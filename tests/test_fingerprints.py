@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
+import subprocess
+import sys
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
@@ -545,3 +548,15 @@ def test_machine_code_keys_follow_messages_and_names(tmp_path, monkeypatch):
         found.add(sources.fingerprint(file))
     sources.forget()
     assert len(found) == 3
+
+
+def test_sources_are_read_in_any_locale():
+    """Compiling changes the locale of all threads for moments, too."""
+    code = "from mst import registry; print(registry.get('filter-boruvka').source_fingerprint())"
+    done = subprocess.run(
+        [sys.executable, "-X", "utf8=0", "-c", code],
+        env={**os.environ, "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.split() == [registry.get("filter-boruvka").source_fingerprint()], done.stderr

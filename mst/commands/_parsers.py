@@ -17,7 +17,7 @@ def commands() -> dict[str, tuple[str, str]]:
     """Return each command's module and one-line help, reading no more than the files' text."""
     found = {}
     for file in sorted(Path(__file__).parent.glob("[!_]*.py")):
-        if help := _HELP.search(file.read_text()):
+        if help := _HELP.search(file.read_text("utf-8")):
             found[file.stem.rstrip("_")] = (file.stem, ast.literal_eval(help[1]))
     return found
 

@@ -53,7 +53,7 @@ class _IrregularError(Exception):
 
 def _lines(path: Path) -> list[str]:
     """Return the lines of a source without comments, continued lines joined."""
-    text = path.read_text().replace("\\\n", " ")
+    text = path.read_text("utf-8").replace("\\\n", " ")
     return _TOKEN.sub(lambda found: " " if found[0].startswith("/") else found[0], text).splitlines()
 
 

@@ -266,7 +266,7 @@ class _Module:
         inside = path.is_relative_to(PACKAGE)
         parts = ("mst", *path.relative_to(PACKAGE).with_suffix("").parts) if inside else (path.stem,)
         self.name, self._package = ".".join(parts), parts[:-1]
-        self._split(ast.parse(path.read_text(), str(path)).body)
+        self._split(ast.parse(path.read_text("utf-8"), str(path)).body)
 
     def _split(self, body: list[ast.stmt]) -> None:
         """Fill the definitions, imports and effects from the statements of the file."""
