@@ -22,6 +22,8 @@ class _Printable:
 
     def __init__(self, stream: Any, names: Sequence[str]) -> None:
         self._stream = self.unescaped = stream
+        with contextlib.suppress(AttributeError):  # not all streams have an encoding
+            stream.reconfigure(errors="backslashreplace")
         parts = [part for name in names for part in name.split("/")]
         self._names = [part for part in parts if part.strip() and printable(part, "\n\t") != printable(part)]
 

@@ -273,6 +273,14 @@ def test_import_list_and_plan_load_no_heavy_package(code, tmp_path):
     assert done.stdout.rstrip().endswith("loaded:"), done.stdout[-300:] + done.stderr[-300:]
 
 
+def test_characters_that_a_terminal_lacks_are_escaped():
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(
+        [sys.executable, "-m", "mst", "list"], capture_output=True, text=True, timeout=60, env=environment
+    )
+    assert done.returncode == 0 and "Bor\\u016fvka" in done.stdout, done.stderr
+
+
 def test_closed_pipe_ends_quietly(triangle):
     process = subprocess.Popen(
         [sys.executable, "-m", "mst", "list", "graphs", "--json"],
