@@ -188,10 +188,8 @@ def usable(seconds: Mapping[str, float], width: int, gpu: str | None) -> dict[st
 
 def promising(seconds: Mapping[str, float]) -> set[str]:
     """Return the candidates near the best on the same hardware."""
-    hardware = {name: (c.width, c.gpu) for name in seconds for c in [Candidate.parse(name)]}
-    return {
-        name for name in seconds if seconds[name] < HOPELESS * min(usable(seconds, *hardware[name]).values())
-    }
+    best = {str(c): min(usable(seconds, c.width, c.gpu).values()) for c in map(Candidate.parse, seconds)}
+    return {name for name in seconds if seconds[name] < HOPELESS * best[name]}
 
 
 def leading(seconds: Mapping[str, float], where: Iterable[tuple[int, str | None]]) -> set[str]:
