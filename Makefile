@@ -79,11 +79,9 @@ bench-%: $(SETUP)  ## measure config/benchmarks: sequential, threads, mpi or cud
 
 report: $(SETUP)  ## the default experiment; prints the path of the report
 	$(PYTHON) -m mst experiment --cores $(CORES) -- $(ARGS)
-	@echo "report: $(CURDIR)/results/report.html"
 
 paper-%: $(SETUP)  ## one paper's experiment, such as make paper-durbhakula
 	$(PYTHON) -m mst experiment --cores $(CORES) -- papers/$* $(ARGS)
-	@echo "report: $(CURDIR)/results/reports/papers/$*/report.html"
 
 # Needs uv; resolves the requirements again and exports names, versions and hashes.
 EXPORT = uv export --quiet --frozen --no-emit-project --no-header --no-annotate --format requirements-txt

@@ -36,6 +36,8 @@ _WORDS = {
     "prove": "proving the forests of {graph}",
     "table": "writing the table",
     "report": "writing the page",
+    "plan": "planning",
+    "check": "looking for wrong forests",
 }
 
 
@@ -124,6 +126,7 @@ def _seconds(rows: list[Planned]) -> float:
 
 def _watched(command: list[str], settings: Config, scopes: list[str]) -> int:
     """Run the engine with its output in a log; show progress from that and from the logs of its jobs."""
+    from mst import config
     from mst.bench.measure.processes import end_with_parent
 
     logs = settings.root / "logs"
@@ -159,6 +162,10 @@ def _watched(command: list[str], settings: Config, scopes: list[str]) -> int:
             lines = [line for line in log if not line.startswith(PREFIX)]
         print("".join(lines[-30:]), end="", file=sys.stderr)
         print(f"the workflow failed; all of its output: {file}", file=sys.stderr)
+    else:
+        pages = (config.scope_folder(settings, scope) / "report.html" for scope in scopes)
+        for page in filter(Path.is_file, pages):
+            print(f"report: {page.resolve()}")
     return engine.returncode
 
 
