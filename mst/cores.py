@@ -25,8 +25,7 @@ def cores_for(threads: int | None) -> int:
 
 def usable_width() -> int:
     """Return how many cores parallel kernels may use here; one in a fork of a process that has used several."""
-    # Another thread may be loading the module.
-    if getattr(sys.modules.get("mst.kernels.parallel.runtime"), "forked_after_use", bool)():
+    if _forked_after_use():
         return 1
     cores = len(os.sched_getaffinity(0))
     if launched := getattr(sys.modules.get("numba.core.config"), "NUMBA_NUM_THREADS", 0):
@@ -47,9 +46,20 @@ def whole_threads(threads: int | None) -> int | None:
 
 
 def check_cores(width: int) -> None:
-    """Raise `UnsupportedError` where there are fewer usable cores than `width`."""
+    """Raise `UnsupportedError` where there are fewer usable cores than `width`, or a fork cannot use several."""
+    if width > 1 and _forked_after_use():
+        raise UnsupportedError(
+            "this process was forked from one that has run threads: give threads=1, or start it by spawn"
+        )
     cores = len(os.sched_getaffinity(0))
     if width > cores:
         raise UnsupportedError(
             f"threads: {width} is above the {cores} usable cores: give fewer, or leave it out"
         )
+
+
+def _forked_after_use() -> bool:
+    """Return whether this process was forked from one that had run parallel kernels, also if it has run some since."""
+    # Another thread may be loading the module.
+    users: set[int] = getattr(sys.modules.get("mst.kernels.parallel.runtime"), "USED_BY", set())
+    return bool(users - {os.getpid()})

@@ -167,12 +167,6 @@ def from_points(
 
 def _by_threads(given: np.ndarray, samples: int, k: int | None, width: int) -> tuple[Any, Any, Any]:
     """Return the edges of the tree of points in host memory, by (weight, u, v)."""
-    from mst.kernels.parallel.runtime import forked_after_use
-
-    if width > 1 and forked_after_use():
-        raise UnsupportedError(
-            "this process was forked from one that has run threads: give threads=1, or start it by spawn"
-        )
     width = min(width, max(given.size // _FEWEST_EACH, 1))
     coordinates, exponent = _coordinates(np, given, samples, width)
     try:

@@ -320,7 +320,7 @@ def width_of(algorithm: registry.Algorithm, threads: int | None, *, cores: int |
     if algorithm.paradigm in ("sequential", "peer") and threads not in (None, 1):
         raise UnsupportedError(f"{algorithm.id} runs on one thread, not on {threads}: leave threads out")
     if threads is None and algorithm.paradigm == "threads":
-        return cores or len(os.sched_getaffinity(0))
+        return cores or usable_width()
     return threads or 1
 
 

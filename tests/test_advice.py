@@ -24,7 +24,7 @@ from mst.bench.advice import Measured, alike, cells, judge, promising, report, s
 from mst.bench.measure import sampler
 from mst.bench.measure.messages import RunSpec
 from mst.bench.planning.experiment import Measure
-from mst.errors import ConfigError, OutOfMemoryError
+from mst.errors import ConfigError, OutOfMemoryError, UnsupportedError
 from mst.generators import generate
 
 GPU = {"filter-boruvka-cuda[start=edges]@gpu": 0.1, "filter-boruvka-cuda[start=edges]@device": 0.05}
@@ -229,8 +229,15 @@ def test_a_fork_of_a_process_with_threads_uses_one_core():
     assert cores.usable_width() >= 1
     pid = os.fork()
     if pid == 0:
-        right = cores.usable_width() == 1 and mst.minimum_spanning_forest(graph).digest == expected
-        os._exit(0 if right else 1)
+        try:
+            right = cores.usable_width() == 1 and mst.minimum_spanning_forest(graph).digest == expected
+            named = dict(algorithm="filter-boruvka-threads", hand_over=False)
+            right &= mst.minimum_spanning_forest(graph, **named).digest == expected
+            with pytest.raises(UnsupportedError, match="forked"):
+                mst.minimum_spanning_forest(graph, threads=2, **named)
+            os._exit(0 if right else 1)
+        finally:
+            os._exit(1)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 
 

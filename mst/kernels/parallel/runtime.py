@@ -196,7 +196,7 @@ def workers(width: int) -> Iterator[None]:
     ...     numba.get_num_threads()
     1
     """
-    _USED_BY.add(os.getpid())
+    USED_BY.add(os.getpid())
     before = numba.get_num_threads()
     numba.set_num_threads(width)
     try:
@@ -205,7 +205,8 @@ def workers(width: int) -> Iterator[None]:
         numba.set_num_threads(before)
 
 
-_USED_BY: set[int] = set()
+USED_BY: set[int] = set()
+"""The process that has run parallel kernels, and those that it was forked from."""
 
 
 def forked_after_use() -> bool:
@@ -213,7 +214,7 @@ def forked_after_use() -> bool:
 
     GNU's OpenMP ends such a process as soon as it runs one itself.
     """
-    return bool(_USED_BY) and os.getpid() not in _USED_BY
+    return bool(USED_BY) and os.getpid() not in USED_BY
 
 
 def launched() -> int:
