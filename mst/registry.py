@@ -137,11 +137,9 @@ class Option:
         above = self.min is None or parsed >= self.min
         below = self.max is None or parsed <= self.max
         if not (above and below):
-            raise ConfigError(
-                f"{owner}: option {self.name}={value!r} must lie in [{self.min}, {self.max}]".replace(
-                    "None", "…"
-                )
-            )
+            limits = {"at least": self.min, "at most": self.max}
+            words = " and ".join(f"{word} {limit}" for word, limit in limits.items() if limit is not None)
+            raise ConfigError(f"{owner}: option {self.name}={value!r} must be {words}")
         return parsed
 
 

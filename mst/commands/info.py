@@ -69,7 +69,10 @@ def _about(name: str, listing: Catalog, format: str | None) -> dict[str, Any]:
     if path.is_file():
         return _about_file(path, format)
     if name not in listing:
-        raise InputError(f"{name} is neither a file nor a graph of the catalogue{nearest(name, listing)}")
+        raise InputError(
+            f"{name} is neither a file nor a graph of the catalogue{nearest(name, listing)}; mst list graphs "
+            "shows them all"
+        )
     return _about_entry(listing[name])
 
 

@@ -106,7 +106,7 @@ class Budget(NamedTuple):
         if free <= 0:
             least = given - free
             raise OutOfMemoryError(
-                f"{size(given)} of memory are too little: {size(least)} are taken already, or by code and reading"
+                f"{size(given)} of memory are too little: the process, its code and reading take {size(least)}"
             )
         return cls(given, free, rows, slices * rows, ahead)
 
