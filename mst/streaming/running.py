@@ -17,7 +17,7 @@ from mst.errors import InputError
 from mst.forest import Forest
 from mst.graph import Graph, frozen
 from mst.kernels.primitives.recycled import empty
-from mst.kernels.streaming.filter import keep_open, survey
+from mst.kernels.streaming.filter import gather, keep_open, survey
 from mst.streaming.batches import Batch
 from mst.streaming.checkpoint import Columns, State
 from mst.streaming.filter import Filter, Sample, Threads, filter_of
@@ -82,6 +82,8 @@ class _Places(threading.local):
 
 _places = _Places()
 
+_NO_IDS = frozen(np.empty(0, np.int64))
+
 
 def keep(batch: Batch, start: int, filter: Filter, limit: Limit) -> Kept:
     """Return the edges of a batch, which begins at a place in the stream, that may be in the forest.
@@ -97,7 +99,7 @@ def keep(batch: Batch, start: int, filter: Filter, limit: Limit) -> Kept:
     else:
         w = _comparable(batch.w, filter)
         places, largest, unordered = _open_edges(batch.u, batch.v, w, filter)
-        columns = Columns(batch.u.take(places), batch.v.take(places), w.take(places), places + start)
+        columns = Columns(*gather(batch.u, batch.v, w, _NO_IDS, start, places))
     if largest >= limit.n or unordered:
         raise _fault(batch, limit)
     sample = Sample(*(column[::_SAMPLED].copy() for column in batch[:3]))
@@ -108,9 +110,9 @@ def keep_again(kept: Kept, filter: Filter) -> Kept:
     """Return what a later filter keeps of edges that an earlier one has kept."""
     if kept.filter is filter or not len(kept):
         return kept
-    u, v, w, _ = map(frozen, kept.columns)
+    u, v, w, ids = map(frozen, kept.columns)
     places, _, _ = _open_edges(u, v, _comparable(w, filter), filter)
-    columns = Columns(*(column.take(places) for column in kept.columns))
+    columns = Columns(*gather(u, v, w, ids, 0, places))
     return Kept(columns, kept.n, kept.read, kept.sample, filter)
 
 
@@ -122,14 +124,17 @@ def _comparable(w: np.ndarray, filter: Filter) -> np.ndarray:
 
 
 def _open_edges(u: np.ndarray, v: np.ndarray, w: np.ndarray, filter: Filter) -> tuple[np.ndarray, int, int]:
-    """Return the places of edges to keep, int64, the largest end of all, and the number of weights that are NaN."""
+    """Return the places of edges to keep, the largest end of all, and the number of weights that are NaN.
+
+    The places are valid until the thread's next call.
+    """
     if len(_places.array) < len(u):
         _places.array = np.empty(len(u), np.uint32)
     bounds = filter.bounds_as(w.dtype)
     kept, largest, unordered = keep_open(
         *_unsigned(u, v), w, bounds, filter.marked, filter.joined, _places.array
     )
-    return _places.array[:kept].astype(np.int64), largest, unordered
+    return _places.array[:kept], largest, unordered
 
 
 def _unsigned(u: np.ndarray, v: np.ndarray) -> Iterator[np.ndarray]:

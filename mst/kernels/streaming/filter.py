@@ -178,6 +178,22 @@ def survey(u, v, w):
 
 
 @njit(nogil=True)
+def gather(u, v, w, ids, start, places):
+    """Return the edges at `places`, uint32 (k,), as ``(u, v, w, ids)``.
+
+    Without `ids`, int64, they are the places, counted from `start` on.
+    """
+    count = np.uint64(places.size)
+    ends, others, weights = np.empty(count, u.dtype), np.empty(count, v.dtype), np.empty(count, w.dtype)
+    found = np.empty(count, np.int64)
+    for i in range(count):
+        e = np.uint64(places[i])
+        ends[i], others[i], weights[i] = u[e], v[e], w[e]
+        found[i] = ids[e] if ids.size else start + np.int64(e)
+    return ends, others, weights, found
+
+
+@njit(nogil=True)
 def keep_open(u, v, w, bounds, marked, joined, places):
     """Find the edges that may belong to the forest: all but those between two vertices that lighter edges connect.
 
