@@ -298,8 +298,8 @@ def test_page_of_nothing_measured_says_so(tmp_path):
         out=tmp_path / "report.html", plan=plan,
     )  # fmt: skip
     made = pages(tmp_path)
-    assert "Nothing has been measured and proved yet." in made["report"]
-    assert "Nothing has been measured and proved yet." in made["explorer"]
+    assert "No record has been proved here yet." in made["report"]
+    assert "No record has been proved here yet: those of" in made["explorer"]
     assert "no location has it" in made["proofs"] and "not measured" in made["report"]
     assert "1 planned run still to come" in made["report"]
 

@@ -255,7 +255,7 @@ def headline(shown: Sequence[Card], baseline: str) -> str:
     found = leading(shown)
     if found is None:
         measured = any(card.finding for card in shown)
-        return "No algorithm is fastest here yet." if measured else "Nothing has been measured and proved yet."
+        return "No algorithm is fastest here yet." if measured else "No record has been proved here yet."
     name = next(h.name for h in HARDWARE_KINDS if h.id == found.hardware)
     name = name if found.hardware in ("gpu", "mpi") else name.lower()
     where = f"{'With' if found.hardware == 'cores' else 'On'} {name}"

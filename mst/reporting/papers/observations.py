@@ -178,7 +178,9 @@ class Measured(Source):
         (graph, algorithm, _), width = key, selection.width or 1
         run = _named(key) + f" at width {width}" * (width > 1)
         if record := self.runs.get(key, {}).get(width):
-            reason = record.measurement["reason"] or (record.proof or {}).get("reason") or "not proved"
+            reason = (
+                record.measurement["reason"] or (record.proof or {}).get("reason") or "nothing here proves it"
+            )
             return f"{run} on {graph}: {record.status if record.status != 'ok' else 'unproved'}, {reason}"
         status = self.facts.get(graph, {}).get("status")
         otherwise = "the graph is unavailable" if status == "unavailable" else "not run"
