@@ -389,6 +389,17 @@ def test_new_numbers_of_vertices_are_said(tmp_path, capsys):
         capsys.readouterr()
 
 
+@pytest.mark.parametrize("suffix", ["txt", "mtx", "gr", "arrow"])
+def test_forests_of_edge_lists_that_were_read_in_parts_are_verified(suffix, tmp_path, capsys):
+    (graph := tmp_path / "gaps.txt").write_text("5 10 1.5\n10 20 2.5\n")
+    forest = tmp_path / f"forest.{suffix}"
+    assert main(["solve", str(graph), "--memory", "2G", "--out", str(forest)]) == 0
+    assert main(["verify", str(graph), str(forest)]) == 0
+    graph.write_text("5 10 1.5\n10 21 2.5\n")
+    assert main(["verify", str(graph), str(forest)]) == 1
+    assert "declares 21 vertices, the graph has 3" in capsys.readouterr().out
+
+
 def test_parquet_forests_are_verified_without_a_limit_of_memory(triangle, tmp_path, capsys):
     forest = str(tmp_path / "forest.parquet")
     assert main(["solve", str(triangle), "--out", forest]) == 0

@@ -103,7 +103,7 @@ def _match(graph: RawGraph, forest: RawGraph, ends: tuple[np.ndarray, np.ndarray
 def _ends(graph: RawGraph, forest: RawGraph) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield the graph's vertices of the forest's edges, -1 where there is none, for each numbering that is possible."""
     ends = forest.u.astype(np.int64), forest.v.astype(np.int64)
-    if not _names_vertices(forest):
+    if not (_names_vertices(forest) or _keeps_ids(graph, forest)):
         yield _within(graph, ends)
         return
     if forest.original_ids is not None:
@@ -129,7 +129,14 @@ def _names_vertices(forest: RawGraph) -> bool:
 
 def _count_differs(graph: RawGraph, forest: RawGraph) -> bool:
     """True when the forest file declares another number of vertices than the graph has."""
-    return forest.summary.declared_n is not None and forest.n != graph.n
+    declared = forest.summary.declared_n is not None
+    return declared and forest.n != graph.n and not _keeps_ids(graph, forest)
+
+
+def _keeps_ids(graph: RawGraph, forest: RawGraph) -> bool:
+    """True for the forest of an edge list that was read in parts: its vertices are all numbers up to the largest id."""
+    ids = graph.original_ids
+    return ids is not None and len(ids) > 0 and forest.n == ids[-1] + 1
 
 
 def _within(graph: RawGraph, ends: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
