@@ -128,9 +128,8 @@ class Experiment(StrictModel):
     @model_validator(mode="after")
     def _names_known(self) -> Experiment:
         registry.get(self.baseline)
-        if not (self.machine and hardware_profile(self.machine)) and any(
-            b.widths == "source" for b in self.runs
-        ):
+        known = self.machine and hardware_profile(self.machine)
+        if not known and any(block.widths == "source" for block in self.runs):
             raise ValueError("widths: source needs machine: NAME, a profile of config/machines/")
         return self
 

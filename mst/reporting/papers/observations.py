@@ -178,9 +178,7 @@ class Measured(Source):
         (graph, algorithm, _), width = key, selection.width or 1
         run = _named(key) + f" at width {width}" * (width > 1)
         if record := self.runs.get(key, {}).get(width):
-            reason = (
-                record.measurement["reason"] or (record.proof or {}).get("reason") or "nothing here proves it"
-            )
+            reason = record.measurement["reason"] or (record.proof or {}).get("reason") or "no proof here"
             return f"{run} on {graph}: {record.status if record.status != 'ok' else 'unproved'}, {reason}"
         status = self.facts.get(graph, {}).get("status")
         otherwise = "the graph is unavailable" if status == "unavailable" else "not run"
