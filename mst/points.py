@@ -175,7 +175,7 @@ def _by_threads(given: np.ndarray, samples: int, k: int | None, width: int) -> t
         raise OutOfMemoryError(
             f"no memory for the tree of {len(given):,} points: {error or 'none is left'}"
         ) from error
-    return u, v, np.ldexp(w, exponent) if exponent else w
+    return _unscaled(np, u, v, w, exponent)
 
 
 def _by_gpu(given: np.ndarray, samples: int) -> tuple[Any, Any, Any] | None:
@@ -219,7 +219,16 @@ def _tree_on_device(given: Any, samples: int) -> tuple[Any, Any, Any]:
 
     coordinates, exponent = _coordinates(cupy, given, samples)
     u, v, w = tree_of_points(device_for(coordinates.shape[1], samples), coordinates, samples)
-    return u, v, cupy.ldexp(w, exponent) if exponent else w
+    return _unscaled(cupy, u, v, w, exponent)
+
+
+def _unscaled(xp: Any, u: Any, v: Any, w: Any, exponent: int) -> tuple[Any, Any, Any]:
+    """Return edges by (weight, u, v) with weights times a power of two, some of which may round to one."""
+    if exponent == 0:
+        return u, v, w
+    w = xp.ldexp(w, exponent)
+    order = xp.lexsort(xp.stack((v, u, w)))
+    return u[order], v[order], w[order]
 
 
 def _coordinates(xp: Any, given: Any, samples: int, width: int = 1) -> tuple[Any, int]:

@@ -382,6 +382,12 @@ def test_wrong_points_are_refused_by_place():
         mst.from_points([[1, 2], [3]])
 
 
+def test_edges_whose_weights_round_to_one_follow_the_order_of_their_ends():
+    X = np.random.default_rng(1).integers(0, 20, (40, 2)) * 5e-324
+    u, v, w = mst.from_points(X).edges()
+    assert np.array_equal(np.lexsort((v, u, w)), np.arange(39))
+
+
 def test_wrong_arguments_are_refused():
     X = np.zeros((4, 2))
     with pytest.raises(UnsupportedError, match="metric 'cosine' is not supported"):
