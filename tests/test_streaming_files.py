@@ -92,6 +92,16 @@ def test_a_folder_of_parquet_files_is_one_stream(tmp_path):
     assert (found.edge_ids == mst.minimum_spanning_forest(g).edge_ids).all()
 
 
+@pytest.mark.parametrize("columns", [["u", "v"], ["u", "v", "weight"]])
+def test_files_of_a_folder_have_the_same_columns(tmp_path, columns):
+    g = graph()
+    parquet.write_table(table(g), tmp_path / "0.parquet")
+    names = dict(zip(columns, (g.u, g.v, g.w)))
+    parquet.write_table(pa.table(names), tmp_path / "1.parquet")
+    with pytest.raises(mst.FormatError, match=r"1.parquet: expected the columns of 0.parquet: u, v, w"):
+        open_edges(tmp_path)
+
+
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("start", [0, 1, 257, 600, 2999, 3000])
 def test_files_are_read_from_any_place(tmp_path, name, start):

@@ -162,6 +162,9 @@ def _parquet(path: Path, width: int, memory: int | None) -> EdgeFile:
     sizes = [note.row_group(i).num_rows for _, note, i in parts]
     schema = notes[0].schema.to_arrow_schema()
     columns = [name for name in schema.names if name in _COLUMNS]
+    for file, note in zip(files, notes):
+        if set(columns) != _COLUMNS.intersection(note.schema.names):
+            raise FormatError(file, f"expected the columns of {files[0].name}: {', '.join(columns)}")
     if len(columns) < 2:
         columns = schema.names  # for the error that lists them
     bytes_each = _ROW_BYTES * max(sizes, default=0)
