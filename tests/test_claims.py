@@ -358,11 +358,14 @@ def test_older_proved_version_has_the_numbers_that_the_newest_lacks(records, boo
     ("criterion", "value", "low", "high", "verdict"),
     [
         ({"near": 10, "within": 0.1}, 9, 8, 9.1, True),
+        ({"near": 10, "within": 0.1}, 9, 7.8, 9.1, None),
         ({"near": 10, "within": 0.1}, 8.5, 8, 9.1, None),
         ({"near": 10, "within": 0.1}, 8, 7, 8.9, False),
         ({"near": 10, "within": 0.1}, 9.5, 7, 8.9, None),
-        ({"near": -0.06, "plus_minus": 0.1}, 0.04, 0.03, 0.2, True),
-        ({"low": 1, "high": 2}, 2, 1.9, 5, True),
+        ({"near": -0.06, "plus_minus": 0.1}, 0.04, 0.03, 0.05, True),
+        ({"near": -0.06, "plus_minus": 0.1}, 0.04, 0.03, 0.2, None),
+        ({"low": 1, "high": 2}, 2, 1.9, 2.2, True),
+        ({"low": 1, "high": 2}, 2, 1.9, 5, None),
         ({"low": 1, "high": 2}, 2.5, 1.9, 5, None),
         ({"low": 1, "high": 2}, 2.5, 2.1, 5, False),
         ({"equals": 7}, 7, 7, 7, True),
@@ -407,7 +410,7 @@ def test_kinds_look_at_gpu_and_processor():
     ("criterion", "why"),
     [
         ({"above": 1}, "the interval lies on both sides of 1"),
-        ({"low": 1.02, "high": 3}, "only one of the value and its interval meets 1.02 to 3"),
+        ({"low": 1.02, "high": 3}, "the interval lies inside and outside of 1.02 to 3"),
     ],
 )
 def test_interval_across_the_bound_is_undecided(records, book, criterion, why):

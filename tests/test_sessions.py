@@ -57,13 +57,20 @@ def test_a_mean_over_graphs_is_as_uncertain_as_the_sessions_that_all_share():
 def test_a_long_pause_begins_another_session():
     start = datetime(2026, 11, 26, 4, tzinfo=UTC)
 
-    def record(name, minutes, algorithm="kruskal"):
+    def record(name, minutes, algorithm="kruskal", paradigm="sequential"):
         began = start + timedelta(minutes=minutes)
         stamps = {"started": began.isoformat(), "created": (began + timedelta(minutes=3)).isoformat()}
-        return SimpleNamespace(path=Path(name), run=SimpleNamespace(algorithm=algorithm), measurement=stamps)
+        measurement = {**stamps, "run": {"paradigm": paradigm}}
+        return SimpleNamespace(
+            path=Path(name), run=SimpleNamespace(algorithm=algorithm), measurement=measurement
+        )
 
     pause = 3 + PAUSE / timedelta(minutes=1)
-    found = sessions([record("c", 4 + 2 * pause), record("a", 0), record("b", pause, "edge-boruvka-cuda")])
-    (a, of_a), (b, of_b), (c, of_c) = (found[Path(name)] for name in "abc")
-    assert a == b != c
-    assert (of_a, of_b, of_c) == (DRIFT, DRIFT_OF_GPU, DRIFT)
+    on_gpu = (
+        record("b", pause, "edge-boruvka-cuda", "cuda"),
+        record("d", 4 + 2 * pause, "command-ecl-mst", "cuda"),
+    )
+    found = sessions([record("c", 4 + 2 * pause), record("a", 0), *on_gpu])
+    (a, of_a), (b, of_b), (c, of_c), (d, of_d) = (found[Path(name)] for name in "abcd")
+    assert a == b != c == d
+    assert (of_a, of_b, of_c, of_d) == (DRIFT, DRIFT_OF_GPU, DRIFT, DRIFT_OF_GPU)

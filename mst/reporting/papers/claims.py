@@ -19,7 +19,7 @@ from pydantic import Field, model_validator
 
 from mst import resources
 from mst.errors import ConfigError, nearest
-from mst.reporting.papers.evidence import in_words
+from mst.reporting.papers.evidence import SPREAD, in_words
 from mst.reporting.papers.formula import Missing, Names, Result, evaluate, of_all_terms
 from mst.reporting.papers.observations import Measured, Printed
 from mst.yaml_models import StrictModel, parse, read_yaml
@@ -74,14 +74,15 @@ class Criterion(StrictModel):
     def judge(self, result: Result) -> bool | None:
         """Return whether a result and its interval confirm (True), contradict (False) or leave open (None).
 
-        A value outside a range does not confirm it, however far noise stretches the interval.
+        A range must hold the value, and its interval but for a tenth; noise that stretches it confirms nothing.
         """
         value, low, high = result.value, result.low, result.high
         if self.range is not None:
             least, most = self.range
-            slack = 1e-9 * max(abs(least), abs(most), 1)
-            meets = low <= most + slack and high >= least - slack
-            return meets if meets == (least - slack <= value <= most + slack) else None
+            slack, reach = (share * max(abs(least), abs(most), 1e-8) for share in (1e-9, SPREAD))
+            if not least - slack <= value <= most + slack:
+                return None if low <= most + slack and high >= least - slack else False
+            return True if low >= least - reach and high <= most + reach else None
         if self.above is not None:
             return True if low > self.above else False if high <= self.above else None
         assert self.below is not None
@@ -97,7 +98,7 @@ class Criterion(StrictModel):
     def undecided(self) -> str:
         """The reason why an interval decides nothing."""
         if self.range is not None:
-            return f"only one of the value and its interval meets {self}"
+            return f"the interval lies inside and outside of {self}"
         return f"the interval lies on both sides of {str(self).split()[-1]}"
 
 

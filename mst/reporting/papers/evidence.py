@@ -23,8 +23,8 @@ COUNTED = frozenset(("counter", "wrong"))
 """Quantities that no load of the machine changes: what was counted, and whether a forest was wrong."""
 TIMES = ("T", "I", "X", "M", "phase")
 DRIFT, DRIFT_OF_GPU = 0.2, 0.06
-"""σ of the logarithm of a session's speed. Of runs that were measured again with the same code, 28 on an H100's host
-had medians that differed by up to 2.1 (1.2 in the middle), and 12 on its GPU by up to 1.23 (1.03)."""
+"""σ of the logarithm of a session's speed. Medians of runs that were measured again differed by up to 2.1 (1.2 in the
+middle) in 28 cases on an H100's host, by 1.23 (1.03) in 48 on the GPU, by 1.18 (1.08) in 17 with transfers to it."""
 PAUSE = timedelta(minutes=5)  # after it measuring begins another session, maybe on another host of the kind
 SIMILAR = 0.1  # largest relative difference between an input and its stand-in
 FACTS = {"n": "vertices", "m": "edges", "components": "components", "maximum_degree": "largest degree"}
@@ -50,13 +50,18 @@ def objection(
     git = measurement["git"]
     if git is None or git["dirty"]:
         return "measured with code that no commit has"
-    run = measurement["run"]
-    if run["paradigm"] == "cuda" or run["algorithm"] in on_gpus():
+    if _on_gpu(record):
         stated = {**measurement["versions"], "driver": measurement["machine"]["driver"]}
-        wanted = ("cuda", "driver") if run["algorithm"].startswith("command-") else ("cupy", "cuda", "driver")
+        wanted = (
+            ("cuda", "driver") if record.run.algorithm.startswith("command-") else ("cupy", "cuda", "driver")
+        )
         if lacking := [name for name in wanted if not stated.get(name)]:
             return f"does not state the version of {' and '.join(lacking)}"
     return "" if numbers is None else objection_to_numbers(quantity, numbers, direction=direction)
+
+
+def _on_gpu(record: Record) -> bool:
+    return record.measurement["run"]["paradigm"] == "cuda" or record.run.algorithm in on_gpus()
 
 
 def sessions(records: Iterable[Record]) -> dict[Path, tuple[str, float]]:
@@ -65,8 +70,7 @@ def sessions(records: Iterable[Record]) -> dict[Path, tuple[str, float]]:
     for record in sorted(records, key=lambda record: record.measurement["started"]):
         started, created = (datetime.fromisoformat(record.measurement[key]) for key in ("started", "created"))
         begun, last = str(started) if started - last > PAUSE else begun, max(last, created)
-        on_gpu = record.run.algorithm in on_gpus() and not record.run.algorithm.startswith("command-")
-        found[record.path] = begun, DRIFT_OF_GPU if on_gpu else DRIFT
+        found[record.path] = begun, DRIFT_OF_GPU if _on_gpu(record) else DRIFT
     return found
 
 
