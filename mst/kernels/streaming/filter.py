@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mst.kernels.primitives.atomics import load, store
-from mst.kernels.primitives.bitmap import count_trailing_zeros, get_bit
+from mst.kernels.primitives.bitmap import count_ones, count_trailing_zeros, get_bit
 from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.prefetch import prefetch
 from mst.kernels.union_find.concurrent import find, unite
@@ -16,6 +16,9 @@ _ZERO, _ONE, _WORD, _WORDS = np.uint64(0), np.uint64(1), np.uint64(64), np.uint6
 
 _EDGES_AHEAD, _PARENTS_AHEAD, _GRANDPARENTS_AHEAD = np.uint64(32), np.uint64(16), np.uint64(8)
 """How many edges before an edge is joined it, the parents of its ends and their parents are asked for."""
+
+_FEW = _WORDS * _WORD // np.uint64(2)
+"""Of a block of edges, so many are asked for: where more are open, they are most often neighbours in a cache."""
 
 _BLOCK = np.uint64(1024)
 """Vertices whose parents are asked for before the first is read."""
@@ -230,11 +233,18 @@ def keep_open(u, v, w, bounds, marked, joined, places):
     for begin in range(_ZERO, np.uint64(u.size), _WORDS * _WORD):
         end = min(begin + _WORDS * _WORD, np.uint64(u.size))
         # All words first: a branch on one would keep the next one's bits from being looked up meanwhile.
+        count = _ZERO
         for first in range(begin, end, _WORD):
             word, far, nan = _possibly_open(u, v, w, first, min(first + _WORD, end), highest, joined)
             words[(first - begin) // _WORD] = word
             largest, unordered = max(largest, np.uint64(far)), unordered + nan
-        # Their levels, and labels, are most often in no cache: all are asked for before the first is read.
+            count += np.uint64(count_ones(word))
+        if count > _FEW:
+            kept = _keep_of_many(
+                u, v, w, bounds, joined, begin, words[: (end - begin + _WORD - _ONE) // _WORD], places, kept
+            )
+            continue
+        # Levels and labels of few edges are most often in no cache: all are asked for before the first is read.
         count = _ZERO
         for first in range(begin, end, _WORD):
             word = words[(first - begin) // _WORD]
@@ -247,10 +257,9 @@ def keep_open(u, v, w, bounds, marked, joined, places):
                 count += _ONE
         count = _above_levels(u, v, w, bounds, level, some, count)
         for i in range(count):
-            e = np.uint64(some[i])
-            if w[e] >= last:
-                prefetch(label, u[e])
-                prefetch(label, v[e])
+            if w[some[i]] >= last:
+                prefetch(label, u[some[i]])
+                prefetch(label, v[some[i]])
         for i in range(count):
             e = np.uint64(some[i])
             x, y = np.uint64(u[e]), np.uint64(v[e])
@@ -264,7 +273,7 @@ def keep_open(u, v, w, bounds, marked, joined, places):
 
 @njit(nogil=True)
 def _above_levels(u, v, w, bounds, level, some, count):
-    """Move the first `count` of `some` edges that are not dropped by the levels of their ends to the front."""
+    """Move those of the first `count` of `some` edges that the levels of their ends do not drop to the front."""
     n, levels = np.uint64(level.size), np.uint64(bounds.size)
     left = _ZERO
     for i in range(count):
@@ -277,6 +286,32 @@ def _above_levels(u, v, w, bounds, level, some, count):
         some[left] = e
         left += np.uint64(is_open)
     return left
+
+
+@njit(nogil=True)
+def _keep_of_many(u, v, w, bounds, joined, begin, words, places, kept):
+    """Write the places of those edges from `begin` on that have a bit in `words`, and are open, behind `kept` others.
+
+    Their ends are most often neighbours, whose levels and labels are in a cache.
+    """
+    label, level, _, _ = joined
+    n, levels = np.uint64(label.size), np.uint64(bounds.size)
+    last = bounds[levels - _ONE]
+    for i in range(np.uint64(words.size)):
+        word = words[i]
+        while word:
+            e = begin + _WORD * i + np.uint64(count_trailing_zeros(word))
+            word &= word - _ONE
+            x, y = np.uint64(u[e]), np.uint64(v[e])
+            is_open = max(x, y) >= n
+            if not is_open:
+                both = np.uint64(max(level[x], level[y]))
+                is_open = both >= levels or w[e] < bounds[both]
+                if is_open and w[e] >= last:
+                    is_open = label[x] != label[y]
+            places[kept] = e
+            kept += np.uint64(is_open)
+    return kept
 
 
 @njit(nogil=True)
