@@ -10,7 +10,7 @@ import pytest
 from mst.kernels.primitives import recycled
 from mst.kernels.primitives.recycled import empty, recycling
 
-SIZE = 1 << 20
+SIZE = 1 << 23
 
 
 def address(array):
@@ -46,6 +46,17 @@ def test_memory_that_became_too_small_goes_back_to_the_system():
         for size in (SIZE, 2 * SIZE, 4 * SIZE):
             empty(size, np.uint64)
         assert [len(memory) // (8 * SIZE) for memory in recycled._current.memory._left] == [5]
+
+
+def test_a_repeated_sequence_of_sizes_takes_no_new_memory():
+    def repeat():
+        first, second = empty(4 * SIZE, np.uint64), empty(SIZE, np.uint64)
+        place = address(second)
+        del second
+        return {address(first), place, address(empty(SIZE // 2, np.uint64))}
+
+    with recycling():
+        assert repeat() == repeat()
 
 
 def test_other_threads_and_later_arrays_take_no_part():

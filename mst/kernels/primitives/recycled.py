@@ -16,11 +16,14 @@ from typing import Any
 
 import numpy as np
 
-_LEAST, _PAGE = 1 << 22, 1 << 21
-"""Bytes from which on an array is worth it, and those of a huge page."""
+_LEAST, _PAGE = 1 << 25, 1 << 21
+"""Bytes from which on the C library never takes freed memory again, and those of a huge page."""
 
 _SPARE, _LOOSEST = 4, 4
 """The part of an array's size that its memory has beyond it, and how many times larger used memory may be."""
+
+_MORE = 1.25
+"""How much more memory than has been in use at once may be kept."""
 
 
 class _Memory:
@@ -28,6 +31,7 @@ class _Memory:
 
     def __init__(self) -> None:
         self._left: list[mmap.mmap] = []
+        self._bytes = self._most = 0
 
     def empty(self, shape: int | tuple[int, ...], dtype: Any) -> np.ndarray:
         """As of `empty`."""
@@ -42,16 +46,21 @@ class _Memory:
 
     def _take(self, size: int) -> mmap.mmap:
         left = sorted(self._left, key=len)
+        in_use = self._bytes - sum(map(len, left))
         fitting = [memory for memory in left if size <= len(memory) <= _LOOSEST * size]
         if fitting:
             self._left.remove(fitting[0])
+            self._most = max(self._most, in_use + len(fitting[0]))
             return fitting[0]
-        if smaller := [memory for memory in left if len(memory) < size]:
-            # Back to the system: it would add to what is taken now.
-            self._left.remove(smaller[-1])
         # Pages that are never touched cost nothing: the next array may be somewhat larger.
-        pages = (size + size // _SPARE) // _PAGE + 1
-        memory = mmap.mmap(-1, pages * _PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        size = ((size + size // _SPARE) // _PAGE + 1) * _PAGE
+        self._most = max(self._most, in_use + size)
+        # What has become too small goes back to the system.
+        while left and self._bytes + size > _MORE * self._most:
+            self._bytes -= len(left[0])
+            self._left.remove(left.pop(0))
+        self._bytes += size
+        memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         if hasattr(mmap, "MADV_HUGEPAGE"):
             memory.madvise(mmap.MADV_HUGEPAGE)
         return memory
@@ -80,8 +89,8 @@ def recycling() -> Iterator[None]:
     --------
     >>> from mst.kernels.primitives.recycled import empty, recycling
     >>> with recycling():
-    ...     place = empty(5_000_000, "uint64").ctypes.data
-    ...     empty((4_000_000, 2), "uint32").ctypes.data == place
+    ...     place = empty(9_000_000, "uint64").ctypes.data
+    ...     empty((8_000_000, 2), "uint32").ctypes.data == place
     True
     """
     before = _current.memory
