@@ -121,12 +121,17 @@ def test_graphs_whose_ids_do_not_follow_places_are_not_cut(rng):
         assert "blocks" not in counted and np.array_equal(found, by_kruskal(graph))
 
 
-def test_many_light_edges_between_blocks_are_too_many_and_heavy_ones_are_not(rng):
+def test_many_light_edges_between_blocks_are_too_many_unless_rows_are_in_order_and_heavy_ones_are_not(rng):
     u = np.sort(rng.integers(0, 20_000, 100_000))
     far = rng.random(len(u)) < 0.04
     v = np.where(far, rng.integers(0, 20_000, len(u)), np.minimum(u + 1 + rng.integers(0, 20, len(u)), 19_999))
     near = rng.integers(0, 1000, len(u))
-    for w, expected in ((near, False), (np.where(far, 2000 + near, near), True)):
+    for w, expected in (
+        (near, False),
+        (np.where(far, 2000 + near, near), True),
+        (np.zeros(len(u)), True),
+        (-np.arange(len(u)), True),
+    ):
         graph = Graph(20_000, u.astype(np.int32), v.astype(np.int32), w.astype(np.int32))
         found, counted = solved(graph, 2, THREADS)
         assert ("blocks" in counted) == expected
