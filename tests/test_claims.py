@@ -637,7 +637,7 @@ def test_runs_whose_interval_is_wide_judge_nothing_but_their_spread_and_counters
 
     assert verdict(times, 1.0, 1.0, 1.05).verdict == CONFIRMED
     wide = verdict(times, 1.0, 1.0, 1.2)
-    assert wide.verdict == NOT_MEASURED and "disturbed (spread: 1 to 1.2 s)" in wide.reason
+    assert wide.verdict == NOT_MEASURED and "spread too wide (1 to 1.2 s)" in wide.reason
     assert verdict(spread, 1.0, 1.0, 1.2).verdict == verdict(rounds, 1.0, 1.0, 1.2).verdict == CONFIRMED
     # Of nine processes one may be disturbed, of two any number.
     assert verdict(times, *[1.0] * 8, 1.2).verdict == CONFIRMED

@@ -81,14 +81,14 @@ def objection_to_numbers(quantity: str, numbers: Sequence[float], *, direction: 
     with 95 %, as that of six processes does. Into a range the value of a wide interval may fall by luck.
 
     >>> objection_to_numbers("T", [1.0, 1.02, 1.2])
-    'disturbed (spread: 1 to 1.2 s)'
+    'spread too wide (1 to 1.2 s)'
     >>> objection_to_numbers("T", [1.0] * 8 + [1.2]), objection_to_numbers("T", [5e-5] * 4 + [6e-5])
     ('', '')
     >>> objection_to_numbers("I", [6e-4] * 9)
     'a first call of less than a millisecond'
     >>> times = [1.0, 1.02, 1.2, 1.1, 1.05, 1.3]
     >>> objection_to_numbers("T", times), objection_to_numbers("T", times, direction=True)
-    ('disturbed (spread: 1 to 1.3 s)', '')
+    ('spread too wide (1 to 1.3 s)', '')
     """
     is_time = quantity in TIMES
     if len(numbers) < FEWEST_PROCESSES:
@@ -103,7 +103,7 @@ def objection_to_numbers(quantity: str, numbers: Sequence[float], *, direction: 
     if is_time and direction and found.coverage >= COVERAGE:
         return ""
     if (is_time or quantity == "share") and found.high - found.low > widest:
-        return f"disturbed (spread: {found.low:.3g} to {found.high:.3g}{' s' * is_time})"
+        return f"spread too wide ({found.low:.3g} to {found.high:.3g}{' s' * is_time})"
     return ""
 
 
