@@ -17,7 +17,7 @@ os.environ.setdefault("NUMBA_THREADING_LAYER", "omp")
 # the thread that they wait for. Half a millisecond bridges the serial steps between two passes; of two cores one is
 # often busy, and a tenth of that costs nothing there.
 if "OMP_WAIT_POLICY" not in os.environ:
-    os.environ.setdefault("GOMP_SPINCOUNT", "10000" if (os.cpu_count() or 1) > 2 else "1000")
+    os.environ.setdefault("GOMP_SPINCOUNT", "10000" if len(os.sched_getaffinity(0)) > 2 else "1000")
 
 import numba
 from numba.core import serialize
