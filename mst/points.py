@@ -150,8 +150,8 @@ def from_points(
         return _device_forest(X, samples, neighbours, threads)
     given = as_numpy(X, "X")
     if np.ma.is_masked(X):
-        row, column = (int(place[0]) for place in np.nonzero(np.ma.getmaskarray(X)))
-        raise InputError(f"X[{row}, {column}] is masked: drop that point, or give it a value")
+        place = ", ".join(str(places[0]) for places in np.nonzero(np.ma.getmaskarray(X)))
+        raise InputError(f"X[{place}] is masked: drop that point, or give it a value")
     started = perf_counter()
     found = _by_gpu(given, samples) if k is None and threads is None and usable_gpu() else None
     name = "boruvka-points-cuda" if found else "boruvka-points"

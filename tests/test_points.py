@@ -378,6 +378,8 @@ def test_wrong_points_are_refused_by_place():
         mst.from_points(np.empty((3, 0)))
     with pytest.raises(InputError, match=r"X\[0, 1\] is masked"):
         mst.from_points(np.ma.masked_equal([[1, 2], [3, 4]], 2))
+    with pytest.raises(InputError, match=r"X\[1\] is masked"):
+        mst.from_points(np.ma.masked_equal([1, 2], 2))
     with pytest.raises(InputError, match="X is not an array of numbers"):
         mst.from_points([[1, 2], [3]])
 
