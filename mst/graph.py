@@ -94,7 +94,7 @@ class Graph:
         self, n: int, u: Any, v: Any, w: Any, *, name: str = "", trusted: bool = False, threads: int = 1
     ) -> None:
         if not trusted:
-            n = _vertex_count(n)
+            n = vertex_count(n)
             u, v, w = _ends(u, n, "u", threads), _ends(v, n, "v", threads), _weights(w, threads)
             if not (len(u) == len(v) == len(w)):
                 raise InputError(
@@ -168,7 +168,8 @@ def columns_of(given: tuple) -> tuple:
     return n, u, v, w
 
 
-def _vertex_count(n: Any) -> int:
+def vertex_count(n: Any) -> int:
+    """Return a number of vertices as an int; raise `InputError` where it is none."""
     try:
         count = int(n)
     except Exception:  # every library has its own
@@ -180,8 +181,8 @@ def _vertex_count(n: Any) -> int:
     return count
 
 
-def _column(values: Any, field: str) -> np.ndarray:
-    """Return one value per edge as an array of one dimension, of any dtype."""
+def column(values: Any, field: str) -> np.ndarray:
+    """Return one value per edge as an array of one dimension, of any dtype; raise `InputError` where it is none."""
     if type(values) is np.ndarray and values.ndim == 1:
         return values
     array = as_numpy(values, field)
@@ -194,7 +195,7 @@ def _column(values: Any, field: str) -> np.ndarray:
 
 
 def _ends(ids: Any, n: int, field: str, threads: int) -> np.ndarray:
-    array = _column(ids, field)
+    array = column(ids, field)
     stored = _INT32 if n < 2**31 else _INT64
     if array.dtype != stored:
         array = _integers(array, n, field)
@@ -240,7 +241,7 @@ def _largest(words: np.ndarray, threads: int) -> int:
 
 
 def _weights(weights: Any, threads: int) -> np.ndarray:
-    array = _column(weights, "w")
+    array = column(weights, "w")
     if isinstance(weights, list | tuple):
         refuse_rounded(weights, array, "w[{}]".format)
     if array.dtype not in WEIGHT_DTYPES:

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 import psutil
 import pytest
 from hypothesis import given
@@ -277,6 +278,8 @@ ILLEGAL = {
     "batch 1: w has dtype float64, and edges before it int64": ([0], [1], [0.5]),
     "batch 1, row 0: u = 1000000000000000 is no vertex that fits into memory": ([10**15], [1], [1]),
     "batch 1: str is no table with columns": "text",
+    "batch 1: w[1] is masked": ([0, 1], [1, 2], np.ma.array([5, 7], mask=[0, 1])),
+    "batch 1: w must be one-dimensional, got shape (1, 1)": pd.DataFrame({"u": [0], "v": [1], "w": [[7]]}),
 }
 
 
@@ -296,6 +299,12 @@ def test_errors_of_a_producer_are_raised():
 
     with pytest.raises(ValueError, match="the producer's own"):
         mst.minimum_spanning_forest(batches())
+
+
+@pytest.mark.parametrize("n", [-1, 2.5, "3", [3]])
+def test_number_of_vertices_is_a_whole_one(n):
+    with pytest.raises(mst.InputError, match="the vertex count must be an integer"):
+        mst.minimum_spanning_forest([([0], [1], [1])], n=n)
 
 
 @pytest.mark.parametrize("given", ["", "8X", "-1", 0, "0G"])

@@ -204,6 +204,8 @@ def _numbers(column: Any, name: str) -> np.ndarray:
         except (TypeError, ValueError, OverflowError) as error:
             raise InputError(f"{name} is not a column of numbers: {error}") from error
         refuse_rounded(given, array, lambda row: f"{name}[{row}]")
+    if array.ndim != 1:
+        raise InputError(f"{name} must be one-dimensional, got shape {array.shape}")
     return array
 
 

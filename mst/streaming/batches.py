@@ -13,9 +13,9 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from mst.arrays import as_numpy, is_foreign
+from mst.arrays import is_foreign
 from mst.errors import InputError
-from mst.graph import WEIGHT_DTYPES, frozen
+from mst.graph import WEIGHT_DTYPES, column, frozen
 from mst.interop.tables import edge_columns
 
 _T = TypeVar("_T")
@@ -82,11 +82,9 @@ def batch_of(given: Any, name: str) -> Batch:
 
 def _column(values: Any, field: str) -> np.ndarray:
     """Return a column as an array; one that can be written to is copied, since its producer may use it again."""
-    array = as_numpy(values, field)
+    array = column(values, field)
     if array.flags.writeable and (isinstance(values, np.ndarray) or is_foreign(values)):
         array = array.copy()
-    if array.ndim != 1:
-        raise InputError(f"{field} must be one-dimensional, got shape {array.shape}")
     return array
 
 

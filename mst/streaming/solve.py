@@ -11,7 +11,7 @@ from typing import Any
 
 from mst.errors import InputError
 from mst.forest import Forest
-from mst.graph import Graph
+from mst.graph import Graph, vertex_count
 from mst.kernels.primitives.recycled import recycling
 from mst.progress import Step, remark, step
 from mst.streaming.batches import Ahead, Batch, Room, batches_of, slices
@@ -62,7 +62,8 @@ def forest_of_batches(
     OutOfMemoryError
         A forest of so many vertices does not fit.
     """
-    return _forest(lambda seen: batches_of(batches), solve, width, n=n, memory=memory)
+    given = None if n is None else vertex_count(n)
+    return _forest(lambda seen: batches_of(batches), solve, width, n=given, memory=memory)
 
 
 def forest_of_file(
