@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import pickle
+import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import mst
 from mst import Graph, advice, solver
+from mst.algorithms.cuda.device import memory
 from mst.errors import InputError, OutOfMemoryError
 from mst.interop import device
 
@@ -82,6 +85,20 @@ def test_other_arrays_are_left_to_graph(arrays):
     assert device.unchecked_graph(3, *arrays) is None
     assert device.unchecked_graph(2**31, U, V, W) is device.unchecked_graph(2.5, U, V, W) is None
     assert device.unchecked_graph(3, U, V, W).u.ctypes.data == U.ctypes.data
+
+
+def test_the_driver_is_asked_for_memory_only_where_the_pool_does_not_suffice(monkeypatch):
+    asked = []
+    runtime = SimpleNamespace(memGetInfo=lambda: asked.append(True) or (50, 1000))
+    pool = SimpleNamespace(free_bytes=lambda: 100)
+    cupy = SimpleNamespace(cuda=SimpleNamespace(runtime=runtime), get_default_memory_pool=lambda: pool)
+    monkeypatch.setitem(sys.modules, "cupy", cupy)
+    memory.ensure_free(100, "a graph")
+    assert not asked
+    memory.ensure_free(150, "a graph")
+    with pytest.raises(OutOfMemoryError, match=r"needs .*\(151 bytes\).* \(150 bytes\) are free"):
+        memory.ensure_free(151, "a graph")
+    assert len(asked) == 2
 
 
 ROOM = np.empty(2, np.int64)
