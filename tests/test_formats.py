@@ -448,6 +448,8 @@ def test_writing_to_an_unknown_format_or_folder_is_refused(tmp_path):
         write(tmp_path / "graph", TRIANGLE)
     with pytest.raises(ConfigError, match=r"no file format 'dimax' \(did you mean 'dimacs'\?\)"):
         write(tmp_path / "graph", TRIANGLE, format="dimax")
+    with pytest.raises(InputError, match=r"is not compressed: leave \.gz out"):
+        write(tmp_path / "graph.arrow.gz", TRIANGLE)
     with pytest.raises(ConfigError, match="can only be read"):
         write(tmp_path / "graph", TRIANGLE, format="tsplib")
     with pytest.raises(InputError, match="create the folder"):

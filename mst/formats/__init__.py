@@ -370,6 +370,10 @@ def _to_write(path: Path, format: str | None) -> Format:
         raise ConfigError(
             f"{chosen.id} files can only be read: to write, choose one of {', '.join(_writable())}"
         )
+    if chosen is canonical.FORMAT and path.suffix.lower() in SUFFIXES:
+        raise InputError(
+            f"{path}: a canonical file is mapped into memory, so it is not compressed: leave {path.suffix} out"
+        )
     return chosen
 
 
