@@ -257,6 +257,8 @@ def test_what_cannot_be_streamed_is_said(tmp_path, capsys):
         assert part in capsys.readouterr().err
     assert main(["solve", str(tmp_path / "e.mtx"), "--memory", "1G", "--algorithm", "krusk"]) == 2
     assert "did you mean 'kruskal'" in capsys.readouterr().err
+    assert main(["solve", "-", "--memory", "1G"]) == 2
+    assert "standard input cannot be read in parts" in capsys.readouterr().err
     assert main(["verify", str(tmp_path / "e.mtx"), str(tmp_path / "e.mtx"), "--memory", "1G"]) == 2
     assert "expected a Parquet file of a forest" in capsys.readouterr().err
 

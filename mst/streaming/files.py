@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mst import formats
-from mst.errors import FormatError
+from mst.errors import FormatError, InputError
 from mst.formats.columns import to_arrow
 from mst.formats.source import Source, is_parquet
 from mst.graph import WEIGHT_DTYPES
@@ -75,6 +75,8 @@ def open_edges(
     FormatError, InputError
         It cannot be opened, or not as a stream.
     """
+    if str(path) == "-":
+        raise InputError("standard input cannot be read in parts: give a file, or set no limit to the memory")
     if is_parquet(path) if format is None else format == "parquet":
         found = _parquet(path, width, parse_memory(memory) if memory else None)
     else:
