@@ -305,4 +305,4 @@ def test_command_prints_json_of_bundles(results, tmp_path, capsys):
 
 def test_command_names_an_unknown_side(results, capsys):
     assert main(["compare", "nobody", "fake-desktop", "--results", str(results)]) == 2
-    assert "no machine, commit or fingerprint 'nobody'" in capsys.readouterr().err
+    assert "no file 'nobody', nor such a machine, commit or fingerprint" in capsys.readouterr().err

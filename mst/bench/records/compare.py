@@ -124,7 +124,7 @@ def choose(records: Sequence[Record], selector: str) -> list[Record]:
     if not meanings:
         machines = sorted({record.run.machine for record in records})
         raise ConfigError(
-            f"no machine, commit or fingerprint {selector!r} in these records{nearest(selector, machines)}; "
+            f"no file {selector!r}, nor such a machine, commit or fingerprint{nearest(selector, machines)}; "
             f"machines: {', '.join(machines) or 'none'}"
         )
     return next(iter(meanings.values()))
