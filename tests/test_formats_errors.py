@@ -28,7 +28,7 @@ EXPLICIT_3 = b"DIMENSION: 3\nEDGE_WEIGHT_TYPE: EXPLICIT\nEDGE_WEIGHT_FORMAT: UPP
 MALFORMED = [
     (b"", None, "the file is empty"),
     (b"", "dimacs", "expected `p sp"),
-    (b"\n\n\n", None, "unknown format"),
+    (b" \n\n\n", None, "the file is empty"),
     (b"hello world\n", None, "unknown format"),
     (b"\0\1\2\3" * 100, None, "unknown format"),
     (b"PK\x03\x04 no matrix at all", None, "not a zip file"),
@@ -299,6 +299,13 @@ def test_malformed_file_error_names_file_line_and_expectation(tmp_path, content,
     with pytest.raises(FormatError, match=re.escape(message)) as caught:
         read_raw(path, format=format)
     assert str(caught.value).startswith(str(path))
+
+
+def test_adjacency_lists_that_are_cut_are_no_edge_list(tmp_path):
+    path = tmp_path / "cut.graph"
+    path.write_text("5 4\n2 3\n1 4\n1\n")
+    with pytest.raises(FormatError, match="declares 5 vertices and has 3 rows: the file is cut"):
+        read_raw(path)
 
 
 @pytest.mark.parametrize("format", [f for f in FORMATS if f not in ("canonical", "npz")])

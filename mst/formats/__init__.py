@@ -378,7 +378,7 @@ def _to_write(path: Path, format: str | None) -> Format:
 
 
 def _detect(source: Source) -> Format:
-    if not source.head:
+    if source.head_complete and not source.head.strip():
         raise FormatError(source.path, "the file is empty: expected a graph")
     for candidate in FORMATS.values():
         if candidate.sniff(source):

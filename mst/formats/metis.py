@@ -45,12 +45,16 @@ def sniff(source: Source) -> bool:
     if header is None:
         return False
     rows = [line.split() for line in lines[1:]]
+    named = source.name.lower().endswith(FORMAT.suffixes)
+    if named and source.head_complete and len({len(row) for row in rows if row}) > 1:
+        # It may be cut or edited: reading says where. Rows of equal length are rather those of an edge list.
+        return not any(rows[header.n :])
     if source.head_complete and len(rows) < header.n:
         return False
-    return not any(rows[header.n :]) and _are_adjacency_lists(rows[: header.n], header, source)
+    return not any(rows[header.n :]) and _are_adjacency_lists(rows[: header.n], header, source, named)
 
 
-def _are_adjacency_lists(rows: list[list[bytes]], header: _Header, source: Source) -> bool:
+def _are_adjacency_lists(rows: list[list[bytes]], header: _Header, source: Source, named: bool) -> bool:
     """True when the rows hold valid neighbours, and each edge between two of these rows is in both of them."""
     neighbours = []
     for row in rows:
@@ -68,7 +72,7 @@ def _are_adjacency_lists(rows: list[list[bytes]], header: _Header, source: Sourc
     # Rows that all have two or all have three words may also be an edge list. Many symmetric pairs, or else the file
     # name, are then required.
     like_edges = {len(row) for row in rows} in ({2}, {3})
-    return not like_edges or len(pairs) > len(rows) // 2 or source.name.lower().endswith(FORMAT.suffixes)
+    return not like_edges or len(pairs) > len(rows) // 2 or named
 
 
 def could_be_adjacency_lists(*columns: list[np.ndarray]) -> bool:
