@@ -33,6 +33,11 @@ def test_skew_is_near_the_whole_graphs(generator, parameters, order):
     assert traits_of(graph) == traits_of(graph)
 
 
+def test_estimated_skew_is_at_least_1_as_that_of_every_graph():
+    grids = [generate("grid", rows=60, columns=60, order="shuffled", seed=seed) for seed in range(6)]
+    assert min(traits_of(grid).skew for grid in grids) == 1
+
+
 def test_skew_of_a_small_graph_is_exact():
     star = Graph(100, np.zeros(99, int), np.arange(1, 100), np.arange(99))
     assert traits_of(star).skew == pytest.approx(true_skew(star), abs=1e-3)

@@ -151,7 +151,8 @@ def _skew(n: int, m: int, sampled: int, pairs: int) -> float:
     if sampled < 2:
         return 1.0
     all_pairs = pairs * (m * (m - 1)) / (sampled * (sampled - 1))
-    return round(n * (2 * all_pairs + 2 * m) / (2 * m) ** 2, 3)
+    # No graph has less than 1, but an estimate may.
+    return max(1.0, round(n * (2 * all_pairs + 2 * m) / (2 * m) ** 2, 3))
 
 
 def _kind(ordered: np.ndarray, distinct: int, local: float) -> str:
