@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from mst import catalog, formats
-from mst.errors import ConfigError, InputError
+from mst.errors import ConfigError, FormatError, InputError
 from mst.formats.canonical import read_canonical
 from mst.kernels.graph import relabel, simplify  # noqa: F401
 from mst.units import decimal_size
@@ -98,6 +98,13 @@ def test_fetch_prints_one_json_object(place, mst):
     assert code == 1 and graphs["sphere"]["status"] == "unavailable"
     assert graphs["square"]["status"] == "ok" and Path(graphs["square"]["file"]).is_file()
     assert graphs["path-5"]["n"] == 5 and graphs["path-5"]["m"] == 4
+
+
+def test_fetch_of_a_damaged_file_leaves_no_folder(place, mst):
+    (place / "mirror" / "square.txt").write_text("no graph at all")
+    with pytest.raises(FormatError):
+        mst("fetch", "square", "--into", "out", "--catalog", "graphs.yaml")
+    assert not (place / "out" / "square").exists()
 
 
 def test_fetch_again_replaces_the_graph(place, mst):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -43,7 +43,7 @@ def materialise(entry: Entry, folder: str | os.PathLike, *, sources: Sources) ->
     Raises
     ------
     FormatError
-        The raw file does not conform to its format; nothing is left in the folder.
+        The raw file does not conform to its format; no folder is left.
     InputError
         The folder cannot be written, or a generator refuses its parameters.
     """
@@ -55,10 +55,13 @@ def materialise(entry: Entry, folder: str | os.PathLike, *, sources: Sources) ->
         (folder / "graph.arrow").unlink(missing_ok=True)
     try:
         graph, origin = _generated(entry, clock) if entry.generator else _fetched(entry, sources, clock)
+        manifest = _written(entry, graph, origin, folder / "graph.arrow", clock)
     except NotFetched as absent:
         manifest = _unavailable(entry, absent, clock)
-    else:
-        manifest = _written(entry, graph, origin, folder / "graph.arrow", clock)
+    except BaseException:
+        with suppress(OSError):
+            folder.rmdir()
+        raise
     with _writing(folder):
         text = manifest.model_dump_json(indent=1, exclude_none=True)
         write_text(folder / "manifest.json", text + "\n")
