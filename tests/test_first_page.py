@@ -54,9 +54,11 @@ def test_an_interruption_ends_the_engine_even_if_it_ignores_the_keyboard(tmp_pat
         "os.kill(os.getppid(), 2)",
         "time.sleep(60)",
     )
+    (tmp_path / "failed.json").touch()
     begun = time.monotonic()
     assert experiment._watched([sys.executable, "-c", "\n".join(lines)], own, []) == 130
     assert time.monotonic() - begun < 30 and "interrupted" in capsys.readouterr().err
+    assert not (tmp_path / "failed.json").exists()
 
 
 @pytest.mark.parametrize("code", [0, 3])

@@ -128,6 +128,7 @@ def _watched(command: list[str], settings: Config, scopes: list[str]) -> int:
     """Run the engine with its output in a log; show progress from that and from the logs of its jobs."""
     from mst import config
     from mst.bench.measure.processes import end_with_parent
+    from mst.bench.records import account
 
     logs = settings.root / "logs"
     logs.mkdir(parents=True, exist_ok=True)
@@ -155,6 +156,8 @@ def _watched(command: list[str], settings: Config, scopes: list[str]) -> int:
             with contextlib.suppress(KeyboardInterrupt):
                 os.killpg(engine.pid, signal.SIGTERM)
                 engine.wait()
+            # Its jobs were ended, and did not fail.
+            (settings.root / account.FILE).unlink(missing_ok=True)
             print(f"interrupted; the same command goes on: {file}", file=sys.stderr)
             return 130
     if engine.returncode:
