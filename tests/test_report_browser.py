@@ -39,6 +39,11 @@ def test_nothing_overflows(open_page, name):
         assert wide == []
 
 
+def test_rows_of_graphs_are_no_higher_for_columns_out_of_view(open_page):
+    rows = "Array.from(document.querySelectorAll('#graphs .sortable tbody tr'), r => r.offsetHeight)"
+    assert max(open_page(1280, name="graphs").evaluate(rows)) < 60  # two lines: a graph, a fault
+
+
 def test_the_front_page_is_short_and_light(open_page):
     page = open_page(1440)
     assert page.evaluate("document.documentElement.scrollHeight") <= 6 * 900
