@@ -7,7 +7,6 @@ import functools
 import itertools
 import os
 import sys
-from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib import metadata
@@ -25,6 +24,7 @@ from mst.bench.records.schema import MEASUREMENT_VERSION
 from mst.bench.records.store import Run
 from mst.bench.statistics import summarise
 
+_distributions = functools.cache(metadata.packages_distributions)
 _OF_GRAPH = ("name", "n", "m", "family", "digest", "recipe", "weight_dtype")
 _SPREAD_FLAG = 0.10
 _BUSY_FLAG = 0.15
@@ -137,11 +137,6 @@ def versions_of(algorithm: registry.Algorithm) -> dict[str, str]:
                 found[package] = metadata.version(name)
                 break
     return {**found, **(algorithm.program.versions if algorithm.program else {})}
-
-
-@functools.cache
-def _distributions() -> Mapping[str, list[str]]:
-    return metadata.packages_distributions()
 
 
 @functools.cache

@@ -41,22 +41,17 @@ class HardwareProfile(StrictModel):
     widths: dict[Paradigm, Widths] = Field(default_factory=dict, description="threads, ranks or GPUs")
 
 
-def hardware_profiles() -> list[str]:
-    """Return the names of the profiles in ``config/machines/``."""
-    return sorted(file.stem for file in resource("config/machines").glob("*.yaml"))
-
-
 def hardware_profile(name: str) -> HardwareProfile:
     """Return a profile of ``config/machines/``, or raise `ConfigError` with the nearest known one.
 
     >>> hardware_profile("shou-he-cpu").widths["threads"]
     [1, 2, 4, 8, 16, 32, 64, 128]
     """
-    if name not in (known := hardware_profiles()):
+    known = {file.stem: file for file in sorted(resource("config/machines").glob("*.yaml"))}
+    if name not in known:
         hint = f"{nearest(name, known)}; it has: {', '.join(known)}"
         raise ConfigError(f"no machine {name!r} in config/machines{hint}")
-    file = resource("config/machines") / f"{name}.yaml"
-    return parse(HardwareProfile, read_yaml(file), str(file))
+    return parse(HardwareProfile, read_yaml(known[name]), str(known[name]))
 
 
 class Queue(StrictModel):
