@@ -28,6 +28,11 @@ experiment:
         ("widths: powers", "widths: power", "FILE, line 9: experiment.runs.1.widths: Input should be 'one'"),
         ("widths: powers", "widths: [0]", "FILE, line 9: experiment.runs.1.widths.0: Input should be greater"),
         ("widths: powers", "width: powers", "FILE, line 9: experiment.runs.1: unknown key 'width'"),
+        (
+            "    - algorithms: [cas",
+            "      options: {sort: foo}\n    - algorithms: [cas",
+            "FILE, line 7: experiment.runs.0: ",
+        ),
         ("  graphs: [rmat-17]\n", "", "FILE, line 3: experiment.graphs is missing"),
         ("title:", "baseline: kruskl\n  title:", "FILE, line 3: experiment: no algorithm 'kruskl'"),
         ("programs: {}", "programs: {mine: {title: x}}", "FILE: programs.mine: command is missing"),

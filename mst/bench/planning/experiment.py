@@ -57,6 +57,9 @@ class Block(StrictModel):
         named = self.algorithms if isinstance(self.algorithms, list) and not self.optional else []
         for name in (*named, *self.without):
             registry.get(name)
+        for algorithm in filter(self.takes, registry.algorithms().values()):
+            if algorithm.id not in self.absent:
+                list(option_sets(self, algorithm))
         return self
 
     def covers(self, graph: str) -> bool:
