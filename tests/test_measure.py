@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 import yaml
 
 from mst import cli, registry
+from mst.bench.measure import runner
 
 
 @pytest.fixture
@@ -38,6 +40,7 @@ def test_measured_and_proved_runs_are_not_repeated(experiment, tmp_path, capsys)
     assert "USA-road-d.NY: unavailable" in output
     records = [p for p in (tmp_path / "results/records").glob("box/*/*/*/*/*.json") if "proof" not in p.name]
     assert len(records) == 2
+    assert not (tmp_path / "results/unfinished").exists()
     assert {json.loads(p.with_suffix(".proof.json").read_text())["grade"] for p in records} == {"identical"}
     records[0].with_suffix(".proof.json").unlink()
     assert cli.main(experiment) == 0
@@ -45,6 +48,16 @@ def test_measured_and_proved_runs_are_not_repeated(experiment, tmp_path, capsys)
     assert output.count("; identical") == 1, "only the missing proof is made"
     assert cli.main(experiment) == 0
     assert "0 runs measured" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("arguments", [["measure"], ["run", "kruskal", "path-100k"]])
+def test_results_that_cannot_be_written_are_refused_before_measuring(
+    experiment, tmp_path, capsys, monkeypatch, arguments
+):
+    monkeypatch.setattr(os, "access", lambda path, mode: not str(path).endswith("records/box"))
+    monkeypatch.setattr(runner, "measure_runs", None)
+    assert cli.main([*arguments, *experiment[1:]]) == 2
+    assert "results/records/box cannot be written" in capsys.readouterr().err
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -100,7 +101,13 @@ def graph_of(settings: Config, name: str) -> tuple[Path, dict[str, Any]]:
 
 
 def note_machine(settings: Config, name: str) -> None:
-    """Write the hardware of the machine at hand, unless it is on disk."""
+    """Write the hardware of the machine at hand, unless it is on disk; refuse a folder that cannot take its records."""
+    folder = settings.records / name
+    folder.mkdir(parents=True, exist_ok=True)
+    if not os.access(folder, os.W_OK):
+        raise ConfigError(
+            f"{folder} cannot be written: change its permissions, or `results` in the configuration"
+        )
     facts = settings.root / "machines" / f"{name}.json"
     if not facts.is_file():
         write_json(facts, this_machine().as_dict())

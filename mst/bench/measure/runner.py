@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import os
 import shutil
 import tempfile
 import time
@@ -185,4 +186,6 @@ class _Measured:
         if request.unfinished:
             # Those of older versions of the code, too.
             shutil.rmtree(request.unfinished.parent, ignore_errors=True)
+            with contextlib.suppress(OSError):
+                os.removedirs(request.unfinished.parent.parent)
         return measurement
