@@ -20,6 +20,7 @@ import ast
 import builtins
 import hashlib
 import re
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from pathlib import Path
@@ -60,13 +61,18 @@ _SILENT = (ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal)
 _COMPOUND = (ast.If, ast.Try, ast.With, ast.For, ast.While, ast.Match, ast.TryStar)
 
 
+# Each definition is read once: threads that import kernels at once must not see it half read.
+_one_reads = threading.RLock()
+
+
 def fingerprint(path: Path) -> str:
     """Return 16 hex digits over everything in a Python or CUDA file and all that it reaches, for keys of machine code.
 
     Names of the file's definitions, texts of errors and the modules of all that is reached count here, since they are
     part of machine code: numba imports those modules when it loads it.
     """
-    return _file_fingerprint(Path(path).resolve())
+    with _one_reads:
+        return _file_fingerprint(Path(path).resolve())
 
 
 @cache
@@ -92,11 +98,12 @@ def algorithm_fingerprint(path: Path, roots: tuple[str, ...], options: tuple[tup
     options : tuple of (str, object)
         Names and defaults of the options, which come to the functions as keywords.
     """
-    module = _module(Path(path).resolve())
-    present = {name: found for name in roots if (found := module.member(name)) is not None}
-    covered = _covered([found.node for found in present.values()], keywords={name for name, _ in options})
-    parts = [(name, node.part(part) + rest) for name, (node, part, rest) in present.items()]
-    return _digest(f"{options} {parts} {covered}")[:16]
+    with _one_reads:
+        module = _module(Path(path).resolve())
+        present = {name: found for name in roots if (found := module.member(name)) is not None}
+        covered = _covered([found.node for found in present.values()], keywords={name for name, _ in options})
+        parts = [(name, node.part(part) + rest) for name, (node, part, rest) in present.items()]
+        return _digest(f"{options} {parts} {covered}")[:16]
 
 
 def forget() -> None:
