@@ -320,7 +320,7 @@ def test_cancelled_mpi_job_leaves_no_rank_on_its_two_nodes_and_is_repeated(clone
     code, output = clone.ended(process)
     assert code != 0 and clone.failed() == {"cluster-mpi": "CANCELLED"}, output
     slurm.await_no_jobs()
-    assert not any(slurm.processes_on(node) for node in NODES)
+    until(lambda: not any(slurm.processes_on(node) for node in NODES), "ranks are left on the nodes")
     assert clone.stamps() == before
     (clone.folder / "go").touch()
     code, output = clone.snakemake()
