@@ -205,7 +205,9 @@ def test_headline_says_it_in_a_sentence():
         "6.0× as fast as the best library (geometric means)."
     )
     nothing = made(*TWO_GRAPHS).assign(shown=False)
-    assert answer.headline(answer.cards(nothing, "kruskal", {}), "kruskal").startswith("Nothing has been")
+    assert answer.headline(answer.cards(nothing, "kruskal", {}), "kruskal").startswith(
+        "No record has been proved"
+    )
 
 
 def test_failures_of_one_reason_are_one_row(rows):
