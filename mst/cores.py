@@ -59,7 +59,6 @@ def check_cores(width: int) -> None:
 
 
 def _forked_after_use() -> bool:
-    """Return whether this process was forked from one that had run parallel kernels, also if it has run some since."""
     # Another thread may be loading the module.
-    users: set[int] = getattr(sys.modules.get("mst.kernels.parallel.runtime"), "USED_BY", set())
-    return bool(users - {os.getpid()})
+    asked = getattr(sys.modules.get("mst.kernels.parallel.runtime"), "forked_after_use", None)
+    return asked is not None and asked()

@@ -196,7 +196,7 @@ def workers(width: int) -> Iterator[None]:
     ...     numba.get_num_threads()
     1
     """
-    USED_BY.add(os.getpid())
+    _USED_BY.add(os.getpid())
     before = numba.get_num_threads()
     numba.set_num_threads(width)
     try:
@@ -205,16 +205,16 @@ def workers(width: int) -> Iterator[None]:
         numba.set_num_threads(before)
 
 
-USED_BY: set[int] = set()
+_USED_BY: set[int] = set()
 """The process that has run parallel kernels, and those that it was forked from."""
 
 
 def forked_after_use() -> bool:
-    """Return whether this process was forked from one that had run parallel kernels.
+    """Return whether this process was forked from one that had run parallel kernels, also if it has run some since.
 
     GNU's OpenMP ends such a process as soon as it runs one itself.
     """
-    return bool(USED_BY) and os.getpid() not in USED_BY
+    return bool(_USED_BY - {os.getpid()})
 
 
 def launched() -> int:
