@@ -50,8 +50,9 @@ def cut_into_blocks(n: int, edges: Edges, width: int, policy: Policy) -> Cut | N
         light_leaving += int(np.count_nonzero(leaving[here] & (drawn[here] <= splits[-1].key)))
     # Each is counted in both of its blocks. Where rows are in the order of their weights, blocks join them one by one,
     # which is so much faster that early frozen trees do not matter.
-    in_order = (drawn[1:] >= drawn[:-1]).all() or (drawn[1:] <= drawn[:-1]).all()
-    if not in_order and light_leaving > 2 * policy.light_leaving * min(blocks, _MOST_WORKERS) * len(places):
+    if light_leaving > 2 * policy.light_leaving * min(blocks, _MOST_WORKERS) * len(places) and not (
+        (drawn[1:] >= drawn[:-1]).all() or (drawn[1:] <= drawn[:-1]).all()
+    ):
         return None
     split_keys, split_ids = np.array([split.key for split in splits]), np.array([split.tie for split in splits])
     windows_by_field = (np.array(column, drawn.dtype) for column in zip(*windows))
