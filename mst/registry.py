@@ -217,10 +217,14 @@ class Algorithm:
     def _loaded(self) -> ModuleType:
         return self._load()
 
-    def _load(self) -> ModuleType:
+    def refuse_missing(self) -> None:
+        """Raise `DependencyError` with the remedy if this algorithm cannot be imported here."""
         if reason := self.missing():
             remedy = "" if self.program else f": {_remedy(self)}"
             raise DependencyError(f"{self.id} {reason}{remedy}")
+
+    def _load(self) -> ModuleType:
+        self.refuse_missing()
         if self.program:
             return importlib.import_module("mst.algorithms.peers._program").Command(self.program)
         if self._module:

@@ -208,6 +208,14 @@ def _of_stream(batches: Any, algorithm: str, threads: int | None, options: dict[
     return forest_of_batches(batches, solve=solve, width=width, **own)
 
 
+def refuse_mistakes(algorithm: str, threads: int | None, options: dict[str, Any]) -> None:
+    """Raise at once the errors of a named algorithm that depend on no graph: its options, width and packages."""
+    chosen = registry.get(algorithm)
+    chosen.resolve(options)
+    _width_without_ranks(chosen, threads)
+    chosen.refuse_missing()
+
+
 def solver(
     algorithm: str, threads: int | None, options: dict[str, Any]
 ) -> tuple[Callable[[Graph], Forest], int]:
@@ -222,14 +230,12 @@ def solver(
 
     Raises
     ------
-    ConfigError, UnsupportedError
+    ConfigError, UnsupportedError, DependencyError
         As of `minimum_spanning_forest`.
     """
     cores = cores_for(threads)
     if not isinstance(algorithm, str) or algorithm != "auto":
-        chosen = registry.get(algorithm)
-        chosen.resolve(options)
-        width_of(chosen, threads)
+        refuse_mistakes(algorithm, threads, options)
     elif cores == 2:
         # Reading and filtering go on meanwhile: two threads would share what is left of the second core.
         threads = 1
@@ -257,11 +263,7 @@ def _chosen(graph: Graph, choice: advice.Choice, options: dict[str, Any]) -> For
 
 def _forest(graph: Graph, chosen: registry.Algorithm, threads: int | None, options: dict[str, Any]) -> Forest:
     """Return the forest that an algorithm finds; raise an error with the reason if it does not take the graph."""
-    if chosen.paradigm == "mpi":
-        raise UnsupportedError(
-            f"{chosen.id} runs under MPI: `mst run` starts it there, and scripts call mst.mpi"
-        )
-    width = width_of(chosen, threads)
+    width = _width_without_ranks(chosen, threads)
     if chosen.paradigm == "threads":
         check_cores(width)
     timed = _TimedWithoutCode()
@@ -312,6 +314,14 @@ def code_clock() -> Callable[[], float]:
 
 
 _code_seconds: Callable[[], float] | None = None
+
+
+def _width_without_ranks(algorithm: registry.Algorithm, threads: int | None) -> int:
+    if algorithm.paradigm == "mpi":
+        raise UnsupportedError(
+            f"{algorithm.id} runs under MPI: `mst run` starts it there, and scripts call mst.mpi"
+        )
+    return width_of(algorithm, threads)
 
 
 def width_of(algorithm: registry.Algorithm, threads: int | None, *, cores: int | None = None) -> int:

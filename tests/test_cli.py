@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import mst
+from mst import registry
 from mst.cli import commands, main
 from mst.errors import UnsupportedError, nearest
 
@@ -227,6 +228,35 @@ def test_errors_print_at_most_two_lines_and_exit_with_code_2(arguments, expected
 def test_error_on_an_unknown_command_suggests_the_nearest_name(capsys):
     assert main(["slove"]) == 2
     assert "did you mean 'solve'?" in capsys.readouterr().err
+
+
+def test_an_unknown_option_is_one_line_with_the_nearest_one(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["solve", "road.gr", "--algoritm", "kruskal"])
+    (line,) = capsys.readouterr().err.splitlines()
+    assert ended.value.code == 2 and "did you mean '--algorithm'?" in line and "mst solve --help" in line
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--algorithm", "kruskl"], "did you mean 'kruskal'?"),
+        (["--algorithm", "kruskal", "--option", "srt=radix"], "did you mean 'sort'?"),
+        (["--algorithm", "kruskal", "--threads", "2"], "leave threads out"),
+        (["--algorithm", "ghs-mpi"], "runs under MPI"),
+        (["--algorithm", "absent"], "needs nosuchpackage, not installed"),
+    ],
+)
+def test_mistakes_are_refused_before_the_graph_is_read(options, message, tmp_path, monkeypatch, capsys):
+    literal = 'dict(id="absent", paradigm="peer", title="t", requires=("nosuchpackage",))'
+    (tmp_path / "absent.py").write_text(f"ALGORITHM = {literal}\n")
+    monkeypatch.setenv("MST_ALGORITHMS", str(tmp_path))
+    registry.algorithms.cache_clear()
+    try:
+        assert main(["solve", str(tmp_path / "never-read.gr"), *options]) == 2
+        assert message in capsys.readouterr().err
+    finally:
+        registry.algorithms.cache_clear()
 
 
 def test_debug_shows_the_traceback(tmp_path):

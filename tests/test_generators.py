@@ -866,6 +866,7 @@ def test_command_lists_every_generator(capsys):
     ("arguments", "message"),
     [
         (["uniform"], "give a generator and --out FILE"),
+        (["unifrm"], "did you mean 'uniform'?"),
         (["--out", "x.gr"], "give a generator and --out FILE"),
         (["uniform", "--param", "n", "--out", "x.gr"], "--param 'n' is not NAME=VALUE"),
         (["uniform", "--param", "n=1", "n=2", "--out", "x.gr"], "--param n is given twice"),

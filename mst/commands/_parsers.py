@@ -5,8 +5,12 @@ from __future__ import annotations
 import argparse
 import ast
 import re
+import sys
 from pathlib import Path
 from types import ModuleType
+from typing import NoReturn
+
+from mst.errors import nearest
 
 _HELP = re.compile(r"^HELP = (.+)$", re.MULTILINE)
 EVERYWHERE = ("--quiet", "--verbose", "--debug")
@@ -22,9 +26,19 @@ def commands() -> dict[str, tuple[str, str]]:
     return found
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line, without the usage of all options, and name the nearest option."""
+
+    def error(self, message: str) -> NoReturn:
+        unknown = re.search(r"unrecognized arguments: (--?[\w-]+)", message)
+        hint = nearest(unknown[1], self._option_string_actions) if unknown else ""
+        print(f"{self.prog}: {message}{hint}; {self.prog} --help lists all arguments", file=sys.stderr)
+        sys.exit(2)
+
+
 def parser(name: str, module: ModuleType) -> argparse.ArgumentParser:
     """Return the parser of the command that a module of `mst.commands` implements."""
-    found = argparse.ArgumentParser(
+    found = _Parser(
         prog=f"mst {name}",
         description=module.HELP,
         epilog="Also: --quiet prints results and errors alone; --verbose shows progress from the start.",

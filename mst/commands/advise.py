@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
     elif arguments.m is not None:
         facts = {"n": max(arguments.m // _USUAL_DENSITY, 1), "m": arguments.m}
     else:
-        raise ConfigError("name a graph FILE, or give --m, and --n for its density")
+        raise ConfigError("name a graph FILE, or give its number of edges, --m, and of vertices, --n")
     for name in ("skew", "weights"):
         if (given := getattr(arguments, name)) is not None:
             facts[name] = given

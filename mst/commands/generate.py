@@ -41,12 +41,14 @@ def configure(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     from mst import formats
     from mst.errors import ConfigError
-    from mst.generators import generate
+    from mst.generators import generate, known
     from mst.weights import WeightSpec
 
     if args.list:
         print(_listing())
         return 0
+    if args.generator is not None:
+        known(args.generator)
     if args.generator is None or args.out is None:
         raise ConfigError("give a generator and --out FILE, or --list to see the generators")
     formats.check_target(args.out, format=args.format)

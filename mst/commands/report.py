@@ -59,7 +59,9 @@ def write_page(settings: Config, results: Path, out: Path, *, first: str = "") -
     if not write_table(folders[:1], plan, table, table.with_suffix(".csv"), references=elsewhere):
         table.unlink()
         table.with_suffix(".csv").unlink()
-        raise InputError(f"{results / 'records'} holds no records: mst run measures one, make report all")
+        raise InputError(
+            f"{results / 'records'} holds no records: `mst run` measures one, `make report` all of the experiment"
+        )
     experiment = {"scope": "default", **settings.experiment.model_dump()}
     if first:
         experiment |= {"scope": "first", "description": first}

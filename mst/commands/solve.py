@@ -47,13 +47,16 @@ def run(arguments: argparse.Namespace) -> int:
     import mst
     from mst import formats, registry
     from mst.errors import InputError
-    from mst.solver import choose_now, code_clock, width_of
+    from mst.solver import choose_now, code_clock, refuse_mistakes, width_of
 
     options: dict[str, Any] = assignments(arguments.option, "--option", "sort=radix")
     if arguments.out:
         check_target(arguments.out)
         if arguments.out.is_file() and Path(arguments.file).exists() and arguments.out.samefile(arguments.file):
             raise InputError(f"{arguments.out} is the graph: write the forest to another file")
+    if arguments.algorithm != "auto":
+        # Before a large file is read.
+        refuse_mistakes(arguments.algorithm, arguments.threads, options)
     if reads_in_parts(arguments.file, arguments.format, arguments.memory):
         return _solve_in_parts(arguments, options)
     with step(f"reading {arguments.file}") as working:

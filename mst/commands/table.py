@@ -48,7 +48,9 @@ def run(arguments: argparse.Namespace) -> int:
     part = PARTS[arguments.part]
     found = {key: value for key, m in measured.items() if (value := part(m)) is not None}
     if not found:
-        raise InputError(f"{settings.records} has no proved measurement of this by today's code: mst measure")
+        raise InputError(
+            f"{settings.records} has no proved measurement of these runs by today's code: `mst measure` makes them"
+        )
     against = arguments.against or config.scope_experiment(settings, papers, arguments.scopes[0]).baseline
     unit = "MiB" if arguments.part == "memory" else "ms"
     print(columns(table(found, registry.get(against).id, unit)))

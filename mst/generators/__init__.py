@@ -92,14 +92,10 @@ def generate(
     >>> generate("uniform", n=1000, m=5000, connected=True, seed=7)
     <Graph 'uniform': n=1,000 m=5,000 weights int32>
     """
-    if generator not in GENERATORS:
-        raise ConfigError(
-            f"no generator {generator!r}{nearest(generator, GENERATORS)}: there are {', '.join(GENERATORS)}"
-        )
+    chosen = known(generator)
     if order not in ROW_ORDERS:
         raise ConfigError(f"no row order {order!r}{nearest(str(order), ROW_ORDERS)}: use shuffled or sorted")
     seed = _seed(seed)
-    chosen = GENERATORS[generator]
     values = chosen.resolve(parameters)
     edges = chosen.build(seed, connected, values)
     if chosen.relabels if relabel is None else relabel:
@@ -109,6 +105,15 @@ def generate(
     del edges  # frees the packed pairs before the weights are allocated
     w = hash_weights(u, v, seed=seed, spec=weights)
     return Graph(n, u, v, w, name=name or generator, trusted=True)
+
+
+def known(generator: str) -> Generator:
+    """Return the generator of this name; raise `ConfigError` with the nearest one if there is none."""
+    if generator not in GENERATORS:
+        raise ConfigError(
+            f"no generator {generator!r}{nearest(generator, GENERATORS)}: there are {', '.join(GENERATORS)}"
+        )
+    return GENERATORS[generator]
 
 
 def _seed(seed: Any) -> int:
