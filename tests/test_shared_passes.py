@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -59,3 +63,43 @@ def test_two_threads_share_the_passes_over_large_graphs_that_one_core_joins():
         assert np.array_equal(result.edge_ids, alone.edge_ids) and result.counters["width"] == width
         assert {"sample", "select light", "join"} <= set(ours.phases(problem))
     assert not rules.shares_passes(10**7, 1, THREADS) and not rules.shares_passes(10**7, 4, THREADS)
+
+
+SHORT_OF_MEMORY = """
+import resource
+import numpy as np
+from mst.algorithms.threads import _passes
+from mst.graph import Graph
+
+rng, m = np.random.default_rng(1), 200_000
+# Four in five edges fall into one bucket, for which the worker that sorts it allocates more than is left.
+weights = 1 + rng.random(m) * 1e-12
+weights[::5] = np.exp2(rng.random(m // 5) * 2000 - 1000)
+graph = Graph(m, *rng.integers(0, m, (2, m)), weights)
+_passes.solve_sharing_passes(graph, 2)
+kernel, limits = _passes.passes.scatter_and_join, resource.getrlimit(resource.RLIMIT_AS)
+
+def limited(*arguments):
+    with open("/proc/self/statm") as pages:
+        used = int(pages.read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used, limits[1]))
+    try:
+        return kernel(*arguments)
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, limits)
+
+_passes.passes.scatter_and_join = limited
+for _ in range(10):
+    try:
+        _passes.solve_sharing_passes(graph, 2)
+        raise SystemExit("there was memory")
+    except MemoryError:
+        pass
+"""
+
+
+@pytest.mark.skipif(launched() < 2, reason="two threads take two cores")
+def test_no_worker_waits_for_one_that_ran_out_of_memory():
+    # malloc keeps no memory that it could lend again.
+    environment = {**os.environ, "MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_ARENA_MAX": "1"}
+    subprocess.run([sys.executable, "-c", SHORT_OF_MEMORY], check=True, env=environment, timeout=120)

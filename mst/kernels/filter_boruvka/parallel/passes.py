@@ -28,8 +28,9 @@ _GRAIN, _DENSE = 1 << 13, 32
 _RANGES, _FEWEST, _LARGEST, _MOST_RANGES = 16, 1024, 1 << 14, 255
 _BLOCK = 1024
 # Places in the state of `scatter_and_join`, 128 bytes apart: how many ranges are taken, and how many are joined; from
-# the last one on, whether each is scattered.
+# the last one on, whether each is scattered. As many taken as `_FAILED` say that a worker has failed.
 _TAKEN, _JOINED, _FIRST = 0, 16, 32
+_FAILED = 1 << 32
 _SLEEP = 50
 _HALF = np.uint64(32)
 
@@ -261,12 +262,27 @@ def scatter_and_join(width, ends, codes, ranges, cut, records, keys, forest, siz
 
 @njit
 def _scatter_and_join_worker(worker, ends, codes, ranges, cut, records, keys, forest, size, state, result):
-    """One worker of `scatter_and_join`."""
+    """One worker of `scatter_and_join`; if it fails, the others do not wait for it."""
+    failed = False
+    try:
+        call(_take_part, worker, ends, codes, ranges, cut, records, keys, forest, size, state, result)
+    except Exception:
+        failed = True
+    if failed:
+        store(state, _TAKEN, _FAILED)
+        raise MemoryError
+
+
+@njit
+def _take_part(worker, ends, codes, ranges, cut, records, keys, forest, size, state, result):
+    """Scatter, or join as the first worker, until all ranges are done or a worker has failed."""
     count, slots, conflicts = ranges.starts.size - 1, records.shape[0], np.int64(0)
     if worker > 0:
         i = fetch_add(state, _TAKEN, 1)
         while i < count:
             while i >= load(state, _JOINED) + slots:
+                if load(state, _TAKEN) >= _FAILED:
+                    return
                 # What waits to be joined lasts longer.
                 sleep(_SLEEP)
             call(_scatter_range, i, ends, codes, ranges, cut, records, keys, state)
@@ -276,6 +292,8 @@ def _scatter_and_join_worker(worker, ends, codes, ranges, cut, records, keys, fo
         waited = 0
         while load(state, _FIRST + 16 * i) == 0:
             other = load(state, _TAKEN)
+            if other >= _FAILED:
+                return
             if other < min(i + slots, count):
                 if compare_and_swap(state, _TAKEN, other, other + 1) == other:
                     call(_scatter_range, other, ends, codes, ranges, cut, records, keys, state)
