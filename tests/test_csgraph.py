@@ -138,6 +138,10 @@ def test_zeros_are_kept_on_request():
     assert tree.nnz == 2 and tree.data.tolist() == [0, 0] and tree.indices.tolist() == [1, 2]
     # No edge of a dense matrix weighs zero.
     assert minimum_spanning_tree(np.zeros((3, 3)), keep_zeros=True).nnz == 0
+    # But of a masked one that is not masked.
+    masked = np.ma.masked_array([[0, 0, 3], [0, 0, 2], [0, 0, 0]], [[1, 0, 0], [1, 1, 0], [1, 1, 1]])
+    tree = minimum_spanning_tree(masked, keep_zeros=True, keep_dtype=True)
+    assert tree.data.tolist() == [0, 2] and tree.indices.tolist() == [1, 2] and tree.dtype == masked.dtype
 
 
 @pytest.mark.parametrize("dtype", ["bool", "i1", "u2", "i4", "i8", "u8", "f4", "f8"])

@@ -85,7 +85,7 @@ def minimum_spanning_tree(
     columns, data = matrix.indices[:count], matrix.data[:count]
     index = np.int32 if max(n, count) < 2**31 else np.int64
     columns = columns.astype(np.int32 if n < 2**31 else np.int64, copy=False)
-    rows = np.repeat(np.arange(n, dtype=columns.dtype), np.diff(matrix.indptr))
+    rows = _rows_of(matrix).astype(columns.dtype, copy=False)
     graph = mst.Graph(n, rows, columns, _weights(data))
     ids = mst.minimum_spanning_forest(graph, algorithm=algorithm, threads=threads).edge_ids
     kept = ids if keep_zeros else ids[data[ids] != 0]
@@ -117,8 +117,13 @@ def _as_csr(csgraph: Any, keep_dtype: bool) -> Any:
         return matrix if keep_dtype else matrix.astype(np.float64, copy=False)
     matrix = (csgraph_from_masked if isinstance(csgraph, np.ma.MaskedArray) else csgraph_from_dense)(csgraph)
     if keep_dtype:
-        matrix.data = np.asarray(csgraph)[matrix.nonzero()] if matrix.nnz else matrix.data.astype(csgraph.dtype)
+        matrix.data = np.asarray(csgraph)[_rows_of(matrix), matrix.indices]
     return matrix
+
+
+def _rows_of(matrix: Any) -> np.ndarray:
+    """Return the row of each entry of a CSR matrix, of the dtype of its indices."""
+    return np.repeat(np.arange(matrix.shape[0], dtype=matrix.indices.dtype), np.diff(matrix.indptr))
 
 
 def _as_dense(csgraph: Any) -> np.ndarray:
