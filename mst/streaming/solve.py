@@ -9,7 +9,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from mst.errors import InputError
+from mst.errors import InputError, OutOfMemoryError
 from mst.forest import Forest
 from mst.graph import Graph, vertex_count
 from mst.kernels.primitives.recycled import recycling
@@ -116,20 +116,23 @@ def _forest(
     edges = file.m if file else None
     if n is not None and n > budget.most_vertices:
         raise budget.refusal(n)
-    # Each solve, and each filter, takes about as much memory as the one before.
-    with (
-        recycling(),
-        ThreadPoolExecutor(width, "mst filters") as pool,
-        step("reading the edges", total=edges) as working,
-    ):
-        running = RunningForest(solve, budget, Threads(pool, width), n)
-        if checkpoint and (state := checkpoint.load()):
-            running.restore(state)
-            remark(f"{checkpoint.path}: continuing after {counted(state.seen, 'edge')}")
-        add_batches(running, batches(running.seen), working, checkpoint)
-        working.update(f"solving for the last {count(running.size)} edges")
-        running.reduce()
-        columns = running.take()
+    try:
+        # Each solve, and each filter, takes about as much memory as the one before.
+        with (
+            recycling(),
+            ThreadPoolExecutor(width, "mst filters") as pool,
+            step("reading the edges", total=edges) as working,
+        ):
+            running = RunningForest(solve, budget, Threads(pool, width), n)
+            if checkpoint and (state := checkpoint.load()):
+                running.restore(state)
+                remark(f"{checkpoint.path}: continuing after {counted(state.seen, 'edge')}")
+            add_batches(running, batches(running.seen), working, checkpoint)
+            working.update(f"solving for the last {count(running.size)} edges")
+            running.reduce()
+            columns = running.take()
+    except MemoryError as error:
+        raise OutOfMemoryError(f"no memory for the forest of a stream: {error or 'none is left'}") from error
     return StreamForest(running.n, running.seen, *columns, running.algorithm, running.seconds)
 
 

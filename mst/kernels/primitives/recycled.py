@@ -59,8 +59,11 @@ class _Memory:
         while left and self._bytes + size > _MORE * self._most:
             self._bytes -= len(left[0])
             self._left.remove(left.pop(0))
+        try:
+            memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        except OSError as error:
+            raise MemoryError(f"unable to allocate {size / 2**20:.0f} MiB") from error
         self._bytes += size
-        memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         if hasattr(mmap, "MADV_HUGEPAGE"):
             memory.madvise(mmap.MADV_HUGEPAGE)
         return memory
