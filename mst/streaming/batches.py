@@ -13,10 +13,10 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from mst.arrays import is_foreign
 from mst.errors import InputError
 from mst.graph import WEIGHT_DTYPES, column, frozen
 from mst.interop.tables import edge_columns
+from mst.rounding import refuse_rounded
 
 _T = TypeVar("_T")
 _Sized = TypeVar("_Sized", bound=Sized)
@@ -72,7 +72,9 @@ def batch_of(given: Any, name: str) -> Batch:
         if isinstance(given, tuple | list):
             if len(given) != 3:
                 raise InputError(f"a batch is a tuple (u, v, w) of three arrays, got {len(given)} values")
-            u, v, w = (_column(values, field) for values, field in zip(given, "uvw"))
+            u, v, w = (column(values, field) for values, field in zip(given, "uvw"))
+            if isinstance(given[2], list | tuple):
+                refuse_rounded(given[2], w, "w[{}]".format)
         else:
             u, v, w, _ = edge_columns(given)
         return Batch(*_same_type(_ends(u, "u"), _ends(v, "v")), _weights(w, len(u), len(v)), name)
@@ -80,12 +82,9 @@ def batch_of(given: Any, name: str) -> Batch:
         raise InputError(f"{name}: {error}") from error
 
 
-def _column(values: Any, field: str) -> np.ndarray:
-    """Return a column as an array; one that can be written to is copied, since its producer may use it again."""
-    array = column(values, field)
-    if array.flags.writeable and (isinstance(values, np.ndarray) or is_foreign(values)):
-        array = array.copy()
-    return array
+def _stored(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Return a column of a dtype; one that can be written to is copied, since its producer may use it again."""
+    return (np.array if values.flags.writeable else np.ascontiguousarray)(values, dtype)
 
 
 def _ends(ids: np.ndarray, field: str) -> np.ndarray:
@@ -97,7 +96,7 @@ def _ends(ids: np.ndarray, field: str) -> np.ndarray:
     dtype = ids.dtype.newbyteorder("=")
     if dtype not in (np.int32, np.uint32):
         dtype = np.dtype(np.int32 if dtype.itemsize < 4 else np.int64)
-    return np.ascontiguousarray(ids, dtype)
+    return _stored(ids, dtype)
 
 
 def _same_type(u: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -119,7 +118,7 @@ def _weights(w: np.ndarray, *lengths: int) -> np.ndarray:
         raise InputError(
             f"w has dtype {w.dtype}, which cannot be stored exactly: use int32, int64, float32 or float64"
         )
-    return frozen(np.ascontiguousarray(w, dtype))
+    return frozen(_stored(w, dtype))
 
 
 def batches_of(stream: Any) -> Iterator[Batch]:

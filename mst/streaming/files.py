@@ -15,7 +15,7 @@ from mst import formats
 from mst.errors import FormatError, InputError
 from mst.formats.columns import to_arrow
 from mst.formats.source import Source, is_parquet
-from mst.graph import WEIGHT_DTYPES
+from mst.graph import WEIGHT_DTYPES, frozen
 from mst.streaming.batches import Batch, batch_of, map_ahead
 from mst.streaming.forest import StreamForest
 from mst.streaming.memory import parse_memory
@@ -231,10 +231,10 @@ def _text(path: Path, stream: formats.RawStream, format: str | None) -> EdgeFile
 
 
 def _narrow(values: np.ndarray) -> np.ndarray:
-    """Return a copy, of int32 where that holds whole numbers."""
+    """Return values, as int32 where that holds whole numbers."""
     if values.dtype.kind == "i" and values.size and values.min() >= -(2**31) and values.max() < 2**31:
-        return values.astype(np.int32)
-    return values.copy()
+        return frozen(values.astype(np.int32))  # a copy that need not be copied again
+    return values
 
 
 def _batch(given: Any, path: Path, row: int) -> Batch:

@@ -100,7 +100,9 @@ def keep(batch: Batch, start: int, filter: Filter, limit: Limit) -> Kept:
         w = _comparable(batch.w, filter)
         places, largest, unordered = _open_edges(batch.u, batch.v, w, filter)
         columns = Columns(*gather(batch.u, batch.v, w, _NO_IDS, start, places))
-    if largest >= limit.n or unordered:
+    # Negative ends are the largest as unsigned ones.
+    signed = np.iinfo(batch.u.dtype).max + 1
+    if largest >= min(limit.n, signed) or unordered:
         raise _fault(batch, limit)
     sample = Sample(*(column[::_SAMPLED].copy() for column in batch[:3]))
     return Kept(columns, int(largest) + 1 if len(batch.w) else 0, len(batch.w), sample, filter)
