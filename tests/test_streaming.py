@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import subprocess
 import sys
 import textwrap
@@ -19,8 +20,10 @@ from hypothesis import strategies as st
 import mst
 from mst import solver
 from mst.graph import frozen
+from mst.kernels.primitives import recycled
 from mst.kernels.streaming.filter import Joined, keep_open, mark_up_to, sort_by_level
 from mst.streaming import StreamForest, filter, memory, prove_batches, running, solve
+from mst.streaming.batches import Batch
 from mst.streaming.filter import Threads
 
 ENDS = (np.int8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64)
@@ -247,7 +250,8 @@ def test_empty_batches_have_any_dtype(small_table):
     assert found.weight == 7 and found.w.dtype.kind == "i"
 
 
-def test_a_producer_may_fill_its_arrays_again(small_table):
+@pytest.mark.parametrize("given", [np.asarray, memoryview])
+def test_a_producer_may_fill_its_arrays_again(small_table, given):
     rng = np.random.default_rng(11)
     columns = rng.integers(0, 50, 4000), rng.integers(0, 50, 4000), rng.random(4000)
     arrays = np.empty(100, np.int64), np.empty(100, np.int64), np.empty(100)
@@ -256,7 +260,7 @@ def test_a_producer_may_fill_its_arrays_again(small_table):
         for start in range(0, 4000, 100):
             for array, column in zip(arrays, columns):
                 array[:] = column[start : start + 100]
-            yield arrays
+            yield tuple(map(given, arrays))
 
     expected = mst.minimum_spanning_forest((50, *columns)).edge_ids
     assert (mst.minimum_spanning_forest(batches(), n=50).edge_ids == expected).all()
@@ -278,6 +282,7 @@ ILLEGAL = {
     "batch 1: w has dtype float64, and edges before it int64": ([0], [1], [0.5]),
     "batch 1, row 0: u = 1000000000000000 is no vertex that fits into memory": ([10**15], [1], [1]),
     "batch 1: str is no table with columns": "text",
+    "batch 1: w[0] has weight 9007199254740993, which no float64 holds": ([0, 1], [1, 1], [2**53 + 1, 0.5]),
     "batch 1: w[1] is masked": ([0, 1], [1, 2], np.ma.array([5, 7], mask=[0, 1])),
     "batch 1: w must be one-dimensional, got shape (1, 1)": pd.DataFrame({"u": [0], "v": [1], "w": [[7]]}),
 }
@@ -301,6 +306,12 @@ def test_errors_of_a_producer_are_raised():
         mst.minimum_spanning_forest(batches())
 
 
+def test_negative_ends_of_32_bits_are_no_vertices_above_two_to_the_31st():
+    ends, w = frozen(np.array([5, -1], np.int32)), frozen(np.ones(2))
+    with pytest.raises(mst.InputError, match="row 1: u = -1 is not a vertex"):
+        running.keep(Batch(ends, ends, w, "batch 0"), 0, filter.NO_FILTER, running.Limit(2**33, False))
+
+
 @pytest.mark.parametrize("n", [-1, 2.5, "3", [3]])
 def test_number_of_vertices_is_a_whole_one(n):
     with pytest.raises(mst.InputError, match="the vertex count must be an integer"):
@@ -311,6 +322,16 @@ def test_number_of_vertices_is_a_whole_one(n):
 def test_memory_is_a_number_of_bytes(given):
     with pytest.raises(mst.InputError, match="memory is a number of bytes"):
         mst.minimum_spanning_forest([], memory=given)
+
+
+def test_arrays_without_memory_are_refused_as_too_large(monkeypatch):
+    def fails(*arguments, **options):
+        raise OSError(errno.ENOMEM, "Cannot allocate memory")
+
+    monkeypatch.setattr(recycled.mmap, "mmap", fails)
+    monkeypatch.setattr(recycled, "_LEAST", 1)
+    with pytest.raises(mst.OutOfMemoryError, match="no memory for the forest of a stream: unable to allocate"):
+        mst.minimum_spanning_forest([([0], [1], [1])], algorithm="filter-boruvka")
 
 
 def test_too_little_memory_is_refused():
@@ -364,7 +385,17 @@ REFUTED = {
 
 
 @pytest.mark.parametrize(
-    "weight", [np.inf, 0.0, -np.inf, np.float32(1), np.iinfo(np.int32).max, np.iinfo(np.int64).max, 7]
+    "weight",
+    [
+        np.inf,
+        np.finfo(float).max,
+        0.0,
+        -np.inf,
+        np.float32(1),
+        np.iinfo(np.int32).max,
+        np.iinfo(np.int64).max,
+        7,
+    ],
 )
 def test_ties_at_any_weight_are_refuted_by_their_ids(weight):
     w = np.full(3, weight)

@@ -137,7 +137,8 @@ def _strict(known: Filter) -> Filter:
     if bounds is None:
         return NO_FILTER
     if bounds.dtype.kind == "f":
-        above = np.nextafter(bounds, bounds.dtype.type(np.inf))
+        with np.errstate(over="ignore"):  # above the greatest number is infinity
+            above = np.nextafter(bounds, bounds.dtype.type(np.inf))
     else:
         above = bounds + (bounds < np.iinfo(bounds.dtype).max).astype(bounds.dtype)
     return known._replace(bounds=above) if above[-1] > bounds[-1] else NO_FILTER
