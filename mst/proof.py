@@ -206,6 +206,10 @@ def check_weight(total: int | float | str, reference: int | float, *, forest_edg
     return Proof(ok, "weight", reason, weight=weight, details={"total": total, "reference_weight": reference})
 
 
+_MOST_PLACES = 1000
+"""More places before or after the decimal point than any total has; a fraction with millions takes minutes."""
+
+
 def _as_known(total: int | float | str) -> tuple[Fraction | float, Fraction]:
     """Return a total, exact where it is finite, and half a unit of its last digit where it is a text."""
     if not isinstance(total, str):
@@ -213,7 +217,7 @@ def _as_known(total: int | float | str) -> tuple[Fraction | float, Fraction]:
         return Fraction(total) if finite else total, Fraction(0)
     number = Decimal(total.strip().replace(",", ""))
     exponent = number.as_tuple().exponent
-    if not isinstance(exponent, int):
+    if not isinstance(exponent, int) or abs(number.adjusted()) > _MOST_PLACES:
         return float(number), Fraction(0)
     return Fraction(number), Fraction(10) ** exponent / 2
 

@@ -183,6 +183,10 @@ INF, NAN = math.inf, math.nan
         (0.1 + 0.2, 0.3, 0, False),
         (2**60 + 1, 2**60, 10**9, False),
         (10**400, 10**400, 0, True),
+        ("1e999999999", 5, 2, False),
+        ("-1e999999999", -INF, 0, True),
+        ("1e-999999999", 5, 2, False),
+        ("0e999999999", 0, 0, True),
     ],
 )
 def test_printed_totals(total, reference, edges, ok):
