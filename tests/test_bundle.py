@@ -21,7 +21,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mst.bench.records import merge
+from mst.bench.records import merge, reference
 from mst.bench.records.bundle import HEADER, difference, export_bundle, unpack_bundle
 from mst.bench.records.merge import import_bundle
 from mst.bench.records.store import (
@@ -445,6 +445,14 @@ WRONG_CONTENT = {
         edited("records/", lambda v: v["samples"].update(compute=[])),
         "needs samples of every process",
     ),
+    "a time of no calendar": (
+        edited("records/", lambda v: v.update(started="2026-13-01T10:00:00+00:00")),
+        "not a measurement: started",
+    ),
+    "a time without its zone": (
+        edited("records/", lambda v: v.update(created="2026-11-01T10:00:00")),
+        "not a measurement: created",
+    ),
     "an unknown status": (edited("records/", lambda v: v.update(status="<b>")), "not a measurement: status"),
     "an unknown key": (edited("records/", lambda v: v.update(sampels=1)), "unknown key 'sampels'"),
     "an unknown grade": (edited("proof", lambda v: v.update(grade="proved")), "not a proof: grade"),
@@ -584,6 +592,28 @@ def test_killed_import_is_undone_by_the_next(bundle, results):
         import_bundle(results.parent / "evil.zip", results=results)
     assert files(results) == before
     assert not list(results.glob(".import-*"))
+
+
+def test_import_killed_while_it_wrote_its_journal_is_undone(bundle, results):
+    code = KILLED.replace("Path.rename", "Path.replace").replace("count == 4", "target.name == 'journal.json'")
+    died = subprocess.run([sys.executable, "-c", code, str(bundle), str(results)], check=False)
+    assert died.returncode == -signal.SIGKILL and not list(results.glob("**/journal.json"))
+    import_bundle(bundle, results=results)
+    assert list(load_records(results / "records")) and not list(results.glob(".import-*"))
+
+
+def test_reference_that_another_process_unpacked_meanwhile_is_used(bundle, tmp_path, monkeypatch):
+    folder = tmp_path / "reference" / "box"
+    folder.mkdir(parents=True)
+    shutil.copy(bundle, folder / "box.mst.zip")
+    unpack = reference.unpack_bundle
+
+    def unpack_twice(file, target):
+        unpack(file, target)
+        unpack(file, tmp_path / ".reference" / target.name)
+
+    monkeypatch.setattr(reference, "unpack_bundle", unpack_twice)
+    assert [found.machine for found in reference.references(tmp_path)] == ["box"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

@@ -109,8 +109,7 @@ def choose(records: Sequence[Record], selector: str) -> list[Record]:
         "run's fingerprint": lambda r: r.run.fingerprint,
         "machine's fingerprint": lambda r: r.measurement["machine"]["fingerprint"],
     }
-    named = [record for record in records if record.run.machine == selector]
-    if named:
+    if named := [record for record in records if record.run.machine == selector]:
         return named
     meanings: dict[tuple[str, str], list[Record]] = {}
     if len(selector) >= 4:

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from mst.atomic import naming
+from mst.atomic import write_text
 from mst.bench.records.bundle import (
     Summary,
     difference,
@@ -159,8 +159,7 @@ def _move_all(moves: list[Move], stage: Path) -> None:
     """Make all moves, or none of them."""
     journal = stage / "journal.json"
     results = stage.parent
-    with naming(journal):
-        journal.write_text(json.dumps([[str(path.relative_to(results)) for path in move] for move in moves]))
+    write_text(journal, json.dumps([[str(path.relative_to(results)) for path in move] for move in moves]))
     done: list[Move] = []
     try:
         for source, target in moves:

@@ -82,5 +82,9 @@ def _unpacked(bundle: Path, cache: Path) -> Path:
         cache.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".", dir=cache) as scratch:
             unpack_bundle(bundle, Path(scratch, digest))
-            Path(scratch, digest).rename(folder)
+            try:
+                Path(scratch, digest).rename(folder)
+            except OSError:
+                if not folder.is_dir():  # another process was first
+                    raise
     return folder

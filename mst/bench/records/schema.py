@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from contextlib import suppress
+from datetime import datetime
 from functools import lru_cache
 from math import isfinite
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import from_json, to_json
 
 from mst.bench.machine import Machine
@@ -29,7 +30,8 @@ Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Real = Annotated[float, Field(allow_inf_nan=False)]
 Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 Fingerprint = Annotated[str, Field(pattern="^[0-9a-f]{12}$")]
-Time = Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[0-9.:+Z-]*$")]
+_TIME = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$"
+Time = Annotated[str, Field(pattern=_TIME), AfterValidator(datetime.fromisoformat)]
 Samples = list[list[Seconds]]
 
 

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from mst.atomic import replacing
+from mst.atomic import replacing, write_bytes
 from mst.bench.records.schema import (
     MEASUREMENT_VERSION,
     Measurement,
@@ -108,8 +108,7 @@ def json_bytes(value: Any) -> bytes:
 def write_json(path: Path, value: Any) -> None:
     """Write a JSON file, replacing it as a whole."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(path) as temporary:
-        temporary.write_bytes(json_bytes(value))
+    write_bytes(path, json_bytes(value))
 
 
 def save_ids(record: Path, edge_ids: np.ndarray, m: int) -> None:
@@ -264,9 +263,7 @@ def _print_once(text: str) -> None:
 
 def medians(measurement: Mapping[str, Any], part: str = "compute") -> list[float]:
     """Return the median of each process, in seconds."""
-    return [
-        statistics.median(map(float, samples)) for samples in measurement["samples"].get(part, []) if samples
-    ]
+    return [statistics.median(samples) for samples in measurement["samples"].get(part, []) if samples]
 
 
 def table_row(record: Record) -> dict[str, Any]:

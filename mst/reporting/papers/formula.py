@@ -395,8 +395,7 @@ def _text(value: Any) -> str:
 
 def _pearson(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     x, y = x - x.mean(axis=0), y - y.mean(axis=0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.nan_to_num((x * y).sum(axis=0) / np.sqrt((x * x).sum(axis=0) * (y * y).sum(axis=0)))
+    return np.nan_to_num((x * y).sum(axis=0) / np.sqrt((x * x).sum(axis=0) * (y * y).sum(axis=0)))
 
 
 def _kendall(x: np.ndarray, y: np.ndarray) -> np.ndarray:
