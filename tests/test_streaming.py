@@ -197,7 +197,8 @@ def test_ids_beyond_32_bits(small_table):
     offset = 2**32 - 1000
     with ThreadPoolExecutor(2) as pool:
         threads, budget = Threads(pool, 2), memory.Budget(2**30, 2**24, 16, 64, 64)
-        state = running.RunningForest(mst.minimum_spanning_forest, budget, threads, 50, seen=offset)
+        state = running.RunningForest(mst.minimum_spanning_forest, budget, threads, 50)
+        state.seen = offset
         solve.add_batches(state, solve.batches_of(cut((u, v, w), range(0, 2000, 90))))
         state.reduce()
         ids = state.take()[3]

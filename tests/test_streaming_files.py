@@ -246,6 +246,18 @@ def test_damaged_files_are_named(tmp_path, capsys):
     assert f"{path}, line 3002: 'a 1 x 3': expected" in capsys.readouterr().err
 
 
+def test_declared_vertices_without_edges_are_counted(tmp_path, capsys):
+    path = tmp_path / "e.txt"
+    path.write_text("# Nodes: 9 Edges: 2\n0 1 5\n1 4 7\n")
+    assert forest_of_file(open_edges(path), solve=mst.minimum_spanning_forest).components == 7
+    # SNAP counts those in use, whose ids may be larger.
+    path.write_text("# Nodes: 3 Edges: 2\n0 1 5\n1 4 7\n")
+    assert forest_of_file(open_edges(path), solve=mst.minimum_spanning_forest).components == 3
+    path.write_text(f"# Nodes: {10**12}\n0 1 5\n")
+    with pytest.raises(mst.OutOfMemoryError, match="1,000,000,000,000 vertices need"):
+        forest_of_file(open_edges(path), solve=mst.minimum_spanning_forest)
+
+
 def test_what_cannot_be_streamed_is_said(tmp_path, capsys):
     for name, part in {
         "e.mtx": "matrix-market files cannot be read in parts",

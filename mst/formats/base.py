@@ -109,11 +109,14 @@ class RawStream(NamedTuple):
         Vertex count and edge count that the file states.
     blocks : iterator of (u, v, w)
         Arrays as those of `RawGraph`, overwritten by the next block; weights are None if the file has none.
+    least_n : int
+        Vertices that there are at least, where the ids may be above the count that the file states.
     """
 
     n: int | None
     m: int | None
     blocks: Blocks
+    least_n: int = 0
 
 
 @dataclass(frozen=True)

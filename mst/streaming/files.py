@@ -45,6 +45,8 @@ class EdgeFile(NamedTuple):
         Facts that differ between files: size and time, and the format that it was read as.
     reading : int
         Bytes that reading takes, beside the batches that are filtered.
+    least_n : int
+        Vertices that there are at least.
     """
 
     path: Path
@@ -53,6 +55,7 @@ class EdgeFile(NamedTuple):
     batches: Callable[[int], Iterator[Batch]]
     identity: Mapping[str, Any] = MappingProxyType({})
     reading: int = 0
+    least_n: int = 0
 
 
 def open_edges(
@@ -227,7 +230,7 @@ def _text(path: Path, stream: formats.RawStream, format: str | None) -> EdgeFile
                 yield _batch((_narrow(u), _narrow(v), weights), path, row).after(start)
                 row += len(u)
 
-    return EdgeFile(path, stream.n, stream.m, batches)
+    return EdgeFile(path, stream.n, stream.m, batches, least_n=stream.least_n)
 
 
 def _narrow(values: np.ndarray) -> np.ndarray:

@@ -188,6 +188,8 @@ class RunningForest:
     threads : Threads
     n : int, optional
         The vertex count; by default, it grows with the largest end.
+    least_n : int
+        Vertices that there are at least.
 
     Attributes
     ----------
@@ -210,12 +212,12 @@ class RunningForest:
         budget: Budget,
         threads: Threads,
         n: int | None = None,
-        seen: int = 0,
+        least_n: int = 0,
     ):
         self._solve, self.budget, self.threads = solve, budget, threads
         self.limit = Limit(budget.most_vertices if n is None else n, n is not None)
-        self.n, self.seen = n or 0, seen
-        self.size = self.forest = 0
+        self.n = least_n if n is None else n
+        self.seen = self.size = self.forest = 0
         self.algorithm, self.seconds = "", dict.fromkeys(("read", "filter", "solve", "trees"), 0.0)
         # Only the pages that are written take memory.
         rows = budget.rows(self.n)

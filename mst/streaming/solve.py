@@ -113,9 +113,9 @@ def _forest(
 ) -> StreamForest:
     """Return the forest of the edges that ``batches(0)`` yields, possibly from a file."""
     budget = Budget.of(memory, width, file.reading if file else 0)
-    edges = file.m if file else None
-    if n is not None and n > budget.most_vertices:
-        raise budget.refusal(n)
+    edges, least_n = (file.m, file.least_n) if file else (None, 0)
+    if (least := max(least_n, n or 0)) > budget.most_vertices:
+        raise budget.refusal(least)
     try:
         # Each solve, and each filter, takes about as much memory as the one before.
         with (
@@ -123,7 +123,7 @@ def _forest(
             ThreadPoolExecutor(width, "mst filters") as pool,
             step("reading the edges", total=edges) as working,
         ):
-            running = RunningForest(solve, budget, Threads(pool, width), n)
+            running = RunningForest(solve, budget, Threads(pool, width), n, least_n)
             if checkpoint and (state := checkpoint.load()):
                 running.restore(state)
                 remark(f"{checkpoint.path}: continuing after {counted(state.seen, 'edge')}")
