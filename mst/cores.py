@@ -60,5 +60,5 @@ def check_cores(width: int) -> None:
 
 def _forked_after_use() -> bool:
     # Another thread may be loading the module.
-    asked = getattr(sys.modules.get("mst.kernels.parallel.runtime"), "forked_after_use", None)
+    asked = getattr(sys.modules.get("mst.kernels.primitives.forks"), "forked_after_use", None)
     return asked is not None and asked()

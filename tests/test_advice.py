@@ -233,6 +233,9 @@ def test_a_fork_of_a_process_with_threads_uses_one_core():
             right = cores.usable_width() == 1 and mst.minimum_spanning_forest(graph).digest == expected
             named = dict(algorithm="filter-boruvka-threads", hand_over=False)
             right &= mst.minimum_spanning_forest(graph, **named).digest == expected
+            # With numba's parallel loops, which OpenMP would end.
+            again = generate("uniform", n=2000, m=9000, seed=5)
+            right &= mst.minimum_spanning_forest(again, algorithm="parlay-boruvka").digest == expected
             with pytest.raises(UnsupportedError, match="forked"):
                 mst.minimum_spanning_forest(graph, threads=2, **named)
             os._exit(0 if right else 1)

@@ -11,7 +11,6 @@ such stores).
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -196,25 +195,12 @@ def workers(width: int) -> Iterator[None]:
     ...     numba.get_num_threads()
     1
     """
-    _USED_BY.add(os.getpid())
     before = numba.get_num_threads()
     numba.set_num_threads(width)
     try:
         yield
     finally:
         numba.set_num_threads(before)
-
-
-_USED_BY: set[int] = set()
-"""The process that has run parallel kernels, and those that it was forked from."""
-
-
-def forked_after_use() -> bool:
-    """Return whether this process was forked from one that had run parallel kernels, also if it has run some since.
-
-    GNU's OpenMP ends such a process as soon as it runs one itself.
-    """
-    return bool(_USED_BY - {os.getpid()})
 
 
 def launched() -> int:

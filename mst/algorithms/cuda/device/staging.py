@@ -112,7 +112,8 @@ class _Staging:
 
     def run(self, kernel: Callable, pieces: int, grain: int, *arrays: Any) -> None:
         """Run a kernel of `mst.kernels.cuda.staging`, after all that was started on the current stream."""
-        from mst.kernels.parallel.runtime import Schedule, forked_after_use, new_tallies, workers
+        from mst.kernels.parallel.runtime import Schedule, new_tallies, workers
+        from mst.kernels.primitives.forks import forked_after_use
 
         if not pieces:
             return

@@ -1,0 +1,58 @@
+"""Parallel kernels in a fork of a process that has launched threads: their workers take turns on one thread.
+
+GNU's OpenMP, whose threads a fork does not have, would end the process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import sys
+
+import llvmlite.binding as llvm
+import numba  # noqa: F401
+
+_forked = ctypes.c_int32(0)
+# The pool of threads, with the arguments of numba's own; the task takes the four after it, and is called once for all.
+_POOL = """
+target triple = "{triple}"
+define void @pool(ptr %task, ptr %0, ptr %1, ptr %2, ptr %3, i64 %4, i64 %5, i64 %6) {{
+  %read = load i32, ptr inttoptr (i64 {flag} to ptr)
+  %forked = icmp ne i32 %read, 0
+  br i1 %forked, label %alone, label %threads
+alone:
+  call void %task(ptr %0, ptr %1, ptr %2, ptr %3)
+  ret void
+threads:
+  call void inttoptr (i64 {pool} to ptr)(ptr %task, ptr %0, ptr %1, ptr %2, ptr %3, i64 %4, i64 %5, i64 %6)
+  ret void
+}}
+"""
+
+
+def forked_after_use() -> bool:
+    """Return whether this process was forked from one that had launched threads for parallel kernels."""
+    return bool(_forked.value)
+
+
+def _note_fork() -> None:
+    _forked.value |= getattr(sys.modules.get("numba.np.ufunc.parallel"), "_is_initialized", False)
+
+
+def _pool_for_forks(pool: int) -> tuple[int, object]:
+    """Return the address of a function like numba's at the address `pool`, and the owner of its code."""
+    text = _POOL.format(triple=llvm.get_process_triple(), flag=ctypes.addressof(_forked), pool=pool)
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    machine = llvm.Target.from_default_triple().create_target_machine()
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(text), machine)
+    engine.finalize_object()
+    return engine.get_function_address("pool"), engine
+
+
+with contextlib.suppress(ImportError):
+    from numba.np.ufunc import omppool  # type: ignore[attr-defined]
+
+    omppool.parallel_for, _owner = _pool_for_forks(omppool.parallel_for)
+    os.register_at_fork(after_in_child=_note_fork)
