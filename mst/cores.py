@@ -6,7 +6,7 @@ import operator
 import os
 import sys
 
-from mst.errors import InputError, UnsupportedError
+from mst.errors import ConfigError, InputError, UnsupportedError
 
 
 def cores_for(threads: int | None) -> int:
@@ -30,8 +30,19 @@ def usable_width() -> int:
     cores = len(os.sched_getaffinity(0))
     if launched := getattr(sys.modules.get("numba.core.config"), "NUMBA_NUM_THREADS", 0):
         return min(cores, launched)
-    named = os.environ.get("NUMBA_NUM_THREADS", "")
-    return min(cores, int(named)) if named.isdigit() and int(named) else cores
+    return min(cores, named_threads() or cores)
+
+
+def named_threads() -> int | None:
+    """Return the threads that numba launches, where the environment names them; refuse what is no number of threads."""
+    named = os.environ.get("NUMBA_NUM_THREADS")
+    if named is None:
+        return None
+    if not (named.strip().isdecimal() and int(named)):
+        raise ConfigError(
+            f"NUMBA_NUM_THREADS={named!r} is no number of threads: set it to 1 or more, or unset it"
+        )
+    return int(named)
 
 
 def whole_threads(threads: int | None) -> int | None:

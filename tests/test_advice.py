@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import subprocess
 import sys
 import types
 from dataclasses import replace
@@ -431,3 +432,16 @@ def test_command_prints_the_cell_and_the_machine(capsys, tmp_path):
     assert cli.main(["advise", "--m", "100000", "--threads", "1", "--gpu", "none"]) == 0
     assert re.search(r"about .* for 100,000 edges, a whole call", capsys.readouterr().out)
     assert cli.main(["advise"]) == 2 and cli.main(["advise", *sizes, "--m", "-1"]) == 2
+
+
+@pytest.mark.parametrize("named", ["0", "-1", "abc", "1.5", ""])
+def test_a_wrong_number_of_threads_for_numba_is_refused(named, monkeypatch):
+    monkeypatch.setenv("NUMBA_NUM_THREADS", named)
+    refused = f"NUMBA_NUM_THREADS={named!r} is no number of threads: set it to 1 or more, or unset it"
+    with pytest.raises(ConfigError, match=re.escape(refused)):
+        cores.named_threads()
+    if named in ("0", "abc"):
+        # Before numba sees it.
+        command = [sys.executable, "-c", "import mst.kernels.primitives.jit"]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.stderr.splitlines()[-1] == f"mst.errors.ConfigError: {refused}"
