@@ -284,6 +284,8 @@ class MergeTree:
     def _vertices(self, vertices: Any, name: str) -> np.ndarray:
         """Return vertices as an array of integers of any shape."""
         array = as_numpy(vertices, name)
+        if np.ma.is_masked(vertices):
+            raise InputError(f"{name} has masked values: drop them, or give them values")
         if array.size == 0:
             return array.astype(np.int64)
         if array.dtype.kind not in "iu":

@@ -161,6 +161,8 @@ def test_bottlenecks_are_scipys_cophenetic_distances(rng):
 def test_queries_broadcast_and_refuse_other_vertices():
     forest = solve((3, [0, 1], [1, 2], [4, 5]))
     assert forest.bottleneck(np.arange(3)[:, None], np.arange(3)).tolist() == [[0, 4, 5], [4, 0, 5], [5, 5, 0]]
+    with pytest.raises(InputError, match="x has masked values: drop them"):
+        forest.bottleneck(np.ma.array([0, 1], mask=[0, 1]), [1, 2])
     with pytest.raises(InputError, match="y holds 3, which is not a vertex"):
         forest.bottleneck(0, [1, 3])
     with pytest.raises(InputError, match="x holds -1"):
