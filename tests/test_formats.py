@@ -164,7 +164,7 @@ FILES = [
         3,
         [(0, 1, 7), (1, 2, 8)],
     ),
-    ("gbbs without weights", b"AdjacencyGraph\n3\n4\n0\n1\n3\n1\n0\n2\n1\n", "gbbs", 3, [(0, 1), (1, 2)]),
+    ("gbbs without weights", b"AdjacencyGraph\n3\n4\n0\n1\n3\n1\n0\n2\n1", "gbbs", 3, [(0, 1), (1, 2)]),
     (
         "gbbs, arcs that do not pair up",
         b"WeightedAdjacencyGraph\n3 2 0 1 2 1 2 0.5 1\n",

@@ -185,6 +185,7 @@ MALFORMED = [
     (b"AdjacencyGraph\n2\n2\n0\n1\n0.5\n0\n", None, "line 6: '0.5': expected counts, offsets and neighbours"),
     (b"AdjacencyGraph\n2.5\n2\n0\n1\n0\n0\n", None, "'2.5' is not a whole number"),
     (b"AdjacencyGraph\n-2\n2\n", None, "expected counts of at least 0"),
+    (b"WeightedAdjacencyGraph\n2 2 0 1 1 0 17 1", None, "the file may be cut within it"),
     (b"EdgeArray\n0 1 2\n", None, "line 2: '0 1 2': expected `<u> <v>`; '2' is one column too many"),
     (b"EdgeArrays\n0 1 2\n", "pbbs", "line 1: 'EdgeArrays': expected EdgeArray or WeightedEdgeArray"),
     # SteinLib, TNTP, TSPLIB

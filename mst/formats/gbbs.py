@@ -49,7 +49,12 @@ def read(source: Source) -> RawGraph:
             "expected the end of the file after the last number", text=text.line_at(text.start)
         )
     u = row_of_each_slot(offsets, arcs, np.int32(0) if n < 2**31 else np.int64(0))
-    return graph_from_arcs(source.path, "gbbs", n, Arcs(u, v, w), arcs)
+    graph = graph_from_arcs(source.path, "gbbs", n, Arcs(u, v, w), arcs)
+    if text.unended and graph.summary.direction == "arcs":
+        raise text.error_at_last_line(
+            "expected each arc's reverse, or a line feed after the last number: the file may be cut within it"
+        )
+    return graph
 
 
 def write(sink: IO[bytes], graph: Graph) -> None:

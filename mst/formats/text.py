@@ -33,6 +33,8 @@ class Text:
         Characters that the window may end at: line feeds, unless a reader of single words adds others.
     lines : int
         Number of lines consumed.
+    unended : bool
+        Whether the last line was read and lacks its line feed.
     block : int
         Bytes that the window holds at most: `BLOCK`, or as many as a small file needs.
     """
@@ -46,7 +48,7 @@ class Text:
         self.start = self.stop = self.lines = 0
         self.cuts = b"\n"
         self._filled = 0
-        self._ended = False
+        self._ended = self.unended = False
         if source.head.startswith(b"\xef\xbb\xbf"):
             source.read(3)
 
@@ -69,6 +71,7 @@ class Text:
                 if self._filled and self.buffer[self._filled - 1] != 10:
                     self.buffer[self._filled] = 10
                     self._filled += 1
+                    self.unended = True
                 self.stop = self._filled
                 return self._filled > 0
             if self.stop == 0:
