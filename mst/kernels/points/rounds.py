@@ -458,38 +458,20 @@ def _search_leaves(first, last, alone, tree, lists, candidates, components):
     """
     blocks, boxes, points, levels = tree
     _, _, core, node_core = lists
-    weights, _, ends, bounds, awake, inexact = candidates
+    weights, _, ends, _, _, _ = candidates
     of, of_node, limits = components
     leaves = 1 << levels
-    near, bound, limit, rest = np.empty(LEAF), np.empty(LEAF), np.empty(LEAF), np.empty(LEAF)
-    own_core, heavy = np.zeros(LEAF), np.empty(LEAF)
+    near, bound, heavy = np.empty(LEAF), np.empty(LEAF), np.empty(LEAF)
+    limit, rest, own_core = np.empty(LEAF), np.empty(LEAF), np.zeros(LEAF)
     nodes, node_bounds = np.empty(levels + 2, np.int64), np.empty(levels + 2)
     for leaf in range(first, last):
         block = leaf_block(leaf, levels, blocks.shape[0])
+        home, start = leaves + leaf, block * LEAF
         if block < 0:
             continue
-        home, start = leaves + leaf, block * LEAF
-        lanes, own = inexact[block], of_node[home]
-        if own >= 0 and lanes != 0:
-            lanes &= lanes_of_bounds(bounds, start, as_float(load(limits, own)))
-        if lanes == 0:
-            continue
-        # Of all points that are searched for: their component, -3 if there are several, and their least core.
-        common, home_core, searched = -2, np.inf, 0
-        for j in range(LEAF):
-            limit[j] = -1.0
-        while lanes != 0:
-            lane = lanes & -lanes
-            lanes ^= lane
-            j = first_lane(lane)
-            p = start + j
-            least_of_own = as_float(load(limits, of[p]))
-            if bounds[p] <= least_of_own:
-                searched |= lane
-                limit[j], rest[j] = min(weights[p] if ends[p] >= 0 else np.inf, least_of_own), np.inf
-                own_core[j] = core[p]
-                home_core = min(home_core, core[p])
-                common = of[p] if common == -2 or common == of[p] else -3
+        searched, common, home_core = _begin_search(
+            block, of_node[home], core, candidates, components, limit, rest, own_core
+        )
         if searched == 0:
             continue
         highest, pruned = greatest(limit), np.inf
@@ -498,11 +480,8 @@ def _search_leaves(first, last, alone, tree, lists, candidates, components):
             # `node` is the next to be searched, or 0.
             while 0 < node < leaves:
                 left, right = 2 * node, 2 * node + 1
-                to_left, to_right = np.inf, np.inf
-                if of_node[left] != common:
-                    to_left = max(node_distance(boxes, home, left), home_core, node_core[left])
-                if of_node[right] != common:
-                    to_right = max(node_distance(boxes, home, right), home_core, node_core[right])
+                to_left = _bound_of(left, home, common, home_core, boxes, of_node, node_core)
+                to_right = _bound_of(right, home, common, home_core, boxes, of_node, node_core)
                 node, other = (right, left) if to_right < to_left else (left, right)
                 farther, nearer = max(to_left, to_right), min(to_left, to_right)
                 if farther > highest or farther == np.inf:
@@ -544,25 +523,88 @@ def _search_leaves(first, last, alone, tree, lists, candidates, components):
                 # From the leaf upwards: the nearest points come first.
                 node = ancestor ^ 1
                 ancestor >>= 1
-                to_node = np.inf
-                if of_node[node] != common:
-                    to_node = max(node_distance(boxes, home, node), home_core, node_core[node])
+                to_node = _bound_of(node, home, common, home_core, boxes, of_node, node_core)
                 if to_node > highest or to_node == np.inf:
                     pruned = min(pruned, to_node)
                     node = 0
             else:
                 break
-        unsure, found = inexact[block], awake[block]
-        while searched != 0:
-            lane = searched & -searched
-            searched ^= lane
-            j = first_lane(lane)
-            p = start + j
-            exact = ends[p] >= 0 and weights[p] <= as_float(load(limits, of[p]))
-            unsure = unsure & ~lane if exact else unsure
-            found = found | lane if ends[p] >= 0 else found
-            bounds[p] = weights[p] if exact else max(bounds[p], min(rest[j], pruned))
-        awake[block], inexact[block] = found, unsure
+        _end_search(block, searched, rest, pruned, candidates, components)
+
+
+@njit(inline="always")
+def _bound_of(node, home, common, home_core, boxes, of_node, node_core):
+    """Return the least that an edge from the leaf `home` to a node may weigh; infinity within the component `common`.
+
+    `home_core` is the least core distance in the leaf.
+    """
+    if of_node[node] == common:
+        return np.inf
+    return max(node_distance(boxes, home, node), home_core, node_core[node])
+
+
+@njit(inline="always")
+def _begin_search(block, own, core, candidates, components, limit, rest, own_core):
+    """Find the points of a block that have to be searched for, and begin with those.
+
+    `own` is the component of all points of the block, or less than 0. Of these points, `limit`, `rest` and `own_core`,
+    float64 (LEAF,), get the most that an edge may weigh to be of use, infinity, and their core distances; the limit of
+    the others is -1.
+
+    Returns
+    -------
+    searched : int
+        The lanes of these points, a bit each.
+    common : int
+        Their component, -3 if there are several.
+    least_core : float
+        Their least core distance.
+    """
+    weights, _, ends, bounds, _, inexact = candidates
+    of, _, limits = components
+    start, lanes = block * LEAF, inexact[block]
+    common, least_core, searched = -2, np.inf, 0
+    if own >= 0 and lanes != 0:
+        lanes &= lanes_of_bounds(bounds, start, as_float(load(limits, own)))
+    if lanes == 0:
+        return searched, common, least_core
+    for j in range(LEAF):
+        limit[j] = -1.0
+    while lanes != 0:
+        lane = lanes & -lanes
+        lanes ^= lane
+        j = first_lane(lane)
+        p = start + j
+        least_of_own = as_float(load(limits, of[p]))
+        if bounds[p] <= least_of_own:
+            searched |= lane
+            limit[j], rest[j] = min(weights[p] if ends[p] >= 0 else np.inf, least_of_own), np.inf
+            own_core[j] = core[p]
+            least_core = min(least_core, core[p])
+            common = of[p] if common == -2 or common == of[p] else -3
+    return searched, common, least_core
+
+
+@njit(inline="always")
+def _end_search(block, searched, rest, pruned, candidates, components):
+    """Note what was found for the lanes `searched` of a block.
+
+    Edges that were seen, other than the candidates, weigh at least what `rest`, float64 (LEAF,), says; those to nodes
+    that were left out at least `pruned`.
+    """
+    weights, _, ends, bounds, awake, inexact = candidates
+    of, _, limits = components
+    unsure, found = inexact[block], awake[block]
+    while searched != 0:
+        lane = searched & -searched
+        searched ^= lane
+        j = first_lane(lane)
+        p = block * LEAF + j
+        exact = ends[p] >= 0 and weights[p] <= as_float(load(limits, of[p]))
+        unsure = unsure & ~lane if exact else unsure
+        found = found | lane if ends[p] >= 0 else found
+        bounds[p] = weights[p] if exact else max(bounds[p], min(rest[j], pruned))
+    awake[block], inexact[block] = found, unsure
 
 
 @njit
