@@ -53,8 +53,7 @@ def _neighbours_worker(worker, schedule, tree, places, distances):
     blocks, boxes, points, levels = tree
     leaves = 1 << levels
     near, apart, radius = np.empty(LEAF), np.empty(LEAF), np.empty(LEAF)
-    ranks, listed = np.empty(LEAF, np.int32), min(places.shape[1], LEAF - 1)
-    order = np.empty(LEAF, np.int32)
+    ranks, order = np.empty(LEAF, np.int32), np.empty(LEAF, np.int32)
     short = places.shape[1] <= ROW
     nodes, bounds = np.empty(levels + 2, np.int64), np.empty(levels + 2)
     first, last = next_chunk(tallies, worker, width, grain, leaves)
@@ -65,26 +64,7 @@ def _neighbours_worker(worker, schedule, tree, places, distances):
                 continue
             home = leaves + leaf
             radius[:] = -1.0
-            # Whether two distances in the leaf may be equal.
-            tied = False
-            for place in range(own * LEAF, min((own + 1) * LEAF, points.size)):
-                point_distances(blocks, own, place, near)
-                near[place - own * LEAF] = np.inf
-                lanes, filled = np.int64(0), listed
-                if not tied:
-                    lanes = rank(near, ranks, listed)
-                    if lanes == 0:
-                        tied = True
-                        order_points(points, own * LEAF, order)
-                if tied:
-                    lanes, filled = rank_ties(near, order, ranks, listed), 0
-                for i in range(filled, places.shape[1]):
-                    places[place, i], distances[place, i] = -1, np.inf
-                while lanes != 0:
-                    j = first_lane(lanes)
-                    lanes &= lanes - 1
-                    places[place, ranks[j]], distances[place, ranks[j]] = own * LEAF + j, near[j]
-                radius[place - own * LEAF] = min(distances[place, -1], _FAR)
+            _find_in_leaf(own, blocks, points, places, distances, radius, near, ranks, order)
             limit = greatest(radius)
             # From the leaf upwards: the nearest points come first.
             ancestor = home
@@ -127,6 +107,35 @@ def _neighbours_worker(worker, schedule, tree, places, distances):
                                     radius[j] = min(distances[place, -1], _FAR)
                         limit = greatest(radius)
         first, last = next_chunk(tallies, worker, width, grain, leaves)
+
+
+@njit(inline="always")
+def _find_in_leaf(own, blocks, points, places, distances, radius, near, ranks, order):
+    """Write the neighbours of the points of a block among themselves, and the radius in which others may be nearer.
+
+    `radius` and `near` are float64 (LEAF,), `ranks` and `order` int32 (LEAF,); all but the first are scratch space.
+    """
+    listed = min(places.shape[1], LEAF - 1)
+    # Whether two distances in the leaf may be equal.
+    tied = False
+    for place in range(own * LEAF, min((own + 1) * LEAF, points.size)):
+        point_distances(blocks, own, place, near)
+        near[place - own * LEAF] = np.inf
+        lanes, filled = np.int64(0), listed
+        if not tied:
+            lanes = rank(near, ranks, listed)
+            if lanes == 0:
+                tied = True
+                order_points(points, own * LEAF, order)
+        if tied:
+            lanes, filled = rank_ties(near, order, ranks, listed), 0
+        for i in range(filled, places.shape[1]):
+            places[place, i], distances[place, i] = -1, np.inf
+        while lanes != 0:
+            j = first_lane(lanes)
+            lanes &= lanes - 1
+            places[place, ranks[j]], distances[place, ranks[j]] = own * LEAF + j, near[j]
+        radius[place - own * LEAF] = min(distances[place, -1], _FAR)
 
 
 @njit
