@@ -133,6 +133,9 @@ def from_points(
     component in the first rounds. Later the tree is searched for the points that may have the shortest edge of their
     component, and bounds rule out most of them. Time grows steeply with the dimension: above about 10, use `k`.
 
+    Distances are compared by their squares in float64: those of less than about 1e-147 times the largest coordinate may
+    be 0.
+
     Examples
     --------
     >>> import mst
