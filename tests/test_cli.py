@@ -323,7 +323,7 @@ def test_closed_pipe_ends_quietly(triangle):
     process.wait(timeout=60)
 
 
-def test_run_measures_a_graph_of_the_catalogue(tmp_path, monkeypatch, capsys):
+def test_run_measures_and_proves_a_graph_of_the_catalogue(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "config.yaml").write_text(
         "machine: testbox\n"
@@ -333,11 +333,13 @@ def test_run_measures_a_graph_of_the_catalogue(tmp_path, monkeypatch, capsys):
     started = time.monotonic()
     assert main(["run", "kruskal", "path-100k", "--configfile", "config.yaml"]) == 0
     assert time.monotonic() - started < 120
-    assert ": ok: " in capsys.readouterr().out
-    (record,) = (tmp_path / "results/records/testbox/path-100k/kruskal/default/w1").glob("*.json")
+    printed = capsys.readouterr().out
+    assert ": ok: " in printed and "; identical" in printed
+    (proof,) = (tmp_path / "results/records/testbox/path-100k/kruskal/default/w1").glob("*.proof.json")
+    record = proof.with_name(proof.name.replace(".proof", ""))
     assert json.loads(record.read_text())["forest"]["components"] == 1
     assert main(["plan", "--configfile", "config.yaml"]) == 0
-    assert "1 planned" in capsys.readouterr().out, "measured, but not proved yet"
+    assert "1 done" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -116,9 +116,7 @@ def _measured(
     """Measure the planned runs on one graph that have no proved record; yield the status of each proof."""
     from mst.bench.measure.outcome import FOLDER
     from mst.bench.measure.runner import Request, measure_runs
-    from mst.bench.records.store import Run, proof_path, read_measurement
-    from mst.bench.records.verify import make_reference, verify_record
-    from mst.commands._print import line_about
+    from mst.bench.records.store import proof_path, read_measurement
 
     missing, unproved = [], []
     for row in {row.run: row for row in rows}.values():
@@ -141,21 +139,38 @@ def _measured(
             proof_path(request.path).unlink()
     if not missing and not unproved:
         return
-    reference = folder / "reference.json"
-    if not reference.is_file():
-        with step(f"computing and proving the reference forest of {manifest['name']}"):
-            make_reference(folder / "graph.arrow", manifest, reference)
+    reference = reference_of(folder, manifest)
     file = folder / "graph.arrow"
     for measurement in chain(
         unproved, measure_runs(missing, manifest=manifest, graph_file=file, granted=granted)
     ):
-        run = measurement["run"]
-        path = Run(**{k: run[k] for k in Run.__dataclass_fields__}).path
-        proof = verify_record(settings.records / path, reference)
-        print(f"{line_about(measurement)}; {proof['grade'] or proof['status']}", flush=True)
-        if proof["status"] == "wrong":
-            print(f"wrong: {proof['reason']}", file=sys.stderr)
-        yield proof["status"]
+        yield prove(settings, measurement, reference)
+
+
+def reference_of(folder: Path, manifest: dict[str, Any]) -> Path:
+    """Return the file of a graph's reference forest, made and proved if it is missing."""
+    from mst.bench.records.verify import make_reference
+
+    reference = folder / "reference.json"
+    if not reference.is_file():
+        with step(f"computing and proving the reference forest of {manifest['name']}"):
+            make_reference(folder / "graph.arrow", manifest, reference)
+    return reference
+
+
+def prove(settings: Config, measurement: dict[str, Any], reference: Path) -> str:
+    """Prove a measurement, print a line about both, return the status of the proof."""
+    from mst.bench.records.store import Run
+    from mst.bench.records.verify import verify_record
+    from mst.commands._print import line_about
+
+    run = measurement["run"]
+    path = Run(**{k: run[k] for k in Run.__dataclass_fields__}).path
+    proof = verify_record(settings.records / path, reference)
+    print(f"{line_about(measurement)}; {proof['grade'] or proof['status']}", flush=True)
+    if proof["status"] == "wrong":
+        print(f"wrong: {proof['reason']}", file=sys.stderr)
+    return proof["status"]
 
 
 def _is_short(measurement: dict[str, Any]) -> bool:

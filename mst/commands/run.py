@@ -15,7 +15,7 @@ from mst.commands._print import line_about
 if TYPE_CHECKING:
     from mst.config import Config
 
-HELP = "measure one algorithm on one graph of the catalogue and write the record"
+HELP = "measure one algorithm on one graph of the catalogue, prove its forest and write the record"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -36,10 +36,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measure, write the records, print a line for each."""
+    """Measure, write the records, prove a single one, print a line for each."""
     from mst import config
     from mst.bench.measure.runner import measure_runs
     from mst.commands._requests import graph_of, note_machine, request_of
+    from mst.commands.measure import prove, reference_of
     from mst.errors import ConfigError
 
     # A scheduler ends a job at its time limit by a signal; no partial file of an unfinished run stays behind.
@@ -55,10 +56,9 @@ def run(arguments: argparse.Namespace) -> int:
         raise ConfigError(reason)
     note_machine(settings, request.run.machine)
     folder, manifest = graph_of(settings, request.run.graph)
-    file = folder / "graph.arrow"
-    for measurement in measure_runs([request], manifest=manifest, graph_file=file, granted=arguments.granted):
-        print(line_about(measurement), flush=True)
-    return 0
+    reference, file = reference_of(folder, manifest), folder / "graph.arrow"
+    (measurement,) = measure_runs([request], manifest=manifest, graph_file=file, granted=arguments.granted)
+    return 1 if prove(settings, measurement, reference) == "wrong" else 0
 
 
 def _run_batch(arguments: argparse.Namespace, settings: Config) -> int:
