@@ -279,14 +279,15 @@ def grades(results: Path) -> dict[str, set]:
 def test_imported_proof_is_repeated_where_its_reference_is_here_and_else_a_claim(bundle, results):
     proved, claimed = GRAPHS
     write_reference(results, proved)
-    import_bundle(bundle, results=results)
+    unproved = import_bundle(bundle, results=results).claimed
     assert grades(results) == {
         proved.name: {("ok", "identical"), ("ok", "weight")},
         claimed.name: {("ok", "claimed")},
     }
     assert {r.proved for r in load_records(results / "records") if r.run.graph == claimed.name} == {False}
+    assert unproved == sum(r.run.graph == claimed.name for r in load_records(results / "records"))
     write_reference(results, claimed)
-    import_bundle(bundle, results=results)
+    assert import_bundle(bundle, results=results).claimed == 0
     assert grades(results)[claimed.name] == {("ok", "identical"), ("ok", "weight")}
 
 

@@ -35,4 +35,9 @@ def run(arguments: argparse.Namespace) -> int:
             f"{bundle}: {added.records} new records of {added.machine}, {added.proofs} proofs, "
             f"{added.manifests} graph manifests; {added.unchanged} records were here already"
         )
+        if added.claimed:
+            print(
+                f"{added.claimed} records are not proved here, and in no chart: make their graphs and reference "
+                "forests, for instance by `mst run kruskal GRAPH`, then import again"
+            )
     return 0

@@ -57,13 +57,14 @@ _TEXTS_WITH_PATHS = ("detail", "reason", "location", "source")
 
 @dataclass(frozen=True)
 class Summary:
-    """Counts of the members that an export packed, or that an import added and found unchanged."""
+    """Counts of the members that an export packed, or that an import added, found unchanged and could not prove."""
 
     machine: str
     records: int
     proofs: int
     manifests: int
     unchanged: int = 0
+    claimed: int = 0
 
 
 def export_bundle(machine: str, *, results: Path, out: Path) -> Summary:
@@ -132,10 +133,10 @@ def kind_of(name: str) -> str:
     return {"machines": "machine", "manifests": "manifest"}.get(folder, "other")
 
 
-def summary_of(machine: str, names: Iterable[str], unchanged: int = 0) -> Summary:
-    """Count members by kind."""
+def summary_of(machine: str, names: Iterable[str], *counts: int) -> Summary:
+    """Count members by kind; `counts` are those of unchanged and claimed records."""
     kinds = [kind_of(name) for name in names]
-    return Summary(machine, kinds.count("record"), kinds.count("proof"), kinds.count("manifest"), unchanged)
+    return Summary(machine, *map(kinds.count, ("record", "proof", "manifest")), *counts)
 
 
 def difference(here: Any, there: Any) -> str | None:

@@ -55,9 +55,9 @@ def import_bundle(bundle: Path, *, results: Path, rename: str | None = None, rep
                 stage, tree = Path(name), Path(name, "tree")
                 machine = unpack_bundle(bundle, tree, rename=rename)
                 _refuse_other_hardware(bundle, machine, tree, results)
-                prove_again(tree, results)
+                claimed = prove_again(tree, results)
                 moves, unchanged = _union(bundle, tree, results, stage / "replaced", replace=replace)
-                summary = summary_of(machine, _files_of(tree, moves), unchanged)
+                summary = summary_of(machine, _files_of(tree, moves), unchanged, claimed)
                 _move_all(moves, stage)
     finally:
         if fresh:

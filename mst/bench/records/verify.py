@@ -86,13 +86,13 @@ def verify_record(record: Path, reference_file: Path) -> dict[str, Any]:
     return proof
 
 
-def prove_again(tree: Path, results: Path) -> None:
+def prove_again(tree: Path, results: Path) -> int:
     """Repeat the proofs of unpacked records below `tree` against the references below `results`.
 
-    Those that cannot be repeated are marked. The edge ids of a record do not travel with it: a forest that breaks ties
-    otherwise is proved by its total.
+    Those that cannot be repeated are marked; returns their number. The edge ids of a record do not travel with it: a
+    forest that breaks ties otherwise is proved by its total.
     """
-    references = {}
+    references, claimed = {}, 0
     for file in results.glob("graphs/*/*/reference.json"):
         reference = json.loads(file.read_text())
         references[reference["graph_digest"]] = file, reference
@@ -108,11 +108,11 @@ def prove_again(tree: Path, results: Path) -> None:
             verdict = _judge(measurement, reference, record, file)
             if verdict.status == "unproved" and measurement["run"]["exact"]:
                 verdict = _judge_total(measurement["forest"], reference)
-        if verdict.status == "unproved":
-            repeated = proof | {"claimed": True}
-        else:
-            repeated = proof | verdict._asdict() | {"reference_digest": reference_digest, "claimed": False}
-        write_json(path, repeated)
+        proved = verdict._asdict() | {"reference_digest": reference_digest}
+        claims = verdict.status == "unproved"
+        claimed += claims
+        write_json(path, proof | ({} if claims else proved) | {"claimed": claims})
+    return claimed
 
 
 def _judge(
