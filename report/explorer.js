@@ -224,7 +224,7 @@
   const ink = (point) => `var(--c${point.algorithm.colour})`;
 
   function marker(point, x, y) {
-    // Filled where it was measured here, hollow elsewhere, as on every page.
+    // Filled where it was measured here, hollow on reference machines, as on every page.
     const fill = point.machine.reference ? "none" : ink(point);
     const made = svg("circle", { cx: x, cy: y, r: 4.4, fill, stroke: ink(point), "stroke-width": 1.6 });
     made.append(svg("title", {}, described(point)));

@@ -59,7 +59,7 @@ for (const form of document.querySelectorAll("form.toggles")) {
     for (const key of [kind, origin]) kinds.set(key, [...(kinds.get(key) ?? []), group]);
   }
   const off = new Set();
-  const names = { measured: "measured here", reference: "measured elsewhere", gpu: "GPU", mpi: "MPI" };
+  const names = { measured: "measured here", reference: "measured on reference machines", gpu: "GPU", mpi: "MPI" };
   const order = [...kinds.keys()].sort((a, b) => (a in names && a.length > 3) - (b in names && b.length > 3));
   for (const key of order) {
     const box = Object.assign(document.createElement("input"), { type: "checkbox", checked: true });

@@ -262,7 +262,7 @@ def test_pages_are_self_contained_and_whole(report):
         "All hardware on one chart",
         "Self-speedup",
         "Five papers",
-        "unfinished or disturbed",
+        "Doubts and gaps",
     ):
         assert heading in made["report"]
     assert "@software{mst," in made["method"]
@@ -300,7 +300,7 @@ def test_page_of_nothing_measured_says_so(tmp_path):
     made = pages(tmp_path)
     assert "No record has been proved here yet." in made["report"]
     assert "No record has been proved here yet: those of" in made["explorer"]
-    assert "no location has it" in made["proofs"] and "not measured" in made["report"]
+    assert "no location has it" in made["proofs"] and "Not measured here: " in made["report"]
     assert "1 planned run still to come" in made["report"]
 
 
@@ -309,7 +309,7 @@ def test_the_front_page_says_how_many_records_were_disturbed(rows):
     texts = dict(render(Shown(busy, [], [], {}, "kruskal", [])))
     count = int((rows["status"] == "ok").sum())
     assert f"{count} of {count} records were disturbed" in texts[""]
-    assert f"{count} of all {count} records disturbed" in texts[""].partition("<main>")[0], (
+    assert f"{count} of {count} records disturbed" in texts[""].partition("<main>")[0], (
         "beside the headline"
     )
 

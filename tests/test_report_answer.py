@@ -135,6 +135,8 @@ def test_a_badge_counts_disturbed_records_and_names_dates_and_commits():
     rows.loc[rows["graph"] == "a", "disturbed"] = True
     (found,) = answer.findings(rows, CORE, "kruskal")
     assert found.badge == answer.Badge(2, 1, "2026-11-22", ("0123456789",))
+    sentence = answer.headline(answer.cards(rows, "kruskal", {}), "kruskal")
+    assert sentence.endswith(" This is uncertain: other work disturbed 1 of 2 records behind it.")
 
 
 def test_programs_on_disk_are_no_libraries():
@@ -196,6 +198,13 @@ def test_missing_hardware_says_why(rows):
     gone = [unsupported.assign(graph=g, status="unavailable", reason="no location has it") for g in "bcd"]
     assert answer.missing(pd.concat([unsupported, *gone]), GPU) == "needs cupy, not installed"
     assert answer.missing(pd.concat(gone), GPU) == "none of its graphs is available"
+    assert answer.missing(unsupported.assign(status="ok"), GPU) == "no record of it is proved here"
+
+
+def test_hardware_that_was_not_measured_has_a_line_for_each_reason_and_no_card():
+    page = next(render(Shown(made(*TWO_GRAPHS), [], [], {}, "kruskal", [])))[1]
+    assert page.count('<article class="card') == 1
+    assert "<p>Not measured here: Many cores, GPU, MPI; no such run was planned.</p>" in page
 
 
 def test_headline_says_it_in_a_sentence():

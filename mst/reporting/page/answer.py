@@ -201,8 +201,9 @@ def missing(rows: pd.DataFrame, hardware: HardwareKind) -> str:
     planned = of_it[of_it["status"] != "unavailable"]
     if len(of_it) and planned.empty:
         return "none of its graphs is available"
-    reasons = Counter(str(reason) for reason in planned["reason"].dropna())
-    if reasons:
+    if (planned["status"].eq("ok") & ~planned["shown"]).any():
+        return "no record of it is proved here"
+    if reasons := Counter(str(reason) for reason in planned["reason"].dropna()):
         return reasons.most_common(1)[0][0]
     if hardware.id == "cores" and len(planned):
         return "nothing was run at more than one thread"
@@ -252,17 +253,17 @@ def leading(shown: Sequence[Card]) -> Finding | None:
 
 def headline(shown: Sequence[Card], baseline: str) -> str:
     """Return the answer in one sentence: the leading finding, with the figures that three processes support."""
-    found = leading(shown)
-    if found is None:
+    if (found := leading(shown)) is None:
         measured = any(card.finding for card in shown)
         return "No algorithm is fastest here yet." if measured else "No record has been proved here yet."
-    name = next(h.name for h in HARDWARE_KINDS if h.id == found.hardware)
-    name = name if found.hardware in ("gpu", "mpi") else name.lower()
-    where = f"{'With' if found.hardware == 'cores' else 'On'} {name}"
+    where = {"core": "On one core", "cores": "With many cores", "gpu": "On the GPU", "mpi": "With MPI"}
     wins = dict(found.firsts).get(found.algorithm, 0)
     graphs = f"{wins} of {found.graphs} graphs" if found.graphs > 1 else "the one graph measured"
-    sentence = f"{where} of {found.machine}, {found.algorithm} is fastest on {graphs}"
     compared = [(found.over_baseline, baseline), (found.over_library, found.library)]
     gains = [f"{gain.mean:.1f}× as fast as {name}" for gain, name in compared if gain and gain.low is not None]
     mean = " (geometric means)" if found.graphs > 1 else ""
-    return f"{sentence}: {' and '.join(gains)}{mean}." if gains else f"{sentence}."
+    figures = f": {' and '.join(gains)}{mean}." if gains else "."
+    doubt = " This is uncertain: other work disturbed {} of {} behind it."
+    doubt = doubt.format(found.badge.disturbed, counted(found.badge.records, "record"))
+    sentence = f"{where[found.hardware]} of {found.machine}, {found.algorithm} is fastest on {graphs}{figures}"
+    return sentence + doubt * bool(found.badge.disturbed)

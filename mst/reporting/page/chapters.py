@@ -27,7 +27,7 @@ from mst.yaml_models import read_yaml
 
 FOLDER = resources.path("report")
 _GRADES = {"identical": "with identical edges", "edges": "as right forests", "weight": "by their total"}
-_HERE, _ELSEWHERE = "Measured here", "Measured elsewhere, on reference machines"
+_HERE, _ELSEWHERE = "Measured here, or imported", "Measured on reference machines"
 _FRONT = ("landscape", "self-speedup", "speedup")  # the figures of the front page
 
 
@@ -53,11 +53,6 @@ class Shown:
         return {reference.machine: reference.about for reference in self.references}
 
     @cached_property
-    def used(self) -> set[str]:
-        """Names of the machines of all rows."""
-        return set(self.rows["machine"])
-
-    @cached_property
     def cards(self) -> list[answer.Card]:
         """The fastest algorithms by hardware and machine."""
         return answer.cards(self.rows, self.baseline, {m["name"]: m for m in self.machines})
@@ -65,7 +60,8 @@ class Shown:
     @cached_property
     def described(self) -> list[dict[str, Any]]:
         """The machines of all rows with their commits, the times of their records, and their attribution."""
-        return [_described(m, self.rows, self.about) for m in self.machines if m["name"] in self.used]
+        used = set(self.rows["machine"])
+        return [_described(m, self.rows, self.about) for m in self.machines if m["name"] in used]
 
     @cached_property
     def captions(self) -> dict[str, Any]:
@@ -118,7 +114,7 @@ def chapters(shown: Shown) -> list[Chapter]:
         *([Chapter("charts", "Charts", [_charts(others)])] if others else ()),
         Chapter("explorer", "Explorer: every record", [explorer], ["page.js", "explorer.js"]),
         Chapter("graphs", "Graphs", [_alone("graphs", "Graphs", graphs)], ["page.js"]),
-        Chapter("proofs", "Proofs: what was verified, and what failed", proofs, ["page.js"]),
+        Chapter("proofs", "Proofs and failures", proofs, ["page.js"]),
         Chapter("noise", "Noise", [_alone("noise", "Noise", {"flags": flags, "spreads": spreads})]),
         Chapter("machines", "Machines", [Section("machines", machines, {"machines": shown.described})]),
         Chapter("method", "Method", method, ["copy.js"]),
@@ -136,7 +132,7 @@ def _front(shown: Shown) -> list[Section]:
         Section("answer", [("answer", "What to use"), ("fastest", "Fastest")], _answer(shown)),
         *(_charts([drawn[name]]) for name in _FRONT if name in drawn),
         *([_alone("papers", "Five papers", _papers(shown))] if shown.papers else []),
-        _alone("doubts", "Not sure, not done", _doubts(shown)),
+        _alone("doubts", "Doubts and gaps", _doubts(shown)),
     ]
 
 
@@ -165,7 +161,7 @@ def frame(shown: Shown) -> dict[str, Any]:
         "to_come": shown.to_come,
         "captions": shown.captions,
         "baseline": shown.baseline,
-        "several_machines": len(shown.used) > 1,
+        "several_machines": rows["machine"].nunique() > 1,
         "commits": sorted(rows["commit"].dropna().unique()),
         "version": __version__,
         "newest": str(created.max())[:16].replace("T", " ") if len(created) else "",

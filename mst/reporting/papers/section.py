@@ -52,7 +52,7 @@ def papers_of(
     claims_of = {paper: _claims(paper, sources, book) for paper in chosen}
     for row in (row for own in claims_of.values() for row in own):
         for outcome in (*row["outcomes"], *row["stand_ins"]):
-            outcome["elsewhere"] = set(outcome["machines"]) <= elsewhere
+            outcome["elsewhere"] = elsewhere.intersection(outcome["machines"])
             outcome["records"] = [os.path.relpath(record, pages) for record in outcome["records"]]
     filled = {
         paper: [fill(paper, exhibit, sources, names) for exhibit in exhibits().get(paper, ())]
