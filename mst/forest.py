@@ -48,7 +48,7 @@ class Forest:
         Id of the algorithm that found it.
     seconds : dict of str to float
         Wall time by part (``init``, ``transfer``, ``compute``), in seconds. Machine code, which is compiled once for a
-        machine and loaded afterwards, counts to none of these: ``code`` is the time that it took, if any.
+        machine and loaded afterwards, counts in none of these: ``code`` is its time, if any.
     exact : bool
         Whether it is a minimum spanning forest; False for an approximate one.
     maximum : bool
@@ -61,7 +61,7 @@ class Forest:
     Raises
     ------
     InputError
-        `graph` is no `Graph`; or `edge_ids` are no distinct rows of its edge list, or more than any forest has.
+        `graph` is not a `Graph`; or `edge_ids` are not distinct rows of its edge list, or are too many for a forest.
 
     Examples
     --------
@@ -401,7 +401,7 @@ class Forest:
     def is_unique(self, *, threads: int | None = None) -> bool:
         """Return whether every other spanning forest of the graph is heavier.
 
-        So it is unless an edge outside the forest is as light as the heaviest edge on the path between its ends.
+        That holds unless an edge outside the forest is as light as the heaviest edge on the path between its ends.
         O(m log n).
 
         Parameters

@@ -110,7 +110,7 @@ def from_points(
         every point, whose trees are then joined by shortest edges. Its weight is at least that of the exact tree. It
         is always labelled: ``exact`` is False.
     threads : int, optional
-        All usable cores by default; or a GPU, where this process has loaded CuPy, and there are points enough.
+        All usable cores by default; or a GPU if this process has loaded CuPy and there are enough points.
 
     Returns
     -------
@@ -122,7 +122,7 @@ def from_points(
     Raises
     ------
     InputError
-        `X` is no table of finite numbers; or `min_samples` is above n.
+        `X` is not a table of finite numbers; or `min_samples` is above n.
     UnsupportedError
         There are 2³¹ points or more, another metric, or more threads than cores; or `X` is on a device, and has more
         than 16 dimensions, or `k` is given, or `min_samples` is above 33.

@@ -309,9 +309,7 @@ def test_the_front_page_says_how_many_records_were_disturbed(rows):
     texts = dict(render(Shown(busy, [], [], {}, "kruskal", [])))
     count = int((rows["status"] == "ok").sum())
     assert f"{count} of {count} records were disturbed" in texts[""]
-    assert f"{count} of {count} records disturbed" in texts[""].partition("<main>")[0], (
-        "beside the headline"
-    )
+    assert f"{count} of {count} records disturbed" in texts[""].partition("<main>")[0], "beside the headline"
 
 
 def test_reasons_of_files_set_aside_are_escaped(rows):

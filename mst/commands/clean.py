@@ -22,7 +22,7 @@ def configure(parser: ArgumentParser) -> None:
         "parts",
         nargs="*",
         metavar="PART",
-        help=f"cache to remove: {', '.join(PARTS)}; none: only show the sizes",
+        help=f"cache to remove: {', '.join(PARTS)} (without one, the sizes are shown)",
     )
     parser.add_argument("--all", action="store_true", help="remove every part but the checksums")
     parser.add_argument("--graph", metavar="NAME", help="only the files of this graph of the catalogue")

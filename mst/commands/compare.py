@@ -142,4 +142,4 @@ def _summary(arguments: argparse.Namespace, compared: Compared) -> str:
         for name, count in ((arguments.a, compared.only_a), (arguments.b, compared.only_b))
         if count
     )
-    return f"{arguments.b} beside {arguments.a}: {counts}{alone}"
+    return f"{arguments.b} compared with {arguments.a}: {counts}{alone}"

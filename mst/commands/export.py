@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from mst.commands._arguments import add_results, results_of
-from mst.units import decimal_size
+from mst.units import counted, decimal_size
 
 HELP = "pack a machine's records, proofs and graph manifests into one file; or everything as an RO-Crate"
 
@@ -31,8 +31,8 @@ def run(arguments: argparse.Namespace) -> int:
     out = arguments.out or Path(machine + SUFFIX)
     packed = export_bundle(machine, results=results_of(arguments), out=out)
     print(
-        f"{out}: {packed.records} records of {machine}, {packed.proofs} proofs, "
-        f"{packed.manifests} graph manifests, {decimal_size(out.stat().st_size)}"
+        f"{out}: {counted(packed.records, 'record')} of {machine}, {counted(packed.proofs, 'proof')}, "
+        f"{counted(packed.manifests, 'graph manifest')}, {decimal_size(out.stat().st_size)}"
     )
     return 0
 

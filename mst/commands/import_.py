@@ -7,6 +7,7 @@ from pathlib import Path
 
 from mst.commands._arguments import add_results, results_of
 from mst.commands._interrupt import interrupt_on_sigterm
+from mst.units import counted
 
 HELP = "merge bundles of other machines into the results; conflicts are refused and named"
 
@@ -32,12 +33,12 @@ def run(arguments: argparse.Namespace) -> int:
             bundle, results=results_of(arguments), rename=arguments.rename, replace=arguments.replace
         )
         print(
-            f"{bundle}: {added.records} new records of {added.machine}, {added.proofs} proofs, "
-            f"{added.manifests} graph manifests; {added.unchanged} records were here already"
+            f"{bundle}: {counted(added.records, 'new record')} of {added.machine}, {counted(added.proofs, 'proof')}, "
+            f"{counted(added.manifests, 'graph manifest')}; {counted(added.unchanged, 'record')} already here"
         )
         if added.claimed:
             print(
-                f"{added.claimed} records are not proved here, and in no chart: make their graphs and reference "
-                "forests, for instance by `mst run kruskal GRAPH`, then import again"
+                f"not proved here, and in no chart: {counted(added.claimed, 'record')}; make their graphs and "
+                "reference forests, for instance by `mst run kruskal GRAPH`, then import again"
             )
     return 0

@@ -16,7 +16,10 @@ HELP = "show n, m, components, degrees, weights and merged edges of graph files 
 
 def configure(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "graphs", nargs="*", metavar="GRAPH", help="graph files or catalogue names; none: list the catalogue"
+        "graphs",
+        nargs="*",
+        metavar="GRAPH",
+        help="graph files or catalogue names (without one, the catalogue is listed)",
     )
     add_format(parser, "read files as this format")
     add_json(parser, "print JSON")

@@ -39,8 +39,12 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.kind, ()
     )
     names = names or tuple(rows[0] if rows else ())
-    print(columns([names, *([str(row[name]) for name in names] for row in rows)]))
+    print(columns([names, *([_in_words(row[name]) for name in names] for row in rows)]))
     return 0
+
+
+def _in_words(value: object) -> str:
+    return {"True": "yes", "False": "no"}.get(str(value), str(value))
 
 
 _PARADIGMS = {

@@ -106,6 +106,6 @@ def _summary(rows: list, machine: str) -> str:
     )
     known = [row.seconds for row in rows if row.status == "planned" and row.seconds]
     unknown = counts["planned"] + counts["waiting"] - len(known)
-    time = [f"about {sum(known):.0f} s of measuring"] if known or not unknown else []
+    time = [f"about {sum(known):.0f} s of measuring"] if known else []
     time += [f"{unknown} runs not timed before"] if unknown else []
-    return f"on {machine}: {listed or 'no runs'}; {', '.join(time)}"
+    return f"on {machine}: {listed or 'no runs'}; {', '.join(time) or 'nothing to measure'}"

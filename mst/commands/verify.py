@@ -41,6 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Prove; exit with 1 when the forest is wrong."""
     from mst.commands.solve import reads_in_parts
     from mst.errors import ConfigError
+    from mst.solver import code_clock
 
     if (arguments.record or arguments.batch) and not arguments.reference:
         raise ConfigError("--record and --batch need --reference, the reference.json of the graph")
@@ -63,6 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
             reads_in_parts(file, None, arguments.memory) for file in (arguments.graph, arguments.forest)
         )
         verdict = _verify_in_parts(arguments) if in_parts else _verify_files(arguments)
+        verdict["seconds"]["code"] = code_clock()()
         wrong = not verdict["ok"]
         text = _of_files(arguments, verdict)
     print(json.dumps(verdict) if arguments.json else text)
@@ -152,8 +154,8 @@ def _of_files(arguments: argparse.Namespace, verdict: dict[str, Any]) -> str:
         return (
             f"{arguments.forest} is not the minimum spanning forest of {arguments.graph}:\n{verdict['reason']}"
         )
-    words = {"read": "read", "match": "matched", "prove": "proved"}
-    times = ", ".join(f"{words[part]} in {seconds(taken)}" for part, taken in verdict["seconds"].items())
+    words = {"read": "read in", "match": "matched in", "prove": "proved in", "code": "of it machine code"}
+    times = ", ".join(f"{words[part]} {seconds(taken)}" for part, taken in verdict["seconds"].items())
     return (
         f"{arguments.forest} is the minimum spanning forest of {arguments.graph}:\n"
         f"{counted(verdict['forest_edges'], 'edge')}, {counted(verdict['components'], 'component')}, "

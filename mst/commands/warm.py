@@ -24,7 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "algorithms",
         nargs="*",
         metavar="ALGORITHM",
-        help="algorithms of one core or of threads; none: those that auto takes on this machine's cores",
+        help="algorithms of one core or of threads (default: those that auto takes on this machine)",
     )
     add_threads(parser, "cores that later processes may use (default: all)")
 

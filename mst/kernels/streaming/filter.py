@@ -15,13 +15,13 @@ from mst.kernels.union_find.concurrent import find, unite
 _ZERO, _ONE, _WORD, _WORDS = np.uint64(0), np.uint64(1), np.uint64(64), np.uint64(64)
 
 _EDGES_AHEAD, _PARENTS_AHEAD, _GRANDPARENTS_AHEAD = np.uint64(32), np.uint64(16), np.uint64(8)
-"""How many edges before an edge is joined it, the parents of its ends and their parents are asked for."""
+"""Distance in edges at which an edge, the parents of its ends, and the parents of these are prefetched."""
 
 _FEW = _WORDS * _WORD // np.uint64(2)
-"""Of a block of edges, so many are asked for: where more are open, they are most often neighbours in a cache."""
+"""Most edges of a block that are prefetched: if more are open, they are mostly neighbours in a cache."""
 
 _BLOCK = np.uint64(1024)
-"""Vertices whose parents are asked for before the first is read."""
+"""Vertices whose parents are prefetched before the first is read."""
 
 OUTSIDE = np.uint8(255)
 """The level of a vertex that no level has in the largest tree."""
