@@ -342,6 +342,15 @@ def test_sections_hold_their_own_content_only(rows):
         assert not own & around, part.template
 
 
+def test_stand_ins_are_explained_once_on_a_page(rows):
+    empty = dict.fromkeys(("values", "note", "why", "pictures", "static", "tables", "files"), "")
+    exhibit = {**empty, "id": "x", "number": "Table 1", "title": "T", "stand_ins": True, "objections": True}
+    paper = {"id": "biagiotti", "title": "P: q", "claims": [], "tally": [], "on_stand_ins": []}
+    shown = Shown(rows, [], [], {}, "kruskal", [], [{**paper, "exhibits": [exhibit] * 2}])
+    page = dict(render(shown))["biagiotti"]
+    assert page.count("Stand-ins are graphs") == page.count("Numbers with a star") == 1
+
+
 @pytest.mark.parametrize(
     ("scope", "title"),
     [("default", "All"), ("papers/x", "All"), ("graphs/g", "g · All"), ("algorithms/a", "a · All")],
