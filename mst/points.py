@@ -171,8 +171,8 @@ def from_points(
 def _by_threads(given: np.ndarray, samples: int, k: int | None, width: int) -> tuple[Any, Any, Any]:
     """Return the edges of the tree of points in host memory, by (weight, u, v)."""
     width = min(width, max(given.size // _FEWEST_EACH, 1))
-    coordinates, exponent = _coordinates(np, given, samples, width)
     try:
+        coordinates, exponent = _coordinates(np, given, samples, width)
         u, v, w = _tree(coordinates, samples, k, width)
     except MemoryError as error:
         raise OutOfMemoryError(

@@ -404,6 +404,8 @@ def test_wrong_arguments_are_refused():
         mst.from_points(X, threads=0)
     with pytest.raises(UnsupportedError, match="above the"):
         mst.from_points(X, threads=10_000)
+    with pytest.raises(mst.OutOfMemoryError, match="no memory for the tree of 1,000,000,000 points"):
+        mst.from_points(np.broadcast_to(np.float32(1), (10**9, 10**9)))
 
 
 FORKED = """
