@@ -154,6 +154,11 @@ def test_weights_keep_their_dtype_on_request(dtype):
         assert minimum_spanning_tree(given).dtype == np.float64
 
 
+def test_weights_of_16_bits_become_those_of_32():
+    tree = minimum_spanning_tree(np.array([[0, 1.5], [0, 0]], np.float16), keep_dtype=True)
+    assert tree.dtype == np.float32 and tree.toarray().tolist() == [[0, 1.5], [0, 0]]
+
+
 def test_large_integers_are_compared_exactly_with_their_dtype():
     large = 2**60
     matrix = sparse.csr_array(([large + 2, large + 1, large], ([0, 0, 1], [1, 2, 2])), shape=(3, 3))

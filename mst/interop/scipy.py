@@ -44,8 +44,8 @@ def minimum_spanning_tree(
     keep_zeros : bool
         Whether edges of weight zero are stored in the result; without them, the clusters that they join fall apart.
     keep_dtype : bool
-        Whether weights keep their dtype; SciPy makes them float64, which rounds large integers and doubles the memory
-        of float32.
+        Whether weights keep their dtype, save float16, which become float32; SciPy makes them float64, which rounds
+        large integers and doubles the memory of float32.
     algorithm : str
         An exact algorithm of ``mst list``.
     threads : int, optional
@@ -117,7 +117,9 @@ def _as_csr(csgraph: Any, keep_dtype: bool) -> Any:
         return matrix if keep_dtype else matrix.astype(np.float64, copy=False)
     matrix = (csgraph_from_masked if isinstance(csgraph, np.ma.MaskedArray) else csgraph_from_dense)(csgraph)
     if keep_dtype:
-        matrix.data = np.asarray(csgraph)[_rows_of(matrix), matrix.indices]
+        weights = np.asarray(csgraph)[_rows_of(matrix), matrix.indices]
+        # SciPy's arrays cannot hold float16.
+        matrix.data = weights.astype(np.float32) if weights.dtype == np.float16 else weights
     return matrix
 
 
