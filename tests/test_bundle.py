@@ -454,6 +454,10 @@ WRONG_CONTENT = {
         edited("records/", lambda v: v.update(created="2026-11-01T10:00:00")),
         "not a measurement: created",
     ),
+    "a time of another zone": (
+        edited("records/", lambda v: v.update(created="2026-11-01T10:00:00+01:00")),
+        "not a measurement: created",
+    ),
     "an unknown status": (edited("records/", lambda v: v.update(status="<b>")), "not a measurement: status"),
     "an unknown key": (edited("records/", lambda v: v.update(sampels=1)), "unknown key 'sampels'"),
     "an unknown grade": (edited("proof", lambda v: v.update(grade="proved")), "not a proof: grade"),

@@ -30,7 +30,7 @@ Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Real = Annotated[float, Field(allow_inf_nan=False)]
 Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 Fingerprint = Annotated[str, Field(pattern="^[0-9a-f]{12}$")]
-_TIME = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$"
+_TIME = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?\+00:00$"  # texts of one zone are in the order of time
 Time = Annotated[str, Field(pattern=_TIME), AfterValidator(datetime.fromisoformat)]
 Samples = list[list[Seconds]]
 
