@@ -113,3 +113,31 @@ def test_every_interruption_raises_keyboard_interrupt(work):
     command = [sys.executable, "-c", textwrap.dedent(INTERRUPTED), work, "100"]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=240)
     assert (ended.returncode, ended.stdout) == (0, "100\n"), ended.stderr[-2000:]
+
+
+LOADING = """
+    import sys
+    from mst import minimum_spanning_forest
+
+    class Interrupting:
+        def find_spec(name, path=None, target=None):
+            if name in parts:
+                parts.remove(name)
+                raise KeyboardInterrupt
+
+    parts = ["llvmlite.binding.ffi", "numba.core.typing.templates", "numba.core.cpu", "numba.np.ufunc.dufunc"]
+    sys.meta_path.insert(0, Interrupting)
+    while parts:
+        left = len(parts)
+        try:
+            minimum_spanning_forest((2, [0], [1], [5]), algorithm="kruskal")
+        except KeyboardInterrupt:
+            assert len(parts) == left - 1
+    assert minimum_spanning_forest((2, [0], [1], [5]), algorithm="kruskal").weight == 5
+"""
+
+
+def test_a_call_works_after_one_was_interrupted_while_it_loaded_numba():
+    command = [sys.executable, "-c", textwrap.dedent(LOADING)]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=240)
+    assert ended.returncode == 0, ended.stderr[-2000:]
