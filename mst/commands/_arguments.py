@@ -67,6 +67,17 @@ def results_of(arguments: Namespace) -> Path:
     return config.load().root
 
 
+def reads_in_parts(file: str | Path, format: str | None, memory: str | None) -> bool:
+    """Return whether a file is read as a stream: all Parquet files are, and others where the memory is limited."""
+    if memory is not None or format == "parquet":
+        return True
+    if format is not None or str(file) == "-":
+        return False
+    from mst.formats.source import is_parquet
+
+    return is_parquet(Path(file))
+
+
 def add_options(parser: ArgumentParser) -> None:
     """Declare ``--option``, which `assignments` reads."""
     parser.add_argument(

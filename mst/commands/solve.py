@@ -9,7 +9,7 @@ from time import perf_counter
 from typing import Any
 
 from mst.atomic import is_standard_output
-from mst.commands._arguments import add_format, add_json, add_options, add_threads, assignments
+from mst.commands._arguments import add_format, add_json, add_options, add_threads, assignments, reads_in_parts
 from mst.commands._print import beside, graph_size
 from mst.progress import remark, step
 from mst.units import counted, seconds
@@ -97,17 +97,6 @@ def run(arguments: argparse.Namespace) -> int:
     }
     _print_summary(arguments, summary)
     return 0
-
-
-def reads_in_parts(file: str | Path, format: str | None, memory: str | None) -> bool:
-    """Return whether a file is read as a stream: all Parquet files are, and others where the memory is limited."""
-    if memory is not None or format == "parquet":
-        return True
-    if format is not None or str(file) == "-":
-        return False
-    from mst.formats.source import is_parquet
-
-    return is_parquet(Path(file))
 
 
 def _solve_in_parts(arguments: argparse.Namespace, options: dict[str, Any]) -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from mst.commands._arguments import add_format, add_json, add_threads
+from mst.commands._arguments import add_format, add_json, add_threads, reads_in_parts
 from mst.progress import step
 from mst.units import counted, seconds
 
@@ -39,7 +39,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Prove; exit with 1 when the forest is wrong."""
-    from mst.commands.solve import reads_in_parts
     from mst.errors import ConfigError
     from mst.solver import code_clock
 
