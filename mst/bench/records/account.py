@@ -52,6 +52,7 @@ def failures(log: str) -> list[Failure]:
     failed: run, a.json not made; see a.log
     """
     found: dict[str, Failure] = {}
+    log = log.partition("\nTerminating processes on user request")[0]  # what ends later did not fail
     for start in _FAILED.finditer(log):
         block = _QUOTED.split(log[start.end() :], maxsplit=1)[0]
         block = block[: following.start()] if (following := _FAILED.search(block)) else block
@@ -72,22 +73,23 @@ def failures(log: str) -> list[Failure]:
 
 
 def write_account(logs: Iterable[Path], results: Path) -> list[Failure]:
-    """Write the failures in the engine's logs to ``failed.json`` below the results, and return them."""
+    """Write the failures in the engine's logs, if any, to ``failed.json`` below the results, and return them."""
     found = [failure for log in logs for failure in failures(log.read_text())]
     queue = ["squeue", "-h", "-t", "all", "-o", "%i|%T"]
     account = ["sacct", "-n", "-X", "-P", "-o", "JobID,State"]
     states = fields_of((failure.scheduled for failure in found), queue, account)
     # Such as ``CANCELLED by 1000``.
     found = [replace(f, state=states.get(f.scheduled, [f.state])[0].split()[0]) for f in found]
-    write_json(results / FILE, [asdict(failure) for failure in found])
+    (results / FILE).unlink(missing_ok=True)
+    if found:
+        write_json(results / FILE, [asdict(failure) for failure in found])
     return found
 
 
 def cancel_left(logs: Iterable[Path]) -> None:
     """Cancel the jobs of these logs' runs that the scheduler still has.
 
-    An interrupted executor cancels the jobs in its list, which lacks those whose state is being queried and those that
-    are being submitted.
+    An interrupted executor cancels those in its list, which lacks jobs that are being queried or submitted.
     """
     for log in filter(Path.is_file, logs):
         for name in _RUN.findall(log.read_text()):
