@@ -34,6 +34,24 @@ def merge_edges(n, u, v, w):
     -----
     Beside input and result it needs two columns of ends and of weights, and n + 1 offsets.
     """
+    low, weight, ends, loops = _sorted_by_larger_end(n, u, v, w)
+    other, sorted_weight, ends = _sorted_by_smaller_end(low, weight, ends)
+    # `low` and `weight` are free again.
+    kept, reciprocal, parallel = _merge_runs(ends, other, sorted_weight, low, weight)
+    return low[:kept], other[:kept], weight[:kept], loops, reciprocal, parallel
+
+
+@njit(inline="always")
+def _sorted_by_larger_end(n, u, v, w):
+    """Return the signed smaller ends and the weights of edges, by the larger end, without self-loops.
+
+    Returns
+    -------
+    low, weight : numpy.ndarray of the dtypes of the ends and the weights, shape (m - loops,)
+    ends : numpy.ndarray of int64, shape (n + 1,)
+        The edges of vertex `x` end before the place ``ends[x]``.
+    loops : int
+    """
     offsets = np.zeros(n + 1, np.int64)
     loops = 0
     for e in range(u.size):
@@ -43,9 +61,7 @@ def merge_edges(n, u, v, w):
             offsets[max(u[e], v[e]) + 1] += 1
     for x in range(n):
         offsets[x + 1] += offsets[x]
-    m = u.size - loops
-    low = np.empty(m, u.dtype)
-    weight = np.empty(m, w.dtype)
+    low, weight = np.empty(u.size - loops, u.dtype), np.empty(u.size - loops, w.dtype)
     for e in range(u.size):
         a, b = u[e], v[e]
         if a != b:
@@ -54,29 +70,45 @@ def merge_edges(n, u, v, w):
             offsets[high] = at + 1
             low[at] = a if a < b else ~b
             weight[at] = w[e]
+    return low, weight, offsets, loops
 
-    # offsets[x] is now the end of bucket x.
-    starts = np.zeros(n + 1, np.int64)
-    for e in range(m):
-        starts[_vertex(low[e]) + 1] += 1
+
+@njit(inline="always")
+def _sorted_by_smaller_end(low, weight, ends):
+    """Return the signed larger ends and the weights by the smaller end, and the ends of its vertices.
+
+    All are as those that `_sorted_by_larger_end` returns, which are given.
+    """
+    n = ends.size - 1
+    offsets = np.zeros(n + 1, np.int64)
+    for e in range(low.size):
+        offsets[_vertex(low[e]) + 1] += 1
     for x in range(n):
-        starts[x + 1] += starts[x]
-    other = np.empty(m, u.dtype)
-    sorted_weight = np.empty(m, w.dtype)
+        offsets[x + 1] += offsets[x]
+    other, sorted_weight = np.empty_like(low), np.empty_like(weight)
     e = 0
     for high in range(n):
-        while e < offsets[high]:
+        while e < ends[high]:
             x = _vertex(low[e])
-            at = starts[x]
-            starts[x] = at + 1
+            at = offsets[x]
+            offsets[x] = at + 1
             other[at] = high if low[e] >= 0 else ~high
             sorted_weight[at] = weight[e]
             e += 1
+    return other, sorted_weight, offsets
 
+
+@njit(inline="always")
+def _merge_runs(ends, other, sorted_weight, low, weight):
+    """Write one edge of each run of equal pairs, with the smallest weight, to the front of `low`, `other` and `weight`.
+
+    `ends`, `other` and `sorted_weight` are from `_sorted_by_smaller_end`. Returns how many edges are kept, how many
+    pairs have arcs both ways, and how many more edges there were.
+    """
     kept = reciprocal = parallel = 0
     e = 0
-    for x in range(n):
-        end = starts[x]
+    for x in range(ends.size - 1):
+        end = ends[x]
         while e < end:
             y = _vertex(other[e])
             lightest = sorted_weight[e]
@@ -90,11 +122,11 @@ def merge_edges(n, u, v, w):
                 e += 1
             reciprocal += both
             parallel += count - 1 - both
-            # `low` and `weight` are free again, and `other` has been read up to `e`.
+            # `other` has been read up to `e`.
             low[kept], other[kept] = x, y
-            weight[kept] = lightest + w.dtype.type(0)
+            weight[kept] = lightest + weight.dtype.type(0)
             kept += 1
-    return low[:kept], other[:kept], weight[:kept], loops, reciprocal, parallel
+    return kept, reciprocal, parallel
 
 
 @njit
