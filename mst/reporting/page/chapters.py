@@ -114,7 +114,7 @@ def chapters(shown: Shown) -> list[Chapter]:
         *([Chapter("charts", "Charts", [_charts(others)])] if others else ()),
         Chapter("explorer", "Explorer: every record", [explorer], ["page.js", "explorer.js"]),
         Chapter("graphs", "Graphs", [_alone("graphs", "Graphs", graphs)], ["page.js"]),
-        Chapter("proofs", "Proofs and failures", proofs, ["page.js"]),
+        Chapter("proofs", "Proofs: verified and failed runs", proofs, ["page.js"]),
         Chapter("noise", "Noise", [_alone("noise", "Noise", {"flags": flags, "spreads": spreads})]),
         Chapter("machines", "Machines", [Section("machines", machines, {"machines": shown.described})]),
         Chapter("method", "Method", method, ["copy.js"]),

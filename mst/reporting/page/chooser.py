@@ -75,7 +75,7 @@ def choices(table: Table) -> dict[str, Any]:
         "kinds": [name for name, _, _ in KINDS],
         "sizes": [[m, f"{count(m)} edges"] for m in sizes],
         "answers": answers,
-        "machine": table.machine,
+        "machine": table.machine.partition(";")[0],
         "sure": f"{checked['good']} of {checked['cases']} checks on other graphs" if checked else "",
     }
 
