@@ -30,7 +30,7 @@ def replacing(path: str | os.PathLike) -> Iterator[Path]:
     """Yield a temporary path beside `path` that takes its name on success and vanishes on failure.
 
     Symbolic links are followed. Standard output (``-``), devices and pipes get the whole content on success; anything
-    else that is no regular file is refused. Errors of writing name `path`.
+    else that is not a regular file is refused. Errors of writing name `path`.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def is_stream(path: str | os.PathLike) -> bool:
     Raises
     ------
     OSError
-        `path` is something else that is no regular file, such as a folder.
+        `path` is something else that is not a regular file, such as a folder.
     """
     if is_standard_output(path):
         return True

@@ -34,19 +34,19 @@ def usable_width() -> int:
 
 
 def named_threads() -> int | None:
-    """Return the threads that numba launches, where the environment names them; refuse what is no number of threads."""
+    """Return the threads that numba launches, where the environment names them; refuse other values."""
     named = os.environ.get("NUMBA_NUM_THREADS")
     if named is None:
         return None
     if not (named.strip().isdecimal() and int(named)):
         raise ConfigError(
-            f"NUMBA_NUM_THREADS={named!r} is no number of threads: set it to 1 or more, or unset it"
+            f"NUMBA_NUM_THREADS={named!r} is not a number of threads: set it to 1 or more, or unset it"
         )
     return int(named)
 
 
 def whole_threads(threads: int | None) -> int | None:
-    """Return `threads` as an int, or None; raise `InputError` where it is no number of threads."""
+    """Return `threads` as an int, or None; raise `InputError` where it is not a number of threads."""
     try:
         whole = None if threads is None else operator.index(threads)
     except TypeError:

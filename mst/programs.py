@@ -243,7 +243,7 @@ def _check_pattern(where: str, pattern: str | None, names: set[str]) -> None:
     try:
         compiled = re.compile(pattern)
     except re.error as error:
-        raise ConfigError(f"{where}: {pattern!r} is no regular expression: {error}") from None
+        raise ConfigError(f"{where}: {pattern!r} is not a regular expression: {error}") from None
     if names:
         if set(compiled.groupindex) != names:
             raise ConfigError(f"{where}: {pattern!r} must have the named groups (?P<u>…) and (?P<v>…)")

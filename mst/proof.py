@@ -369,7 +369,7 @@ def _distinct_rows(graph: Graph, edge_ids: Any) -> tuple[np.ndarray, str, dict[s
     try:
         given = np.asarray(edge_ids)
     except (TypeError, ValueError, OverflowError) as error:
-        return np.empty(0, np.int64), f"edge ids are no array of integers: {error}", {}
+        return np.empty(0, np.int64), f"edge ids are not an array of integers: {error}", {}
     if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
         return np.empty(0, np.int64), f"edge ids are {given.dtype} of shape {given.shape}, not integers", {}
     ids = given.astype(np.int64, copy=False)

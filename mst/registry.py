@@ -295,7 +295,7 @@ def algorithms() -> dict[str, Algorithm]:
     for folder in named:
         if not folder.is_dir():
             raise ConfigError(
-                f"{folder} is no folder: ${EXTRA_FOLDERS} names folders of algorithms, as $PATH does"
+                f"{folder} is not a folder: ${EXTRA_FOLDERS} names folders of algorithms, as $PATH does"
             )
     for file in [*own, *(file for folder in named for file in sorted(folder.resolve().glob("[!_]*.py")))]:
         algorithm = read_literal(file)

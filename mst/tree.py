@@ -70,7 +70,7 @@ class MergeTree:
         forest = building.Forest(graph.u.view(ends), graph.v.view(ends), edge_ids, weights, keys(weights))
         self.merges, self.links, self.clusters, _, cycle = building.reconstruct(graph.n, forest, width, True)
         if cycle >= 0:
-            raise InputError(f"edge {self.merges[cycle]['id']} closes a cycle: these edges are no forest")
+            raise InputError(f"edge {self.merges[cycle]['id']} closes a cycle: these edges are not a forest")
 
     @cached_property
     def ranked(self) -> np.ndarray:

@@ -216,7 +216,7 @@ def test_table_of_the_environment_variable_is_used(monkeypatch, tmp_path):
         assert advice.choose(250, 1000).machine == "mine"
         file.write_text('{"machine": "mine"}')
         advice.table.cache_clear()
-        with pytest.raises(ConfigError, match="is no table of advice"):
+        with pytest.raises(ConfigError, match="is not a table of advice"):
             advice.choose(250, 1000)
     finally:
         advice.table.cache_clear()
@@ -437,7 +437,7 @@ def test_command_prints_the_cell_and_the_machine(capsys, tmp_path):
 @pytest.mark.parametrize("named", ["0", "-1", "abc", "1.5", ""])
 def test_a_wrong_number_of_threads_for_numba_is_refused(named, monkeypatch):
     monkeypatch.setenv("NUMBA_NUM_THREADS", named)
-    refused = f"NUMBA_NUM_THREADS={named!r} is no number of threads: set it to 1 or more, or unset it"
+    refused = f"NUMBA_NUM_THREADS={named!r} is not a number of threads: set it to 1 or more, or unset it"
     with pytest.raises(ConfigError, match=re.escape(refused)):
         cores.named_threads()
     if named in ("0", "abc"):

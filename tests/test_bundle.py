@@ -431,11 +431,11 @@ WRONG_CONTENT = {
     "a true version": (edited("records/", lambda v: v.update(schema=True)), "schema True, this mst knows 2"),
     "no number": (
         edited("records/", lambda v: v["samples"]["compute"][0].append(math.nan)),
-        "NaN is no real number",
+        "NaN is not a real number",
     ),
     "no number anywhere": (
         edited("records/", lambda v: v["counters"].append({"x": math.inf})),
-        "Infinity is no real",
+        "Infinity is not a real",
     ),
     "a negative sample": (
         edited("records/", lambda v: v["samples"]["compute"][0].append(-1.0)),

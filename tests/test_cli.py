@@ -208,7 +208,7 @@ def test_verify_accepts_what_solve_writes_and_names_each_changed_weight(dtype, s
         (["advise", "{triangle}", "--m", "5"], "triangle.gr has its own n and m"),
         (["advise", "--m", "5", "--skew", "0.5"], "--skew must be at least 1, got 0.5"),
         (["advise", "--m", "5", "--skew", "nan"], "--skew must be at least 1, got nan"),
-        (["warm", "scipy"], "scipy is no algorithm of one core or of threads"),
+        (["warm", "scipy"], "scipy is not an algorithm of one core or of threads"),
         (["plan", "--paper", "durbakula"], "did you mean 'durbhakula'?"),
         (["run", "kruskal", "USA-road-d.NX"], "did you mean 'USA-road-d."),
         (["plan", "--configfile", "{folder}/bad.yaml"], "did you mean 'offline'?"),

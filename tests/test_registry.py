@@ -219,7 +219,7 @@ def test_peer_fingerprint_covers_its_version(monkeypatch):
 def test_missing_folder_of_algorithms_is_refused_by_name(folder, monkeypatch, tmp_path):
     monkeypatch.setenv(registry.EXTRA_FOLDERS, str(tmp_path / "nowhere"))
     registry.algorithms.cache_clear()
-    with pytest.raises(ConfigError, match=r"nowhere is no folder: \$MST_ALGORITHMS"):
+    with pytest.raises(ConfigError, match=r"nowhere is not a folder: \$MST_ALGORITHMS"):
         registry.algorithms()
 
 

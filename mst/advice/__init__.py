@@ -448,6 +448,6 @@ def table() -> Table:
         return Table(json.loads(file.read_text()))
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise ConfigError(
-            f"{file} is no table of advice ({type(error).__name__}: {error}): make one with python -m "
+            f"{file} is not a table of advice ({type(error).__name__}: {error}): make one with python -m "
             "mst.bench.advice, or unset MST_ADVICE"
         ) from error

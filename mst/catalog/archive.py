@@ -52,5 +52,5 @@ def _from_tar(archive: Path, member: str, target: Path) -> None:
     with tarfile.open(archive) as opened, target.open("wb") as out:
         packed = opened.extractfile(member)
         if packed is None:
-            raise KeyError(f"{member} is no file")
+            raise KeyError(f"{member} is not a file")
         shutil.copyfileobj(packed, out, 1 << 20)

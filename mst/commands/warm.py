@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     for algorithm, _ in ways:
         if algorithm.paradigm not in ("sequential", "threads"):
             raise UnsupportedError(
-                f"{algorithm.id} is no algorithm of one core or of threads: mst warm compiles nothing for it"
+                f"{algorithm.id} is not an algorithm of one core or of threads: mst warm compiles nothing for it"
             )
     folder = cache_root() / "numba"
     _require_writable(folder)

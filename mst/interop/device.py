@@ -174,7 +174,7 @@ def forest_on_device(
     Raises
     ------
     InputError
-        The arrays are no graph, or the algorithm runs on the host.
+        The arrays are not a graph, or the algorithm runs on the host.
     UnsupportedError, OutOfMemoryError
         The algorithm does not take this graph, or it does not fit on the device.
     DependencyError

@@ -120,7 +120,7 @@ def from_networkx(graph: Any, *, weight: str = "weight") -> Graph:
     Raises
     ------
     InputError
-        A weight that is no real number, or NaN; names the edge.
+        A weight that is not a real number, or NaN; names the edge.
 
     Examples
     --------

@@ -478,7 +478,7 @@ def _configured() -> dict[str, Any]:
 
 
 def _refuse_no_numbers(edges: _Edges, values: list) -> None:
-    """Raise `KindError` for the first weight that is no real number, as networkx asks of it."""
+    """Raise `KindError` for the first weight that is not a real number, as networkx asks of it."""
     accepted = numbers.Real | Decimal | np.bool_
     if not all(issubclass(kind, accepted) for kind in set(map(type, values))):
         k = next(k for k, value in enumerate(values) if not isinstance(value, accepted))

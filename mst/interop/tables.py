@@ -177,7 +177,7 @@ def _arrow_columns(stream: Any) -> tuple[dict[str, Any], int | None]:
         # pyarrow.table would import pandas.
         table = pyarrow.RecordBatchReader.from_stream(stream).read_all()
     except (TypeError, ValueError, pyarrow.ArrowException) as error:
-        raise InputError(f"{type(stream).__name__} is no table with columns: {error}") from error
+        raise InputError(f"{type(stream).__name__} is not a table with columns: {error}") from error
     names = table.column_names
     if twice := sorted(
         {name for name in names if name in (*sum(_ENDS, ()), *_WEIGHTS) and names.count(name) > 1}

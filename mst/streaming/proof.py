@@ -92,7 +92,7 @@ _Paths = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def _paths(forest: StreamForest) -> tuple[str, dict[str, Any], _Paths]:
-    """Return why these edges are no forest, or an empty reason and its paths: the records, links and root paths."""
+    """Return why these edges are not a forest, or an empty reason and its paths: the records, links and root paths."""
     ids, unsigned = forest.edge_ids, np.dtype(f"u{forest.u.itemsize}")
     none = (np.empty(0), np.empty(0), np.empty(0))
     if len(ids) and (ids[0] < 0 or ids[-1] >= forest.m or (np.diff(ids) <= 0).any()):

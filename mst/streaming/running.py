@@ -171,7 +171,9 @@ def _fault(batch: Batch, limit: Limit) -> InputError:
     elif end < 0:
         problem = "is not a vertex: ids run from 0; shift or compact the ids"
     else:
-        problem = f"is no vertex that fits into memory, {limit.n:,} do: allow more memory or compact the ids"
+        problem = (
+            f"is above the {limit.n:,} vertices that fit into memory: allow more memory or compact the ids"
+        )
     return batch.fault(row, f"{field} = {end} {problem}")
 
 

@@ -41,7 +41,7 @@ def import_bundle(bundle: Path, *, results: Path, rename: str | None = None, rep
     """Merge a bundle into `results`, which may be absent: all of it, or nothing.
 
     The bundle is not trusted: nothing is written outside `results`. With `rename` the machine is imported under that
-    name; with `replace` records of the bundle take the place of those that differ. A file that is no bundle, or a
+    name; with `replace` records of the bundle take the place of those that differ. A file that is not a bundle, or a
     damaged one, raises `FormatError`; another machine of that name, or the same run with other content, `InputError`.
     """
     fresh = not results.exists()

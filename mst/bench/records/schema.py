@@ -256,5 +256,5 @@ def valid(model: type[Model], value: Mapping[str, Any], kind: str) -> Model:
 def _real(text: str) -> float:
     number = float(text)
     if not isfinite(number):
-        raise ValueError(f"{text:.40} is no real number")
+        raise ValueError(f"{text:.40} is not a real number")
     return number

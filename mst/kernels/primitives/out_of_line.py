@@ -45,11 +45,13 @@ def called_as(typing_context: Any, function: Any, argument_types: tuple) -> Any:
     Raises
     ------
     numba.TypingError
-        It is no function of a module.
+        It is not a function of a module.
     """
     python = function.dispatcher.py_func
     if "." in python.__qualname__:
-        raise TypingError(f"{python.__qualname__} is no function of a module, by whose name it could be loaded")
+        raise TypingError(
+            f"{python.__qualname__} is not a function of a module, by whose name it could be loaded"
+        )
     return function.get_call_type(typing_context, tuple(map(types.unliteral, argument_types)), {})
 
 
