@@ -220,7 +220,7 @@ def test_staged_copies_are_whole(cupy, length):
     assert bool((there[0] == cupy.asarray(ends)).all()) and bool((there[1] == cupy.asarray(weights)).all())
     assert np.array_equal(staging.download(there[0].view(np.uint32)), ends)
     words = rng.integers(0, 2**64, length, dtype=np.uint64)
-    assert staging.upload_halves(words, there[0]) == words.max()
+    assert staging.upload([(words, there[0])]) == words.max()
     assert bool((there[0].view(np.uint32) == cupy.asarray(words.astype(np.uint32))).all())
 
 

@@ -35,6 +35,7 @@ VARIANTS = {
     "contract_boruvka.cu": [{"KEY_BITS": 32}, {"KEY_BITS": 64}],
     "jucele.cu": [{"KEY_BITS": 32}, {"KEY_BITS": 64}],
     "gunrock.cu": [{"KEY_BITS": 32}, {"KEY_BITS": 64}],
+    "mark_edges.cu": [{}],
     "prove_forest.cu": [{"KEY_BITS": 32}, {"KEY_BITS": 64}],
     "boruvka_points.cu": [
         {},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from ctypes import memmove
 from types import SimpleNamespace
 
 import llvmlite.binding as llvm
@@ -14,6 +15,7 @@ from numba.core import types
 from mst.algorithms.cuda.device import staging
 from mst.bench.machine import this_machine
 from mst.kernels.cuda import staging as kernels
+from mst.kernels.parallel.runtime import workers
 
 pytestmark = pytest.mark.skipif(
     bool(this_machine().gpus), reason="would replace the driver of tests on the GPU"
@@ -25,13 +27,26 @@ STATE_AT = STATE.ctypes.data
 
 
 class Handle:
+    """A stream or an event."""
+
     ptr = 1
 
     def __init__(self, **options):
         pass
 
-    def record(self):
-        return self
+    def record(self, stream):
+        pass
+
+    def wait_event(self, event):
+        pass
+
+    def synchronize(self):
+        pass
+
+
+def copied(target, source, size, kind, stream):
+    """Copy as the runtime does."""
+    memmove(target, source, size)
 
 
 class There:
@@ -95,22 +110,28 @@ def address_as_pointer(typing_context, address):
     return types.CPointer(types.int64)(address), generate
 
 
-@pytest.fixture(params=[1, 2])
+@pytest.fixture(params=[(1, 0), (2, 0), (2, 4096)], ids=str)
 def fake(driver, monkeypatch, request):
+    """Replace the device; its staging has so many workers, and so many bytes are copied by one thread alone."""
+    workers, alone = request.param
     cuda = SimpleNamespace(
         alloc_pinned_memory=bytearray,
         Stream=Handle,
         Event=Handle,
         get_current_stream=Handle,
         driver=SimpleNamespace(ctxGetCurrent=lambda: 1, CUDADriverError=RuntimeError),
+        runtime=SimpleNamespace(memcpyAsync=copied, memcpyHostToDevice=1),
     )
-    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=cuda))
+    cupy = SimpleNamespace(cuda=cuda)
+    monkeypatch.setitem(sys.modules, "cupy", cupy)
     monkeypatch.setattr(kernels, "find_driver", lambda: None)
     monkeypatch.setattr(staging, "CHUNK", 4096)
     monkeypatch.setattr(staging, "SMALLEST", 512)
-    kept = staging._Staging(request.param)
-    monkeypatch.setattr(staging, "_staging", lambda: kept)
+    monkeypatch.setattr(staging, "ALONE", alone)
+    kept = staging.Staging(workers)
+    monkeypatch.setattr(staging, "of_device", lambda: kept)
     STATE[:] = 0
+    return cupy
 
 
 @pytest.mark.parametrize("length", [0, 1, 63, 64, 65, 1023, 1024, 1025, 50_000])
@@ -118,13 +139,10 @@ def test_staged_copies_are_whole(fake, length):
     rng = np.random.default_rng(length)
     ends, weights = rng.integers(0, 2**31, length).astype(np.int32), rng.random(length)
     ids, floats = There(length, np.int32), There(length, np.float64)
-    room = np.full(length, -1)
-    staging.upload([(ends, ids), (weights, floats)], room)
-    assert ((room == 0) | (room == -1)).all() and (room[:: max(length, 1)] == 0).all()
-    assert np.array_equal(ids.array, ends) and np.array_equal(floats.array, weights)
-    assert STATE[0] or not length
     wide, halves = rng.integers(0, 2**64, length, dtype=np.uint64), There(length, np.int32)
-    assert staging.upload_halves(wide, halves) == wide.max(initial=0)
+    assert staging.upload([(ends, ids), (weights, floats)]) == 0
+    assert staging.upload([(weights, floats), (wide, halves)]) == wide.max(initial=0)
+    assert np.array_equal(ids.array, ends) and np.array_equal(floats.array, weights)
     assert np.array_equal(halves.array.view(np.uint32), wide.astype(np.uint32))
     words = There(length, np.uint32)
     words.array[:] = rng.integers(0, 2**32, length, dtype=np.uint32)
@@ -148,10 +166,23 @@ def test_an_error_of_the_driver_ends_the_copy(fake):
     with pytest.raises(RuntimeError, match="700"):
         staging.upload([(host, there)])
     assert not there.array[-1]
-    for copy in (staging.download, lambda there: staging.upload_halves(np.ones(len(there), np.uint64), there)):
+    for copy in (staging.download, lambda there: staging.upload([(np.ones(len(there), np.uint64), there)])):
         STATE[0] = 0
         with pytest.raises(RuntimeError, match="700"):
             copy(there)
     STATE[:2] = 0
     staging.upload([(host, there)])
     assert there.array.all()
+
+
+@pytest.mark.parametrize("width", [1, 2])
+@pytest.mark.parametrize("share", [0, 0.001, 0.06, 0.3, 1])
+@pytest.mark.parametrize("words", [0, 1, 2, 63, 1000])
+def test_positions_of_ones_are_those_of_numpy(words, share, width):
+    rng = np.random.default_rng(words)
+    ones = rng.random(64 * words) < share
+    bits, wanted = np.packbits(ones, bitorder="little").view(np.uint64), np.flatnonzero(ones)
+    out = np.full(len(wanted) + 4, -1)
+    with workers(width):
+        kernels.positions_of_ones(width, bits, out[: len(wanted)])
+    assert np.array_equal(out[:-4], wanted) and (out[-4:] == -1).all()

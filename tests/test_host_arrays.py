@@ -101,43 +101,6 @@ def test_the_driver_is_asked_for_memory_only_where_the_pool_does_not_suffice(mon
     assert len(asked) == 2
 
 
-ROOM = np.empty(2, np.int64)
-
-
-@pytest.fixture
-def host_as_device(monkeypatch):
-    """Let the device's memory be the host's."""
-
-    def upload(arrays, room):
-        for here, there in arrays:
-            there[:] = here
-
-    def upload_halves(words, there):
-        there.view(np.uint32)[:] = words.astype(np.uint32)
-        return int(words.max())
-
-    monkeypatch.setattr(device, "_cupy", lambda: np)
-    monkeypatch.setattr(device.memory, "ensure_free", lambda needed, purpose: None)
-    monkeypatch.setattr(device.staging, "upload", upload)
-    monkeypatch.setattr(device.staging, "upload_halves", upload_halves)
-
-
-def test_wide_ids_are_narrowed_or_refused(host_as_device):
-    given = device.unchecked_graph(3, U.astype(np.int64), V.astype(np.int64), W)
-    there = device._on_device(given, ROOM)
-    assert there.u.dtype == there.v.dtype == np.int32
-    assert (there.n, there.u.tolist(), there.v.tolist(), there.w.tolist()) == (
-        3,
-        [0, 1, 2],
-        [1, 2, 0],
-        [5, 7, 6],
-    )
-    for bad in (3, -1, 2**32, -(2**63)):
-        ids = U.astype(np.int64)
-        ids[2] = bad
-        assert device._on_device(device.unchecked_graph(3, V.astype(np.int64), ids, W), ROOM) is None
-
-
 def test_graph_of_wide_ids_is_like_one_of_narrow_ids():
     graph = device._WideGraph(device.unchecked_graph(3, U.astype(np.int64), V.astype(np.int64), W))
     kept = pickle.loads(pickle.dumps(graph))

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from mst import advice, arrays, order, registry
-from mst.algorithms.cuda.device import memory, staging
+from mst.algorithms.cuda.device import staging
 from mst.algorithms.cuda.device.graph import DeviceGraph
 from mst.algorithms.cuda.device.keys import KeyKernels, SurveyedGraph
-from mst.algorithms.cuda.filter_boruvka import edge_ids, on_device
 from mst.errors import DependencyError, InputError, UnsupportedError
 from mst.execute import execute, implementation_of, refuse_unfit
 from mst.forest import Forest
@@ -54,7 +52,7 @@ def device_graph(n: int, u: Any, v: Any, w: Any) -> DeviceGraph:
     narrow = u.astype(cupy.int32, copy=False), v.astype(cupy.int32, copy=False)
     if not len(w):
         return SurveyedGraph(n, *narrow, w)
-    survey = KeyKernels(*narrow, w).survey()
+    survey = KeyKernels.of(DeviceGraph(n, *narrow, w)).survey()
     if survey.largest_end >= n:
         _refuse_outside(n, "u", u)
         _refuse_outside(n, "v", v)
@@ -255,50 +253,22 @@ class _WideGraph(Graph):
         return frozen(self._given[1].astype(np.int32))
 
 
-def _on_device(given: Graph, room: np.ndarray) -> DeviceGraph | None:
-    """Return a graph of `unchecked_graph` in device memory; None if an id of 64 bits is no vertex.
-
-    `room` is as of `staging.upload`.
-    """
-    purpose = f"{ON_HOST} of n = {given.n:,}, m = {given.m:,}"
-    if given.u.dtype == np.int32:
-        return on_device(given, purpose, room)
-    cupy = _cupy()
-    memory.ensure_free(given.m * (8 + given.w.itemsize), purpose)
-    u, v = (cupy.empty(given.m, cupy.int32) for _ in range(2))
-    for ids, there in ((given.u, u), (given.v, v)):
-        # The upper halves do not reach the device: negative ids are among the largest words.
-        if staging.upload_halves(ids.view(np.uint64), there) >= given.n:
-            return None
-    w = cupy.empty(given.m, given.w.dtype)
-    staging.upload([(given.w, w)], room)
-    return DeviceGraph(given.n, u, v, w)
-
-
 def forest_of_unchecked(given: Graph, options: dict[str, Any]) -> Forest | None:
     """Return the forest of a graph of `unchecked_graph` by `ON_HOST`; None if an id or a weight is not legal.
 
-    One pass over the device's memory finds such an edge; on the host it would take longer than the transfer.
+    See `mst.interop.host_call`.
     """
-    began = perf_counter()
-    algorithm, options = registry.get(ON_HOST), advice.for_one_solve(ON_HOST, options)
-    refuse_unfit(algorithm, given, 1, algorithm.resolve(options))
+    algorithm = registry.get(ON_HOST)
+    options = algorithm.resolve(advice.for_one_solve(ON_HOST, options))
+    refuse_unfit(algorithm, given, 1, options)
     algorithm.load()  # before CuPy is needed
-    room = np.empty(min(given.m, max(given.n - 1, 0)), np.int64)
-    there = _on_device(given, room)
-    if there is None:
+    if options.pop("start") != "edges" or given.n < 2:
         return None
-    survey = KeyKernels(there.u, there.v, there.w).survey()
-    if survey.largest_end >= given.n or survey.has_nan:
+    from mst.interop.host_call import edge_ids_of
+
+    found = edge_ids_of(given, options)
+    if found is None:
         return None
     graph = given if given.u.dtype == np.int32 else _WideGraph(given)
-    surveyed = SurveyedGraph(graph.n, there.u, there.v, there.w, survey)
-    checked = perf_counter() - began
-    found = execute(algorithm, surveyed, options=options)
-    seconds = {
-        "init": found.init,
-        "transfer": checked + (found.transfer or 0.0),
-        "compute": found.compute,
-    }
-    ids = staging.download(_cupy().sort(edge_ids(found.result)), room=room)
-    return Forest(graph, ids, algorithm=ON_HOST, seconds=seconds, trusted=True)
+    seconds = {"init": 0.0, "transfer": found.transfer, "compute": found.compute}
+    return Forest(graph, found.edge_ids, algorithm=ON_HOST, seconds=seconds, trusted=True)

@@ -142,6 +142,11 @@ def surveyed_keys(folder: Path, graph: Graph) -> tuple[keys.Survey, np.ndarray]:
 
 
 @cache
+def mark_kernels(folder: Path) -> Kernels:
+    return Kernels(folder, "mark_edges.cu", "MarkedEdges", ("mark_edges",))
+
+
+@cache
 def key_kernels(folder: Path, weight: int, key_bits: int) -> Kernels:
     return Kernels(
         folder, keys.SOURCE, "EdgeKeys", ("survey_edges", "write_keys"), WEIGHT=weight, KEY_BITS=key_bits

@@ -6,6 +6,7 @@ The method, phase by phase, is in the kernels' sources: ``filter_boruvka.cu`` an
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -143,7 +144,7 @@ def transfer(prepared: Prepared) -> Problem:
     addresses = {name: array.data.ptr for name, array in arrays.items()}
     addresses["counters"] = counters.ctypes.data
     argument = layout.argument(shape, settings, layout.candidate_layout(m, key_bits, largest), addresses)
-    kernel = kernel_for(shape)
+    kernel = kernel_on_device(shape)
     return Problem(shape, argument, arrays, counters, kernel, blocks_for(kernel, shape))
 
 
@@ -160,17 +161,18 @@ def _inputs_on_device(prepared: Prepared, purpose: str) -> tuple[dict[str, Any],
     if prepared.m == 0:
         none = cupy.empty(0, cupy.uint32)
         return {"u": graph.u, "v": graph.v, "edge_keys": none, "keys": none}, 0
-    kernels = KeyKernels(graph.u, graph.v, graph.w)
+    kernels = KeyKernels.of(graph)
     survey = (graph.survey if isinstance(graph, SurveyedGraph) else None) or kernels.survey()
-    inputs = {"u": graph.u, "v": graph.v, "edge_keys": kernels.keys(survey)}
+    inputs = {"u": graph.u, "v": graph.v, "edge_keys": cupy.empty(graph.m, f"uint{survey.key_bits}")}
+    kernels.write_keys(survey, inputs["edge_keys"].data.ptr)
     if prepared.csr:
         rows = device_rows(graph, inputs["edge_keys"])
         inputs |= {"offsets": rows.offsets, "keys": rows.keys, "neighbours": rows.pairs}
     return inputs, survey.largest_key
 
 
-def on_device(graph: Graph | DeviceGraph, purpose: str, room: np.ndarray = staging.NO_ROOM) -> DeviceGraph:
-    """Return a graph in device memory, to which it is copied if it is on the host; `room` as of `staging.upload`."""
+def on_device(graph: Graph | DeviceGraph, purpose: str) -> DeviceGraph:
+    """Return a graph in device memory, to which it is copied if it is on the host."""
     import cupy
 
     if isinstance(graph, DeviceGraph):
@@ -178,7 +180,7 @@ def on_device(graph: Graph | DeviceGraph, purpose: str, room: np.ndarray = stagi
     memory.ensure_free(graph.m * (8 + graph.w.itemsize), purpose)
     u, v = (cupy.empty(graph.m, cupy.int32) for _ in range(2))
     w = cupy.empty(graph.m, graph.w.dtype)
-    staging.upload([(graph.u, u), (graph.v, v), (graph.w, w)], room)
+    staging.upload([(graph.u, u), (graph.v, v), (graph.w, w)])
     return DeviceGraph(graph.n, u, v, w)
 
 
@@ -297,6 +299,19 @@ def kernel_for(shape: layout.Shape, **macros: int) -> loader.Kernel:
     )
     name = "forest_csr" if shape.csr else "forest_edges"
     return loader.Kernel(SOURCE, name, {**chosen, **macros}, cooperative=True)
+
+
+def kernel_on_device(shape: layout.Shape) -> loader.Kernel:
+    """Return `kernel_for`, made once for all shapes that have it in common and each device."""
+    import cupy
+
+    number = int(cupy.cuda.runtime.getDevice())
+    return _kernel_on_device(number, shape.csr, shape.key_bits, items_per_thread(shape))
+
+
+@cache
+def _kernel_on_device(number: int, csr: bool, key_bits: int, items: int) -> loader.Kernel:
+    return kernel_for(layout.Shape(0, 0, 0, csr, key_bits), ITEMS_PER_THREAD=items)
 
 
 def blocks_for(kernel: loader.Kernel, shape: layout.Shape) -> int:

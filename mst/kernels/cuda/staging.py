@@ -16,15 +16,17 @@ from numba.core import types
 from mst.errors import DependencyError
 from mst.kernels.parallel.launch import run
 from mst.kernels.parallel.runtime import next_chunk, reset_queue
-from mst.kernels.primitives.atomics import load, store
+from mst.kernels.primitives.atomics import fetch_add, load, store
+from mst.kernels.primitives.bitmap import (
+    count_ones,
+    count_trailing_zeros,
+    write_positions_of_ones,
+)
 from mst.kernels.primitives.jit import njit
-
-_PAGE = 512
-"""Numbers of 64 bits in a page of memory."""
 
 
 class Lanes(NamedTuple):
-    """Page-locked buffers, two for each worker, and the worker's stream.
+    """Page-locked buffers, two for each worker, and the streams of copies.
 
     Attributes
     ----------
@@ -34,10 +36,11 @@ class Lanes(NamedTuple):
     addresses, events : numpy.ndarray of int64, shape (workers, 2)
         Address of each buffer, and an event for the last copy from it.
     streams : numpy.ndarray of int64, shape (workers,)
-    before : int
-        An event; a copy begins after it.
-    errors : numpy.ndarray of int64, shape (1,)
-        Zero; the number of the driver's error is written there, and ends the copy.
+        Of copies to the host.
+    there, before : int
+        The stream of copies to the device, and an event; copies to the host begin after it.
+    state : numpy.ndarray of int64, shape (32,)
+        Of a copy: at `ERROR` the number of the driver's error, which ends it, or 0; the pieces taken.
     """
 
     context: int
@@ -45,8 +48,12 @@ class Lanes(NamedTuple):
     addresses: np.ndarray
     events: np.ndarray
     streams: np.ndarray
+    there: int
     before: int
-    errors: np.ndarray
+    state: np.ndarray
+
+
+ERROR, _TAKEN = 0, 16
 
 
 def _from_c(name: str, arguments: int) -> Any:
@@ -73,91 +80,96 @@ def find_driver() -> None:
 
 
 @njit
-def _start_copy(lanes, worker, turn, target, size):
-    """Start the copy of a worker's buffer to the device; return the driver's error, or 0."""
-    stream = lanes.streams[worker]
-    error = _to_device(target, lanes.addresses[worker, turn], size, stream)
-    return error or _event_record(lanes.events[worker, turn], stream)
-
-
-@njit
-def upload(schedule, lanes, pieces, room):
-    """Copy pieces of arrays to the device; return when all are there.
+def upload(width, lanes, pieces, words):
+    """Start copies of pieces of arrays to the device, in order; return once all were handed to the driver.
 
     Parameters
     ----------
-    schedule : Schedule
-        Of grain 1.
+    width : int
+        Workers.
     lanes : Lanes
-    pieces : numpy.ndarray of int64, shape (k, 3)
-        Address on the host, address on the device, bytes: no more than a buffer has.
-    room : numpy.ndarray of int64, shape (k,)
-        Written to later on. The system clears its pages now, while the last copies are under way.
+    pieces : numpy.ndarray of int64, shape (k, 4)
+        Address on the host, address on the device, bytes there, no more than a buffer has; and -1, or the array in
+        `words` of which the lower halves are copied: then the first word's index in place of its address.
+    words : tuple of two numpy.ndarray of uint64, read-only
+
+    Returns
+    -------
+    numpy.uint64
+        The largest of the words.
     """
-    reset_queue(schedule.tallies, schedule.width)
-    run(schedule.width, _upload_worker, schedule, lanes, pieces, room)
+    tops = np.zeros(width, np.uint64)
+    lanes.state[:] = 0
+    run(width, _upload_worker, lanes, pieces, words, tops)
+    return tops.max()
 
 
 @njit
-def _upload_worker(worker, schedule, lanes, pieces, room):
+def _upload_worker(worker, lanes, pieces, words, tops):
     """One worker of `upload`."""
-    width, grain, tallies = schedule
-    stream, turn = lanes.streams[worker], 0
-    error = _set_context(lanes.context) or _stream_wait_event(stream, lanes.before, 0)
-    first, last = next_chunk(tallies, worker, width, grain, len(pieces))
-    while first < last and not error and not load(lanes.errors, 0):
+    turn, top, error = 0, np.uint64(0), _set_context(lanes.context)
+    i = fetch_add(lanes.state, _TAKEN, 1)
+    while i < len(pieces) and not error and not load(lanes.state, ERROR):
+        source, target, size, halved = pieces[i]
         error = _event_synchronize(lanes.events[worker, turn])
-        _memcpy(lanes.addresses[worker, turn], pieces[first, 0], pieces[first, 2])
-        error = error or _start_copy(lanes, worker, turn, pieces[first, 1], pieces[first, 2])
+        if halved < 0:
+            _memcpy(lanes.addresses[worker, turn], source, size)
+        else:
+            given, buffer = words[halved][source : source + size // 4], lanes.buffers[worker, turn]
+            for k in range(np.uint64(given.size)):
+                top = max(top, given[k])
+                buffer[k] = np.uint32(given[k])
+        error = error or _to_device(target, lanes.addresses[worker, turn], size, lanes.there)
+        error = error or _event_record(lanes.events[worker, turn], lanes.there)
         turn = 1 - turn
-        first, last = next_chunk(tallies, worker, width, grain, len(pieces))
-    for i in range(room.size * worker // width, room.size * (worker + 1) // width, _PAGE):
-        room[i] = 0
-    error = _stream_synchronize(stream) or error
+        i = fetch_add(lanes.state, _TAKEN, 1)
     if error:
-        store(lanes.errors, 0, error)
+        store(lanes.state, ERROR, error)
+    tops[worker] = top
 
 
 @njit
-def upload_halves(schedule, lanes, words, target, tops):
-    """Copy the lower halves of words to the device; return when all are there.
+def positions_of_ones(width, bits, out):
+    """Write to `out` the numbers of the bits that are set, ascending, by `width` workers.
 
     Parameters
     ----------
-    schedule : Schedule
-        Its grain, in words, is no more than a buffer has.
-    lanes
-        As of `upload`.
-    words : numpy.ndarray of uint64, shape (m,), read-only
-    target : int
-        Address on the device, of uint32.
-    tops : numpy.ndarray of uint64, shape (workers,)
-        Zero; the largest word that each worker has read is written there.
+    width : int
+    bits : numpy.ndarray of uint64, shape (words,)
+    out : numpy.ndarray of int64, shape (k,)
+        Of as many elements as bits are set.
     """
-    reset_queue(schedule.tallies, schedule.width)
-    run(schedule.width, _upload_halves_worker, schedule, lanes, words, target, tops)
+    ends = np.full(width, out.size)
+    if width > 1:
+        run(width, _count_ones, width, bits, ends)
+        ends[:] = np.cumsum(ends)
+    run(width, _write_positions, width, bits, ends, out)
 
 
 @njit
-def _upload_halves_worker(worker, schedule, lanes, words, target, tops):
-    """One worker of `upload_halves`."""
-    width, grain, tallies = schedule
-    stream, turn, top = lanes.streams[worker], 0, np.uint64(0)
-    error = _set_context(lanes.context) or _stream_wait_event(stream, lanes.before, 0)
-    first, last = next_chunk(tallies, worker, width, grain, words.size)
-    while first < last and not error and not load(lanes.errors, 0):
-        error = _event_synchronize(lanes.events[worker, turn])
-        buffer, piece = lanes.buffers[worker, turn], words[first:last]
-        for i in range(np.uint64(piece.size)):
-            top = max(top, piece[i])
-            buffer[i] = np.uint32(piece[i])
-        error = error or _start_copy(lanes, worker, turn, target + 4 * first, 4 * piece.size)
-        turn = 1 - turn
-        first, last = next_chunk(tallies, worker, width, grain, words.size)
-    tops[worker] = top
-    error = _stream_synchronize(stream) or error
-    if error:
-        store(lanes.errors, 0, error)
+def _count_ones(worker, width, bits, counts):
+    """Count the set bits of a worker's share."""
+    count = 0
+    for word in bits[bits.size * worker // width : bits.size * (worker + 1) // width]:
+        count += count_ones(word)
+    counts[worker] = count
+
+
+@njit
+def _write_positions(worker, width, bits, ends, out):
+    """Write the numbers of the set bits of a worker's share."""
+    at, end = ends[worker - 1] if worker else 0, ends[worker]
+    for i in range(bits.size * worker // width, bits.size * (worker + 1) // width):
+        word, last = bits[i], at + count_ones(bits[i])
+        if last + 3 > end:
+            at = write_positions_of_ones(word, 64 * i, out, at)
+        # Four at a time, up to three too many, which the next word overwrites: fewer branches that depend on bits.
+        while at < last:
+            for k in range(np.uint64(at), np.uint64(at) + np.uint64(4)):
+                out[k] = 64 * i + count_trailing_zeros(word)
+                word &= word - np.uint64(1)
+            at += 4
+        at = last
 
 
 @njit
@@ -185,7 +197,7 @@ def _download_worker(worker, schedule, lanes, source, out):
     stream, words = lanes.streams[worker], lanes.buffers[worker, 0]
     error = _set_context(lanes.context) or _stream_wait_event(stream, lanes.before, 0)
     first, last = next_chunk(tallies, worker, width, grain, out.size)
-    while first < last and not error and not load(lanes.errors, 0):
+    while first < last and not error and not load(lanes.state, ERROR):
         error = _to_host(lanes.addresses[worker, 0], source + 4 * first, 4 * (last - first), stream)
         error = error or _stream_synchronize(stream)
         piece = out[first:last]
@@ -193,4 +205,4 @@ def _download_worker(worker, schedule, lanes, source, out):
             piece[i] = words[i]
         first, last = next_chunk(tallies, worker, width, grain, out.size)
     if error:
-        store(lanes.errors, 0, error)
+        store(lanes.state, ERROR, error)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -68,49 +68,64 @@ def survey_of(facts: np.ndarray, dtype: np.dtype) -> Survey:
 
 
 class KeyKernels:
-    """Launches the kernels for one edge list on the device: ends (int32 or uint32) and weights, at least one edge."""
+    """Launches the kernels for edge lists of so many edges, at least one, and a dtype of weights.
 
-    def __init__(self, u: Any, v: Any, w: Any):
-        self.u, self.v, self.w = u, v, w
+    An edge list is given by the addresses of its ends (int32 or uint32) and weights on the device.
+    """
+
+    def __init__(self, m: int, dtype: np.dtype):
+        import cupy
+
+        self._dtype, self._cuda, self._weight = dtype, cupy.cuda, WEIGHTS.index(dtype.name)
+        self._device = cupy.cuda.runtime.getDevice()
+        self._blocks = min(8 * memory.multiprocessors(self._device), -(-m // BLOCK))
+        self._argument = np.zeros(1, ARGUMENT)
+        self._argument["m"] = m
+        self._arguments = loader.Arguments(self._argument)
+        self._facts = memory.pinned(2 * FACTS).view(np.uint64)
+        self._facts_here = self._facts.ctypes.data
+
+    @classmethod
+    def of(cls, graph: DeviceGraph) -> KeyKernels:
+        """Return the kernels for the edge list of a graph on the device."""
+        kernels = cls(graph.m, graph.w.dtype)
+        kernels.take(*(array.data.ptr for array in (graph.u, graph.v, graph.w)))
+        return kernels
+
+    def take(self, u: int, v: int, w: int) -> None:
+        """Set the edge list."""
+        for name, address in (("u", u), ("v", v), ("w", w)):
+            self._argument[name] = address
 
     def survey(self) -> Survey:
         """Return the facts of the edge list."""
-        import cupy
+        facts = self._cuda.alloc(8 * FACTS)
+        self.start_survey(facts.ptr)
+        return self.facts()
 
-        facts = cupy.zeros(FACTS, cupy.uint64)
-        self._launch("survey_edges", 32, facts=facts.data.ptr)
-        host = memory.pinned(2 * FACTS).view(np.uint64)
-        stream = cupy.cuda.get_current_stream()
-        kind = cupy.cuda.runtime.memcpyDeviceToHost
-        cupy.cuda.runtime.memcpyAsync(host.ctypes.data, facts.data.ptr, 8 * FACTS, kind, stream.ptr)
-        stream.synchronize()
-        return survey_of(host, self.w.dtype)
+    def start_survey(self, facts: int) -> None:
+        """Start a survey, with the address of `FACTS` words on the device; `facts` returns it."""
+        runtime, stream = self._cuda.runtime, self._cuda.get_current_stream()
+        runtime.memsetAsync(facts, 0, 8 * FACTS, stream.ptr)
+        self._argument["facts"] = facts
+        self._launch("survey_edges", 32)
+        runtime.memcpyAsync(self._facts_here, facts, 8 * FACTS, runtime.memcpyDeviceToHost, stream.ptr)
 
-    def keys(self, survey: Survey) -> Any:
-        """Return the keys of the weights (uint32 or uint64), of which 32-bit ones begin at 0."""
-        import cupy
+    def facts(self) -> Survey:
+        """Wait for a survey."""
+        self._cuda.get_current_stream().synchronize()
+        return survey_of(self._facts, self._dtype)
 
-        keys = cupy.empty(len(self.w), f"uint{survey.key_bits}")
-        low = survey.low
-        self._launch("write_keys", survey.key_bits, keys=keys.data.ptr, low=low % 2**32, low_high=low >> 32)
-        return keys
+    def write_keys(self, survey: Survey, address: int) -> None:
+        """Write the keys of the weights (uint32 or uint64), of which 32-bit ones begin at 0."""
+        argument = self._argument
+        argument["keys"], argument["low"], argument["low_high"] = address, survey.low % 2**32, survey.low >> 32
+        self._launch("write_keys", survey.key_bits)
 
-    def _launch(self, name: str, key_bits: int, **fields: int) -> None:
-        import cupy
-
-        macros = {"WEIGHT": WEIGHTS.index(self.w.dtype.name), "KEY_BITS": key_bits}
-        argument = np.zeros(1, ARGUMENT)
-        argument["m"] = len(self.w)
-        for field, array in (("u", self.u), ("v", self.v), ("w", self.w)):
-            argument[field] = array.data.ptr
-        for field, value in fields.items():
-            argument[field] = value
-        device = cupy.cuda.runtime.getDevice()
-        blocks = min(8 * memory.multiprocessors(device), -(-len(self.w) // BLOCK))
-        kernel = _kernel(device, name, tuple(macros.items()))
-        kernel.launch(blocks, BLOCK, loader.Arguments(argument))
+    def _launch(self, name: str, key_bits: int) -> None:
+        _kernel(self._device, name, self._weight, key_bits).launch(self._blocks, BLOCK, self._arguments)
 
 
 @cache
-def _kernel(device: int, name: str, macros: tuple[tuple[str, int], ...]) -> loader.Kernel:
-    return loader.Kernel(SOURCE, name, dict(macros))
+def _kernel(device: int, name: str, weight: int, key_bits: int) -> loader.Kernel:
+    return loader.Kernel(SOURCE, name, {"WEIGHT": weight, "KEY_BITS": key_bits})

@@ -50,18 +50,45 @@ def ensure_free(needed: int, purpose: str) -> None:
         )
 
 
+class Places:
+    """Where the arrays of a layout lie in one block of device memory: each at a multiple of 256 bytes, in order.
+
+    Attributes
+    ----------
+    starts : dict of str to int
+    size : int
+        Bytes of the block.
+    """
+
+    def __init__(self, layout: Layout):
+        self.starts, self.size = {}, 0
+        for name, (dtype, length) in layout.items():
+            self.starts[name] = self.size
+            self.size += -(-np.dtype(dtype).itemsize * length // 256) * 256
+
+    def allocate(self, purpose: str) -> Any:
+        """Return a `cupy.cuda.MemoryPointer` to an uninitialised block, or raise `OutOfMemoryError`."""
+        import cupy
+
+        ensure_free(self.size, purpose)
+        try:
+            return cupy.cuda.alloc(self.size)
+        except cupy.cuda.memory.OutOfMemoryError:  # free memory in pieces too small
+            cupy.get_default_memory_pool().free_all_blocks()
+            ensure_free(self.size, purpose)
+            return cupy.cuda.alloc(self.size)
+
+
 def allocate(layout: Layout, purpose: str) -> dict[str, Any]:
     """Return uninitialised device arrays of a layout, or raise `OutOfMemoryError`."""
     import cupy
 
-    needed = layout_bytes(layout)
-    ensure_free(needed, purpose)
-    try:
-        return {name: cupy.empty(length, dtype) for name, (dtype, length) in layout.items()}
-    except cupy.cuda.memory.OutOfMemoryError:  # free memory in pieces too small
-        cupy.get_default_memory_pool().free_all_blocks()
-        ensure_free(needed, purpose)
-        return {name: cupy.empty(length, dtype) for name, (dtype, length) in layout.items()}
+    places = Places(layout)
+    block = places.allocate(purpose)
+    return {
+        name: cupy.ndarray(length, dtype, block + places.starts[name])
+        for name, (dtype, length) in layout.items()
+    }
 
 
 def in_device_memory(layout: Layout, inputs: Mapping[str, Any], purpose: str) -> dict[str, Any]:

@@ -8,46 +8,32 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mst.graph import frozen
 
-WORKERS = 12  # one thread copies some 10 GB/s, and the bus takes 55
+WORKERS = 16  # at most; one thread copies some 10 GB/s, and the bus takes 55
+FEWER, LARGE = 12, 1 << 27  # workers of copies below so many bytes: the more, the longer it takes to wake them
 # Bytes of a buffer: processors write longer copies around their caches, which the bus reads faster.
 CHUNK = 1 << 21
 SMALLEST = 1 << 18  # bytes of a piece of a smaller copy: waking a thread takes as long as copying them
+ALONE = 1 << 21  # bytes that one thread copies before others are awake
 NO_ROOM = np.empty(0, np.int64)
 
 
-def upload(arrays: Iterable[tuple[np.ndarray, Any]], room: np.ndarray = NO_ROOM) -> None:
-    """Copy contiguous arrays of the host to arrays of the device, of the same lengths and dtypes.
+def upload(arrays: Iterable[tuple[np.ndarray, Any]]) -> int:
+    """Copy contiguous arrays of the host to arrays of the device, of the same lengths, after all that was started.
 
-    It begins after all that was started on the current stream, and returns when all elements are there. Meanwhile the
-    system clears the memory of `room`, an array of int64 that is written to later.
+    They are there for all that is started on the current stream from now on, and those of the host may change.
+    Of arrays of 64 bits an element the lower halves are copied to ones of 32 bits; returns the largest element of
+    those, read as unsigned, or 0.
     """
-    from mst.kernels.cuda import staging as kernels
-
-    staging = _staging()
-    pieces = _pieces([(host, there.data.ptr) for host, there in arrays], staging.workers)
-    staging.run(kernels.upload, len(pieces), 1, pieces, room)
-
-
-def upload_halves(words: np.ndarray, there: Any) -> int:
-    """Copy the lower halves of `words`, uint64 (m,), to an array of the device of as many elements of 32 bits.
-
-    As `upload`; returns the largest word, 0 if there are none.
-    """
-    from mst.kernels.cuda import staging as kernels
-
-    staging = _staging()
-    grain = _piece_bytes(4 * len(words), staging.workers) // 4
-    tops = np.zeros(staging.workers, np.uint64)
-    staging.run(kernels.upload_halves, -(-len(words) // grain), grain, frozen(words), there.data.ptr, tops)
-    return int(tops.max())
+    columns = [Column(host, there.data.ptr, host.itemsize > there.dtype.itemsize) for host, there in arrays]
+    return of_device().upload(columns)
 
 
 def download(words: Any, dtype: Any = np.int64, *, room: np.ndarray = NO_ROOM) -> np.ndarray:
@@ -55,12 +41,8 @@ def download(words: Any, dtype: Any = np.int64, *, room: np.ndarray = NO_ROOM) -
 
     It begins `room`, of that dtype, if that is large enough and at most twice as large as needed.
     """
-    from mst.kernels.cuda import staging as kernels
-
-    staging = _staging()
     out = room[: len(words)] if len(words) <= len(room) <= 2 * len(words) else np.empty(len(words), dtype)
-    grain = _piece_bytes(4 * len(words), staging.workers) // 4
-    staging.run(kernels.download, -(-len(words) // grain), grain, words.data.ptr, out)
+    of_device().download(words.data.ptr, out)
     return out
 
 
@@ -69,24 +51,41 @@ def download_array(array: Any) -> np.ndarray:
     return download(array.view(np.uint32), np.uint32).view(array.dtype)
 
 
+class Column(NamedTuple):
+    """A contiguous array of the host, its address on the device, and whether lower halves go there."""
+
+    host: np.ndarray
+    address: int
+    halved: bool = False
+
+    @property
+    def size(self) -> int:
+        """Bytes on the device."""
+        return self.host.nbytes // (2 if self.halved else 1)
+
+
+def _pieces(columns: list[Column], step: int) -> np.ndarray:
+    """Return columns in pieces of up to `step` bytes, as `mst.kernels.cuda.staging.upload` takes them."""
+    tables, halves = [np.empty((0, 4), np.int64)], 0
+    for column in columns:
+        starts = np.arange(0, column.size, step)
+        table = np.empty((len(starts), 4), np.int64)
+        table[:, 0] = starts // 4 if column.halved else starts + column.host.ctypes.data
+        table[:, 1] = starts + column.address
+        table[:, 2] = np.minimum(step, column.size - starts)
+        table[:, 3] = halves if column.halved else -1
+        halves += column.halved
+        tables.append(table)
+    return np.concatenate(tables)
+
+
 def _piece_bytes(size: int, workers: int) -> int:
     """Return the bytes of a piece, a multiple of 8, that fits a buffer: one for each worker, or several."""
     return min(CHUNK, max(SMALLEST, size // workers // 8 * 8))
 
 
-def _pieces(arrays: list[tuple[np.ndarray, int]], workers: int) -> np.ndarray:
-    """Return the arrays in pieces, as `mst.kernels.cuda.staging.upload` takes them; with each, its address there."""
-    step = _piece_bytes(sum(host.nbytes for host, _ in arrays), workers)
-    tables = [np.empty((0, 3), np.int64)]
-    for host, address in arrays:
-        starts = np.arange(0, host.nbytes, step)
-        sizes = np.minimum(step, host.nbytes - starts)
-        tables.append(np.stack((starts + host.ctypes.data, starts + address, sizes), axis=1))
-    return np.concatenate(tables)
-
-
-class _Staging:
-    """The workers of a device and their buffers."""
+class Staging:
+    """The workers of a device, their buffers and streams. Whoever uses them across calls holds `lock`."""
 
     def __init__(self, workers: int):
         import cupy
@@ -95,45 +94,118 @@ class _Staging:
 
         find_driver()
         cuda = cupy.cuda
-        self.workers, self._cupy, self._lock = workers, cupy, threading.Lock()
-        self._memory = cuda.alloc_pinned_memory(2 * workers * CHUNK)
+        self.workers, self.lock, self._cuda = workers, threading.RLock(), cuda
+        memory = cuda.alloc_pinned_memory(2 * workers * CHUNK)
+        self.pinned = np.frombuffer(memory, np.uint64, workers * CHUNK // 4)
+        self._stream = cuda.Stream(non_blocking=True)
+        self._before, self._drained = (cuda.Event(disable_timing=True) for _ in range(2))
         self._streams = [cuda.Stream(non_blocking=True) for _ in range(workers)]
         self._events = [cuda.Event(disable_timing=True) for _ in range(2 * workers)]
-        buffers = np.frombuffer(self._memory, np.uint32, workers * CHUNK // 2).reshape(workers, 2, -1)
+        buffers = self.pinned.view(np.uint32).reshape(workers, 2, -1)
         self._lanes = Lanes(
             cuda.driver.ctxGetCurrent(),
             buffers,
             (buffers.ctypes.data + CHUNK * np.arange(2 * workers)).reshape(workers, 2),
             np.array([event.ptr for event in self._events]).reshape(workers, 2),
             np.array([stream.ptr for stream in self._streams]),
-            0,
-            np.zeros(1, np.int64),
+            self._stream.ptr,
+            self._before.ptr,
+            np.zeros(32, np.int64),
         )
 
-    def run(self, kernel: Callable, pieces: int, grain: int, *arrays: Any) -> None:
-        """Run a kernel of `mst.kernels.cuda.staging`, after all that was started on the current stream."""
-        from mst.kernels.parallel.runtime import Schedule, new_tallies, workers
+    def width(self, size: int) -> int:
+        """Return how many workers copy so many bytes; other loops of a call take as many.
+
+        Threads that a narrower loop leaves out end, and the next wider one has to start others.
+        """
         from mst.kernels.primitives.forks import forked_after_use
 
-        if not pieces:
+        return 1 if forked_after_use() else min(self.workers, WORKERS if size >= LARGE else FEWER)
+
+    def upload(self, columns: list[Column]) -> int:
+        """As the function `upload`."""
+        size = sum(column.size for column in columns)
+        with self.lock:
+            self._drained.synchronize()
+            if size <= min(ALONE, self.pinned.nbytes - 256 * len(columns)):
+                return self._upload_alone(columns)
+            return self._upload_by_workers(columns, size)
+
+    def _upload_alone(self, columns: list[Column]) -> int:
+        """Copy columns that all buffers together hold by this thread."""
+        buffer, stream, runtime = (
+            self.pinned.view(np.uint8),
+            self._cuda.get_current_stream(),
+            self._cuda.runtime,
+        )
+        here, top, start = self.pinned.ctypes.data, 0, 0
+        for column in columns:
+            there = buffer[start : start + column.size]
+            if column.halved:
+                words = column.host.view(np.uint64)
+                top = max(top, int(words.max(initial=0)))
+                np.copyto(there.view(np.uint32), words, casting="unsafe")
+            else:
+                there.view(column.host.dtype)[:] = column.host
+            runtime.memcpyAsync(
+                column.address, here + start, column.size, runtime.memcpyHostToDevice, stream.ptr
+            )
+            start += -(-column.size // 256) * 256
+        self._drained.record(stream)
+        return top
+
+    def _upload_by_workers(self, columns: list[Column], size: int) -> int:
+        from mst.kernels.cuda import staging as kernels
+        from mst.kernels.parallel.runtime import workers
+
+        width = self.width(size)
+        words = [frozen(column.host.view(np.uint64)) for column in columns if column.halved]
+        both = (*words, _NO_WORDS, _NO_WORDS)[:2]
+        current = self._cuda.get_current_stream()
+        self._before.record(current)
+        self._stream.wait_event(self._before)
+        with workers(width):
+            top = kernels.upload(width, self._lanes, _pieces(columns, _piece_bytes(size, width)), both)
+        self._drained.record(self._stream)
+        current.wait_event(self._drained)
+        self._check()
+        return int(top)
+
+    def download(self, address: int, out: np.ndarray) -> None:
+        """Copy words of 32 bits from the device to `out`, after all that was started on the current stream."""
+        from mst.kernels.cuda import staging as kernels
+        from mst.kernels.parallel.runtime import Schedule, new_tallies, workers
+
+        if not len(out):
             return
-        width = 1 if forked_after_use() else min(self.workers, pieces)
-        before = self._cupy.cuda.get_current_stream().record()
-        with self._lock, workers(width):
-            lanes = self._lanes._replace(before=before.ptr, errors=np.zeros(1, np.int64))
-            kernel(Schedule(width, grain, new_tallies(width)), lanes, *arrays)
-        if lanes.errors[0]:
-            raise self._cupy.cuda.driver.CUDADriverError(int(lanes.errors[0]))
+        width = self.width(4 * len(out))
+        grain = _piece_bytes(4 * len(out), width) // 4
+        width = width if grain < len(out) else 1
+        with self.lock, workers(width):
+            self._drained.synchronize()
+            self._before.record(self._cuda.get_current_stream())
+            self._lanes.state[kernels.ERROR] = 0
+            kernels.download(Schedule(width, grain, new_tallies(width)), self._lanes, address, out)
+            self._check()
+
+    def _check(self) -> None:
+        """Raise the error of the driver that ended a copy."""
+        if error := int(self._lanes.state[0]):
+            raise self._cuda.driver.CUDADriverError(error)
+
+
+_NO_WORDS = frozen(np.empty(0, np.uint64))
 
 
 @cache
-def _of_device(device: int) -> _Staging:
+def _of_device(device: int) -> Staging:
     from mst.kernels.parallel.runtime import launched
 
-    return _Staging(min(WORKERS, len(os.sched_getaffinity(0)), launched()))
+    return Staging(min(WORKERS, len(os.sched_getaffinity(0)), launched()))
 
 
-def _staging() -> _Staging:
+def of_device() -> Staging:
+    """Return that of the current device."""
     import cupy
 
     return _of_device(int(cupy.cuda.runtime.getDevice()))
