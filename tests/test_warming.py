@@ -78,7 +78,8 @@ def test_small_graphs_of_the_warm_up_reach_the_kernels_of_threads(rng):
         reached.append(problem.on_one_core is None)
         return problem
 
-    like = Graph(9, *rng.integers(0, 9, (2, 50)), rng.integers(0, 9, 50))
+    # Of the type that nearly all other tests have compiled.
+    like = Graph(9, *rng.integers(0, 9, (2, 50)), rng.integers(0, 9, 50, "int32"))
     for hand_over in (True, False):
         reached.clear()
         compile_kernels(
