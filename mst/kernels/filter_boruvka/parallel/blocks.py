@@ -25,7 +25,7 @@ import numpy as np
 from mst.kernels.filter_boruvka.parallel.storage import EdgeList
 from mst.kernels.filter_boruvka.policy import ONE_CORE
 from mst.kernels.filter_boruvka.sequential import scatter
-from mst.kernels.filter_boruvka.sequential.join import sort_by_key
+from mst.kernels.filter_boruvka.sequential.join import batch_ends, sort_by_key
 from mst.kernels.filter_boruvka.sequential.sample import Window, level_of, stratified
 from mst.kernels.filter_boruvka.sequential.select import move_light
 from mst.kernels.filter_boruvka.sequential.trees import flatten
@@ -544,7 +544,7 @@ def _join(edges, block, codes, largest_level, forest, size, held):
     smallest, largest = max(np.int64(4), batch // 2), 16 * batch
     if in_large:
         call(scatter.sort_large_buckets, records, buckets, largest, edges.keys)
-    ends = call(_batch_ends, buckets, smallest, largest)
+    ends = call(batch_ends, buckets, smallest, largest)
     return call(_join_batches, records, ends, edges.keys, block, forest, size, held)
 
 
@@ -615,26 +615,6 @@ def _scatter(edges, block, codes, shift, buckets, records):
             e = code & _LOW
             records[place[j], 0] = _number(u[e], block) | (_number(v[e], block) << _HALF)
             records[place[j], 1] = code
-
-
-@njit
-def _batch_ends(buckets, smallest, largest):
-    """Return where each batch ends, as in `mst.kernels.filter_boruvka.sequential.join.join`: int64."""
-    ends = np.empty(np.int64(buckets[-1]) // smallest + 2 * buckets.size + 1, np.int64)
-    batches = start = before = np.int64(0)
-    for bucket in range(buckets.size):
-        stop = np.int64(buckets[bucket])
-        if stop - before > largest:
-            # Only such buckets are sorted: records that wait before one must not be cut together with it.
-            for cut in range(before, stop, smallest):
-                ends[batches] = cut
-                batches += cut > start
-            start = before
-        if stop - start >= smallest or bucket == buckets.size - 1:
-            ends[batches] = start = stop
-            batches += 1
-        before = stop
-    return ends[:batches]
 
 
 @njit(inline="always")

@@ -21,7 +21,7 @@ from mst.kernels.primitives.out_of_line import call
 from mst.kernels.primitives.prefetch import prefetch_to_write
 from mst.kernels.union_find.sequential import find, fourth_ancestor
 
-_AHEAD = 32
+_AHEAD = np.uint64(32)
 _HALF = np.uint64(32)
 _ZERO, _ONE, _LOW = np.uint64(0), np.uint64(1), np.uint64(0xFFFFFFFF)
 _BYTE, _255, _16_BITS = np.uint64(8), np.uint64(255), np.uint64(0xFFFF)
@@ -74,58 +74,77 @@ def join(records, buckets, smallest, largest, keys, forest, size):
     size, conflicts : int
         Edges of the forest by now, and batches that closed a cycle.
     """
-    space = smallest + largest
-    batch = _Batch(np.empty(space, np.uint32), np.empty(space, np.uint32), np.empty(space, np.uint32))
-    conflicts = start = before = np.int64(0)
+    return join_batches(records, batch_ends(buckets, smallest, largest), smallest, keys, forest, size)
+
+
+@njit
+def batch_ends(buckets, smallest, largest):
+    """Return where each batch of `join` ends: int64."""
+    ends = np.empty(np.int64(buckets[-1]) // smallest + 2 * buckets.size + 1, np.int64)
+    batches = start = before = np.int64(0)
     for bucket in range(buckets.size):
         stop = np.int64(buckets[bucket])
         if stop - before > largest:
             # Only such buckets are sorted: records that wait before one must not be cut together with it.
-            size, conflict = call(_join_batch, records, start, before, keys, forest, size, batch)
-            conflicts += conflict
             for cut in range(before, stop, smallest):
-                end = min(cut + smallest, stop)
-                size, conflict = call(_join_batch, records, cut, end, keys, forest, size, batch)
-                conflicts += conflict
-            start = stop
-        elif stop - start >= smallest or bucket == buckets.size - 1:
-            size, conflict = call(_join_batch, records, start, stop, keys, forest, size, batch)
-            conflicts += conflict
-            start = stop
+                ends[batches] = cut
+                batches += cut > start
+            start = before
+        if stop - start >= smallest or bucket == buckets.size - 1:
+            ends[batches] = start = stop
+            batches += 1
         before = stop
-    return size, conflicts
+    return ends[:batches]
 
 
 @njit
-def _join_batch(records, start, stop, keys, forest, size, batch):
-    """Join the records ``start … stop - 1``; return the size of the forest, and whether they closed a cycle (0, 1).
-
-    `batch`, a `_Batch` of as many edges or more, is overwritten.
-    """
-    parent, (a, b, ids) = forest.parent, batch
-    last = records.shape[0] - 1
-    for i in range(start, stop):
-        # Four loads that wait for each other fill the processor's buffers with too few records.
-        far = records[min(i + _AHEAD, last), 0]
-        prefetch_to_write(parent, far & _LOW)
-        prefetch_to_write(parent, far >> _HALF)
-        a[i - start] = fourth_ancestor(parent, records[i, 0] & _LOW)
-        b[i - start] = fourth_ancestor(parent, records[i, 0] >> _HALF)
-    kept = np.int64(0)
-    for i in range(stop - start):
-        x, y = a[i], b[i]
-        if (parent[x] != x) | (parent[y] != y):
-            x, y = find(parent, x), find(parent, y)
-        a[kept], b[kept], ids[kept] = x, y, np.uint32(records[start + i, 1] & _LOW)
-        kept += x != y
-    for i in range(kept):
-        x, y = find(parent, a[i]), find(parent, b[i])
-        if x == y:
-            _undo(parent, a, b, i)
-            return call(_join_in_order, keys, forest, size, batch, kept), 1
-        parent[max(x, y)] = min(x, y)
-        forest.edges[size + i] = ids[i]
-    return size + kept, 0
+def join_batches(records, ends, smallest, keys, forest, size):
+    """As `join`, in batches that end at `ends`; of fewer than `smallest` records, one is joined with the next."""
+    start = longest = np.int64(0)
+    for stop in ends:
+        longest, start = max(longest, stop - start), stop
+    space = smallest + longest
+    batch = _Batch(np.empty(space, np.uint32), np.empty(space, np.uint32), np.empty(space, np.uint32))
+    # Unpacked once: taking an array from a tuple counts its references.
+    parent, taken, (a, b, ids) = forest.parent, forest.edges, batch
+    # Unsigned: a signed index might count from the end of an array. Two words are a record.
+    words, first, conflicts = records.reshape(-1), _ZERO, np.int64(0)
+    last = np.uint64(words.size - 2)
+    for end in range(ends.size):
+        count = np.uint64(ends[end]) - (first >> _ONE)
+        if count < np.uint64(smallest) and end < ends.size - 1:
+            continue
+        for i in range(count):
+            # Four loads that wait for each other fill the processor's buffers with too few records.
+            far = words[min(first + ((i + _AHEAD) << _ONE), last)]
+            prefetch_to_write(parent, far & _LOW)
+            prefetch_to_write(parent, far >> _HALF)
+            pair = words[first + (i << _ONE)]
+            a[i] = fourth_ancestor(parent, pair & _LOW)
+            b[i] = fourth_ancestor(parent, pair >> _HALF)
+        kept = _ZERO
+        for i in range(count):
+            x, y = a[i], b[i]
+            if (parent[x] != x) | (parent[y] != y):
+                x, y = find(parent, x), find(parent, y)
+            a[kept], b[kept], ids[kept] = x, y, np.uint32(words[first + (i << _ONE) | _ONE])
+            kept += np.uint64(x != y)
+        first += count << _ONE
+        joined = _ZERO
+        while joined < kept:
+            x, y = find(parent, a[joined]), find(parent, b[joined])
+            if x == y:
+                break
+            parent[max(x, y)] = min(x, y)
+            taken[np.uint64(size) + joined] = ids[joined]
+            joined += _ONE
+        if joined == kept:
+            size += np.int64(kept)
+        else:
+            _undo(parent, a, b, joined)
+            size = call(_join_in_order, keys, forest, size, batch, np.int64(kept))
+            conflicts += 1
+    return size, conflicts
 
 
 @njit
