@@ -19,9 +19,6 @@ from mst.kernels.primitives.recycled import empty
 _FEW = 1 << 14
 """Edges of a round that one worker takes alone: no other would be awake in time."""
 
-_RECORDS = 1 << 17
-"""Records of the ranges that wait to be joined, which stay in a cache; those of two ranges may be more."""
-
 
 def solve_sharing_passes(graph: Graph, width: int, lap: Lap = no_lap) -> Result:
     """Return the forest of a graph that is narrow enough for one core's Filter-Borůvka, found in the same steps."""
@@ -31,7 +28,7 @@ def solve_sharing_passes(graph: Graph, width: int, lap: Lap = no_lap) -> Result:
 
 @dataclass(frozen=True)
 class _SharedCandidates(Candidates):
-    """Candidates that `width` workers count and scatter; `counts` holds what `count_buckets` found, for `join`."""
+    """Candidates that `width` workers count, scatter and join; `counts` is for `join`, from `count_buckets`."""
 
     width: int
     counts: list[np.ndarray] = field(default_factory=list, init=False)
@@ -45,14 +42,13 @@ class _SharedCandidates(Candidates):
     def join(self, cut: Buckets, keys: LazyKeys, forest: join.Forest, size: int, lap: Lap) -> tuple[int, int]:
         if self.size < _FEW:
             return super().join(cut, keys, forest, size, lap)
-        ranges = passes.cut_into_ranges(self.size, self.counts[0], cut.starts)
-        codes = empty(self.size, np.uint64)
-        passes.part(self.width, self.codes[: self.size], cut.shift, ranges, codes)
-        lap("part")
-        largest = int(np.diff(ranges.starts).max())
-        slots = min(max(2, _RECORDS // largest), len(ranges.starts))
-        records = empty((slots, largest, 2), np.uint64)
-        return passes.scatter_and_join(self.width, self.ends, codes, ranges, cut, records, keys, forest, size)
+        records, counts = empty((self.size, 2), np.uint64), self.counts[0]
+        passes.scatter(self.width, self.ends, self.codes, self.size, cut.shift, counts, records)
+        cut = cut._replace(starts=counts[-1])
+        lap("scatter")
+        lowest = passes.lowest_vertices(self.width, self.ends, self.codes[: self.size])
+        taken = empty(len(forest.parent), np.uint32)
+        return passes.join(self.width, records, cut, lowest, taken, keys, forest, size)
 
     def between_trees(self, label: np.ndarray) -> Candidates:
         if self.size < _FEW:

@@ -15,7 +15,7 @@ Where the ids of vertices follow places, so that few edges leave the range of ve
 solves its range by itself instead (`mst.kernels.filter_boruvka.parallel.blocks`), and few edges are left to join.
 
 Graphs on which all this takes longer than `filter-boruvka` does on one core are handed over to it; two threads share
-its passes over all edges (`mst.algorithms.threads._passes`).
+its passes over all edges and join in stages (`mst.algorithms.threads._passes`).
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ class Policy:
     fewest_edges : int
         Threads take graphs of at least this many edges, divided by their number, but no fewer than `fewest_for_many`
         and no more than `fewest_for_few` (``many-cores.md``, steps 48 and 52). Two threads share the passes of one core
-        over all others of `fewest_for_few` edges or more, and leave joining to one of them (steps 54 and 55).
+        over all others of `fewest_for_few` edges or more, and join in stages (steps 54 and 60).
     in_order : int
         Threads up to which rows in the order of their weights are left to one core, which joins them one by one, if
         ids follow places; two threads leave all such rows to it.

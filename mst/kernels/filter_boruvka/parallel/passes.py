@@ -1,38 +1,37 @@
-"""The passes over all edges of one core's Filter-Borůvka, by several workers: selecting, counting, scattering.
+"""The passes over all edges of one core's Filter-Borůvka, by several workers: selecting, counting, scattering, joining.
 
-Joining is left to one of them, where few workers would wait for each other's cache lines longer than they would save;
-the others scatter meanwhile. Each worker has an equal share of the edges that are selected and counted, so that codes
-are those of one core, in the order of the ids unless they are few.
+Of a few workers, each would wait for the others' cache lines longer than it would save if all joined the same trees. So
+edges are joined in *stages*, one for each worker and range of vertices, the uppermost first
+(`mst.kernels.filter_boruvka.parallel.pass_on`): parents go from core to core no more, only records do, in order.
 In the functions, `width` is the number of workers, `keys` are `LazyKeys` by edge id, and `codes`, uint64 of shape (m,),
-those of `mst.kernels.filter_boruvka.sequential.select`.
+those of `mst.kernels.filter_boruvka.sequential.select`, in the order of the ids unless they are few.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
+from mst.kernels.filter_boruvka.parallel.pass_on import pass_on
 from mst.kernels.filter_boruvka.sequential import scatter as one_core
-from mst.kernels.filter_boruvka.sequential.join import join
-from mst.kernels.filter_boruvka.sequential.sample import is_selective, level_of
-from mst.kernels.filter_boruvka.sequential.select import heavy_from, light_from
+from mst.kernels.filter_boruvka.sequential.join import batch_ends, join_batches
+from mst.kernels.filter_boruvka.sequential.sample import is_selective, level_of, stratified
+from mst.kernels.filter_boruvka.sequential.select import Ends, heavy_from, light_from
 from mst.kernels.filter_boruvka.sequential.select import keep_between_trees as select_between_trees
 from mst.kernels.parallel.launch import run
-from mst.kernels.primitives.atomics import compare_and_swap, fetch_add, load, sleep, store, yield_core
+from mst.kernels.primitives.atomics import compare_and_swap, fetch_add, load, store, yield_core
 from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.keys import key_at
 from mst.kernels.primitives.out_of_line import call
 
 _GRAIN, _DENSE = 1 << 13, 32
-_RANGES, _FEWEST, _LARGEST, _MOST_RANGES = 16, 1024, 1 << 14, 255
-_BLOCK = 1024
-# Places in the state of `scatter_and_join`, 128 bytes apart: how many ranges are taken, and how many are joined; from
-# the last one on, whether each is scattered. As many taken as `_FAILED` say that a worker has failed.
-_TAKEN, _JOINED, _FIRST = 0, 16, 32
-_FAILED = 1 << 32
-_SLEEP = 50
-_HALF = np.uint64(32)
+_RANGES, _SMALLEST, _LARGEST = 64, 1 << 10, 1 << 13
+# The share of the edges both of whose ends are below a stage's vertices.
+_BELOW = 0.6
+# Places in the state of `join`, 128 bytes apart: whether a worker has failed; for each stage, twice the ranges that it
+# has joined, plus one while it joins another, and then how many edges it took, and its batches that closed a cycle.
+_FAILED, _STAGES, _SIZE, _CONFLICTS = 0, 16, 16, 17
+_PATIENCE = 4096
+_HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 
 
 @njit
@@ -94,13 +93,22 @@ def _append(own, count, codes, at, counts, few):
 @njit
 def _close_gaps(codes, size, counts):
     """Move the codes at the begin of each worker's share in `size`, `counts` of them, together; return how many."""
-    to = counts[0]
-    for worker in range(1, counts.size):
-        first = _share(worker, counts.size, size)[0]
-        for i in range(np.uint64(counts[worker])):
-            codes[np.uint64(to) + i] = codes[np.uint64(first) + i]
+    to, width = counts[0], counts.size
+    for worker in range(1, width):
+        first = _share(worker, width, size)[0]
+        # They can be shared if none moves to where others still are.
+        movers = width if to + counts[worker] <= first else 1
+        run(movers, _move_worker, movers, codes, to, first, counts[worker])
         to += counts[worker]
     return to
+
+
+@njit
+def _move_worker(worker, width, codes, to, first, count):
+    """One worker that moves `count` codes from `first` on to the place `to`."""
+    begin, end = _share(worker, width, count)
+    for i in range(np.uint64(begin), np.uint64(end)):
+        codes[np.uint64(to) + i] = codes[np.uint64(first) + i]
 
 
 @njit
@@ -142,12 +150,18 @@ def _keep_between_trees_worker(worker, width, ends, codes, size, label, counts):
 
 @njit
 def count_codes(width, codes, count, shift, large, counts, starts):
-    """As of one core, by `width` workers; `counts`, uint32 (width, buckets), gets those of each worker's share."""
+    """As of one core, by `width` workers; `counts`, uint32 (width, buckets), gets where each scatters its share."""
     run(width, _count_worker, width, codes, count, shift, counts)
-    for worker in range(width):
-        for bucket in range(starts.size):
-            starts[bucket] += counts[worker, bucket]
-    return one_core.counts_to_starts(starts, large)
+    start, in_large = np.uint32(0), np.int64(0)
+    for bucket in range(starts.size):
+        starts[bucket] = start
+        for worker in range(width):
+            here = counts[worker, bucket]
+            counts[worker, bucket] = start
+            start = np.uint32(start + here)
+        here = start - starts[bucket]
+        in_large += np.int64(here) if here > large else 0
+    return in_large
 
 
 @njit
@@ -160,162 +174,147 @@ def _count_worker(worker, width, codes, count, shift, counts):
         own[codes[j] >> shift] += np.uint32(1)
 
 
-class Ranges(NamedTuple):
-    """Buckets in *ranges*, each of which is scattered and joined at a time.
+@njit
+def scatter(width, ends, codes, count, shift, counts, records):
+    """As of one core, by `width` workers; the last of `counts`, from `count_codes`, become the ends of buckets."""
+    run(width, _scatter_worker, width, ends, codes, count, shift, counts, records)
 
-    Attributes
-    ----------
-    of_bucket : numpy.ndarray of uint8, shape (buckets,)
-    buckets : numpy.ndarray of int64, shape (ranges + 1,)
-        The first bucket of each range, and the end.
-    starts : numpy.ndarray of int64, shape (ranges + 1,)
-        The number of codes before each range, and of all.
-    places : numpy.ndarray of int64, shape (width, ranges)
-        Where each worker writes the codes of its share.
+
+@njit
+def _scatter_worker(worker, width, ends, codes, count, shift, counts, records):
+    """One worker of `scatter`."""
+    first, last = _share(worker, width, count)
+    call(one_core.scatter, ends, codes[first:last], last - first, shift, counts[worker], records)
+
+
+def lowest_vertices(width: int, ends: Ends, codes: np.ndarray) -> np.ndarray:
+    """Return the first vertex of each stage, ascending from 0: uint32 (width,).
+
+    Each stage but the one of vertex 0 gets 0.4 of the edges that those above leave, by a sample.
     """
-
-    of_bucket: np.ndarray
-    buckets: np.ndarray
-    starts: np.ndarray
-    places: np.ndarray
-
-
-def cut_into_ranges(count: int, counts: np.ndarray, starts: np.ndarray) -> Ranges:
-    """Return the `Ranges` of `count` codes; `starts`, like `counts` from `count_codes`, become those within a range."""
-    return Ranges(*_filled_ranges(count, counts, starts))
+    drawn = (codes[stratified(len(codes), 1024)] & _LOW).astype(np.int64)
+    upper = np.sort(np.maximum(ends.u[drawn], ends.v[drawn]))
+    lowest = upper[(len(upper) * _BELOW ** np.arange(width, 0, -1)).astype(np.int64)]
+    lowest[0] = 0
+    return lowest
 
 
 @njit
-def _filled_ranges(count, counts, starts):
-    """Return the fields of the result of `cut_into_ranges`."""
-    width, size = counts.shape
-    grain = min(max(count // _RANGES, _FEWEST), max(_LARGEST, count // (_MOST_RANGES - 1)))
-    of_bucket, buckets = np.empty(size, np.uint8), np.zeros(_MOST_RANGES + 1, np.int64)
-    begins, places = np.zeros(_MOST_RANGES + 1, np.int64), np.zeros((width, _MOST_RANGES), np.int64)
-    ranges = 0
-    for bucket in range(size):
-        if np.int64(starts[bucket]) - begins[ranges] >= grain:
-            ranges += 1
-            buckets[ranges], begins[ranges] = bucket, starts[bucket]
-        of_bucket[bucket] = np.uint8(ranges)
-        starts[bucket] -= np.uint32(begins[ranges])
-        for worker in range(width):
-            places[worker, ranges] += counts[worker, bucket]
-    ranges += 1
-    buckets[ranges], begins[ranges] = size, count
-    for i in range(ranges):
-        at = begins[i]
-        for worker in range(width):
-            here = places[worker, i]
-            places[worker, i] = at
-            at += here
-    return of_bucket, buckets[: ranges + 1], begins[: ranges + 1], places
-
-
-@njit
-def part(width, codes, shift, ranges, parted):
-    """Write the codes to `parted`, by range and otherwise in the same order; places of `ranges` advance."""
-    run(width, _part_worker, width, codes, shift, ranges, parted)
-
-
-@njit
-def _part_worker(worker, width, codes, shift, ranges, parted):
-    """One worker of `part`."""
-    of_bucket, next_place = ranges.of_bucket, ranges.places[worker]
-    place = np.empty(_BLOCK, np.int64)
-    first, last = _share(worker, width, codes.size)
-    for block in range(first, last, _BLOCK):
-        size = min(_BLOCK, last - block)
-        # Places first: a store whose address waits for a load would delay the loads behind it.
-        for j in range(size):
-            i = of_bucket[codes[block + j] >> shift]
-            place[j] = next_place[i]
-            next_place[i] += 1
-        for j in range(size):
-            parted[place[j]] = codes[block + j]
-
-
-@njit
-def scatter_and_join(width, ends, codes, ranges, cut, records, keys, forest, size):
-    """Join the edges of all codes to a forest of `size` edges; return its size, and batches that closed a cycle.
-
-    The first worker joins range by range, while the others scatter the next ones. If it has to wait, it scatters
-    one, too.
+def join(width, records, cut, lowest, taken, keys, forest, size):
+    """Join the records to a forest of `size` edges; return its size, and the number of batches that closed a cycle.
 
     Parameters
     ----------
     width : int
-    ends : Ends
-    codes : numpy.ndarray of uint64, shape (k,)
-        By range.
-    ranges : Ranges
+    records : numpy.ndarray of uint64, shape (k, 2)
+        From `scatter`; overwritten.
     cut : Buckets
-    records : numpy.ndarray of uint64, shape (slots, records of the largest range, 2)
-        Scratch space; two slots or more.
+        With the ends of buckets.
+    lowest : numpy.ndarray of uint32, shape (width,)
+        From `lowest_vertices`.
+    taken : numpy.ndarray of uint32, shape (n,)
+        Scratch space.
     keys, forest, size
         As for `mst.kernels.filter_boruvka.sequential.join.join`.
     """
-    state, result = np.zeros(16 * (ranges.starts.size + 1), np.int64), np.empty(2, np.int64)
-    run(width, _scatter_and_join_worker, ends, codes, ranges, cut, records, keys, forest, size, state, result)
-    return result[0], result[1]
+    if cut.uneven:
+        run(width, _put_in_order_worker, records, cut, keys, np.zeros(1, np.int64))
+    ends = batch_ends(cut.starts, cut.smallest, cut.largest)
+    ranges = _cut_into_ranges(ends)
+    state = np.zeros(_STAGES + 32 * width, np.int64)
+    state[_STAGES + _SIZE] = size
+    run(width, _join_worker, width, records, ends, ranges, cut.smallest, lowest, taken, keys, forest, state)
+    size, conflicts = state[_STAGES + _SIZE], np.int64(0)
+    for stage in range(width):
+        place = _STAGES + 32 * stage
+        conflicts += state[place + _CONFLICTS]
+        if stage > 0:
+            first, own = np.int64(lowest[stage]), state[place + _SIZE]
+            forest.edges[size : size + own] = taken[first : first + own]
+            size += own
+    return size, conflicts
 
 
 @njit
-def _scatter_and_join_worker(worker, ends, codes, ranges, cut, records, keys, forest, size, state, result):
-    """One worker of `scatter_and_join`; if it fails, the others do not wait for it."""
+def _put_in_order_worker(worker, records, cut, keys, sorted_before):
+    """One worker that sorts large buckets; `sorted_before` is the number of those that any worker has begun with."""
+    start = large = np.int64(0)
+    for bucket in range(cut.starts.size):
+        stop = np.int64(cut.starts[bucket])
+        if stop - start > cut.largest:
+            if compare_and_swap(sorted_before, 0, large, large + 1) == large:
+                own = cut.starts[bucket : bucket + 1] - np.uint32(start)
+                call(one_core.sort_large_buckets, records[start:stop], own, cut.largest, keys)
+            large += 1
+        start = stop
+
+
+@njit
+def _cut_into_ranges(ends):
+    """Cut batches into ranges; return the first batch and the first record of each, and the numbers of both.
+
+    `ends`, int64, are where batches end; they become those within a range. The result is int64 (ranges + 1, 2).
+    """
+    count = ends[-1]
+    grain = min(max(count // _RANGES, _SMALLEST), _LARGEST)
+    ranges, found = 0, np.zeros((count // grain + 2, 2), np.int64)
+    for batch in range(ends.size):
+        end = ends[batch]
+        ends[batch] = end - found[ranges, 1]
+        if ends[batch] >= grain or batch == ends.size - 1:
+            ranges += 1
+            found[ranges] = batch + 1, end
+    return found[: ranges + 1]
+
+
+@njit
+def _join_worker(worker, width, records, ends, ranges, smallest, lowest, taken, keys, forest, state):
+    """One worker of `join`; if it fails, the others do not wait for it."""
     failed = False
     try:
-        call(_take_part, worker, ends, codes, ranges, cut, records, keys, forest, size, state, result)
+        call(_take_part, worker, width, records, ends, ranges, smallest, lowest, taken, keys, forest, state)
     except Exception:
         failed = True
     if failed:
-        store(state, _TAKEN, _FAILED)
+        store(state, _FAILED, 1)
         raise MemoryError
 
 
 @njit
-def _take_part(worker, ends, codes, ranges, cut, records, keys, forest, size, state, result):
-    """Scatter, or join as the first worker, until all ranges are done or a worker has failed."""
-    count, slots, conflicts = ranges.starts.size - 1, records.shape[0], np.int64(0)
-    if worker > 0:
-        i = fetch_add(state, _TAKEN, 1)
-        while i < count:
-            while i >= load(state, _JOINED) + slots:
-                if load(state, _TAKEN) >= _FAILED:
-                    return
-                # What waits to be joined lasts longer.
-                sleep(_SLEEP)
-            call(_scatter_range, i, ends, codes, ranges, cut, records, keys, state)
-            i = fetch_add(state, _TAKEN, 1)
-        return
-    for i in range(count):
-        waited = 0
-        while load(state, _FIRST + 16 * i) == 0:
-            other = load(state, _TAKEN)
-            if other >= _FAILED:
-                return
-            if other < min(i + slots, count):
-                if compare_and_swap(state, _TAKEN, other, other + 1) == other:
-                    call(_scatter_range, other, ends, codes, ranges, cut, records, keys, state)
-            else:
-                waited += 1
-                if waited > 4096 and waited & 63 == 0:
-                    yield_core()
-        some = records[i % slots, : ranges.starts[i + 1] - ranges.starts[i]]
-        ends_of_buckets = cut.starts[ranges.buckets[i] : ranges.buckets[i + 1]]
-        size, closed = call(join, some, ends_of_buckets, cut.smallest, cut.largest, keys, forest, size)
-        conflicts += closed
-        store(state, _JOINED, i + 1)
-    result[0], result[1] = size, conflicts
+def _take_part(worker, width, records, ends, ranges, smallest, lowest, taken, keys, forest, state):
+    """Join range by range of a stage until the last stage is over or a worker has failed."""
+    waited, end = 0, 2 * (ranges.shape[0] - 1)
+    while load(state, _STAGES) < end and load(state, _FAILED) == 0:
+        # A stage whose worker the system has not started yet, any other takes care of.
+        stage = worker if waited < _PATIENCE else (worker + waited) % width
+        if call(_join_next, stage, width, records, ends, ranges, smallest, lowest, taken, keys, forest, state):
+            waited = 0
+        else:
+            waited += 1
+            if waited > _PATIENCE and waited & 63 == 0:
+                yield_core()
 
 
 @njit
-def _scatter_range(i, ends, codes, ranges, cut, records, keys, state):
-    """Scatter range `i` to its slot of the records, and say so."""
-    first, last = ranges.starts[i], ranges.starts[i + 1]
-    buckets = cut.starts[ranges.buckets[i] : ranges.buckets[i + 1]]
-    some = records[i % records.shape[0], : last - first]
-    call(one_core.scatter, ends, codes[first:last], last - first, cut.shift, cut.starts, some)
-    if cut.uneven:
-        call(one_core.sort_large_buckets, some, buckets, cut.largest, keys)
-    store(state, _FIRST + 16 * i, 1)
+def _join_next(stage, width, records, ends, ranges, smallest, lowest, taken, keys, forest, state):
+    """Join the next range of a stage, if it is ready and no other worker does; return whether this one has."""
+    place = _STAGES + 32 * stage
+    progress = load(state, place)
+    i = progress >> 1
+    if progress & 1 or i == ranges.shape[0] - 1:
+        return False
+    # The stage above has left the range to this one.
+    ready = stage == width - 1 or load(state, place + 32) >> 1 > i
+    if not ready or compare_and_swap(state, place, progress, progress + 1) != progress:
+        return False
+    own, start = ends[ranges[i, 0] : ranges[i + 1, 0]], ranges[i, 1]
+    some, size = records[start : start + own[-1]], state[place + _SIZE]
+    if stage == 0:
+        size, closed = call(join_batches, some, own, smallest, keys, forest, size)
+    else:
+        mine = taken[lowest[stage] :]
+        size, closed = call(pass_on, some, own, lowest[stage], keys, forest.parent, mine, size)
+    state[place + _SIZE] = size
+    state[place + _CONFLICTS] += closed
+    store(state, place, progress + 2)
+    return True

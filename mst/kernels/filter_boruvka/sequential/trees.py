@@ -6,15 +6,21 @@ import numpy as np
 
 from mst.kernels.filter_boruvka.sequential.sample import stratified
 from mst.kernels.primitives.jit import njit
+from mst.kernels.primitives.prefetch import prefetch_to_write
 
+_LINE, _AHEAD = np.uint64(16), np.uint64(1024)
 _ZERO, _32 = np.uint64(0), np.uint64(32)
 
 
 @njit
 def flatten(parent):
     """Make every vertex point at its root; `parent`, unsigned of shape (n,), has ``parent[x] <= x`` everywhere."""
-    for x in range(parent.size):
-        parent[x] = parent[parent[x]]
+    n = np.uint64(parent.size)
+    for line in range(_ZERO, n, _LINE):
+        # Where several threads have linked, other cores have the lines.
+        prefetch_to_write(parent, line + _AHEAD)
+        for x in range(line, min(line + _LINE, n)):
+            parent[x] = parent[parent[x]]
 
 
 def giant_label(label: np.ndarray, size: int = 512) -> tuple[np.unsignedinteger, float]:
