@@ -66,8 +66,10 @@ def graphs(rng):
 
 @pytest.mark.parametrize("dtype", [np.int32, pytest.param(np.float64, marks=pytest.mark.slow)])
 def test_blocks_find_the_forest(rng, dtype):
-    policy, cut, deferred = replace(ANY, smallest_chunk=16, largest_chunk=1024), 0, 0
+    cut, deferred = 0, 0
     for turn in range(40):
+        # One thread joins what is left, or all of them do.
+        policy = replace(ANY, smallest_chunk=16, largest_chunk=1024, few_left=turn % 2 << 14)
         for n, u, v, w in graphs(rng):
             w = np.asarray(w, dtype) if dtype == np.int32 else w / 7 - 3
             graph = Graph(n, u.astype(np.int32), v.astype(np.int32), w)
@@ -139,7 +141,7 @@ def test_many_light_edges_between_blocks_are_too_many_unless_rows_are_in_order_a
 
 
 @pytest.mark.parametrize("values", [1, 3, 1 << 20])
-def test_many_heavy_edges_between_communities_are_filtered(rng, values):
+def test_all_threads_join_many_heavy_edges_between_communities(rng, values):
     u = np.sort(rng.integers(0, 20_000, 400_000))
     far = rng.random(len(u)) < 0.05
     v = np.where(far, rng.integers(0, 20_000, len(u)), u // 20 * 20 + rng.integers(0, 20, len(u)))
@@ -147,7 +149,7 @@ def test_many_heavy_edges_between_communities_are_filtered(rng, values):
     graph = Graph(20_000, u.astype(np.int32), v.astype(np.int32), w.astype(np.int32))
     found, counted = solved(graph, 2, THREADS)
     assert np.array_equal(found, by_kruskal(graph))
-    assert counted["blocks"] == 2 and counted["leaving"] > 8 * 20_000 // 20
+    assert counted["blocks"] == 2 and counted["leaving"] > 0 and counted["light"] < counted["leaving"] / 2
 
 
 def test_two_threads_keep_a_small_graph_whose_ids_follow_places(rng):

@@ -11,7 +11,8 @@
 4. The remaining edges are joined in the same way, the lightest first, until they are about as few as the trees.
 
 Rows that are in the order of their weights already, or in its reverse, are joined one by one instead
-(`mst.kernels.filter_boruvka.sequential.in_order`).
+(`mst.kernels.filter_boruvka.sequential.in_order`). Where weights nearly follow them, edges that close cycles within a
+range of rows are dropped before all else (`mst.kernels.filter_boruvka.parallel.tiles`).
 
 The filter is that of Filter-Kruskal (Osipov, Sanders and Singler, ALENEX 2009), taken where it is cheapest; the
 threshold by sampling is in ECL-MST, too (Fallin et al., SC 2023, §3.3). The cost of each step, and other
@@ -25,6 +26,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mst.algorithms._filter_boruvka.tiles import rows_left_by_tiles
 from mst.algorithms._laps import Lap, Laps, no_lap
 from mst.graph import Graph, frozen
 from mst.kernels.filter_boruvka import policy as rules
@@ -172,7 +174,16 @@ def solve(problem: Problem, lap: Lap = no_lap) -> Result:
         from mst.algorithms.sequential._lazy_kruskal import lazy_kruskal, workspace
 
         return Result(lazy_kruskal(*workspace(problem.graph), 16_384, 63, problem.filtering), {})
-    return grow(problem.graph, problem.edges, problem.filtering, lap)
+    graph, edges, filtering = problem.graph, problem.edges, problem.filtering
+    rows = None
+    if filtering and isinstance(edges, EdgeList):
+        rows = rows_left_by_tiles(graph.n, edges.ends.u, edges.ends.v, edges.keys, 1, ONE_CORE)
+    if rows is None:
+        return grow(graph, edges, filtering, lap)
+    fewer = Graph(graph.n, graph.u[rows], graph.v[rows], graph.w[rows], trusted=True)
+    lap("tiles")
+    result = grow(fewer, EdgeList(fewer, lazy_keys(fewer.w)), True, lap)
+    return Result(rows[result.edge_ids], dict(tiles=len(rows), **result.counters))
 
 
 def collect(problem: Problem, result: Result) -> np.ndarray:

@@ -13,6 +13,8 @@ ALENEX 2009). In rounds, each of which
 
 Where the ids of vertices follow places, so that few edges leave the range of vertices that a worker gets, each worker
 solves its range by itself instead (`mst.kernels.filter_boruvka.parallel.blocks`), and few edges are left to join.
+Where weights follow the rows as well, as in communities one after the other, no threshold separates edges that close
+cycles: first, these are dropped within ranges of rows (`mst.kernels.filter_boruvka.parallel.tiles`).
 
 Graphs on which all this takes longer than `filter-boruvka` does on one core are handed over to it; two threads share
 its passes over all edges and join in stages (`mst.algorithms.threads._passes`).
@@ -35,6 +37,7 @@ from mst.algorithms._filter_boruvka.rounds import (
     next_round,
     single_key_batches,
 )
+from mst.algorithms._filter_boruvka.tiles import rows_left_by_tiles
 from mst.algorithms._laps import Lap, Laps, no_lap
 from mst.algorithms.sequential import filter_boruvka as one_core
 from mst.algorithms.threads._blocks import cut_into_blocks
@@ -42,7 +45,7 @@ from mst.algorithms.threads._passes import solve_sharing_passes
 from mst.errors import UnsupportedError
 from mst.graph import Graph, frozen
 from mst.kernels.filter_boruvka import policy as rules
-from mst.kernels.filter_boruvka.parallel import blocks, join, scatter, select, trees
+from mst.kernels.filter_boruvka.parallel import blocks, join, scatter, select, tiles, trees
 from mst.kernels.filter_boruvka.parallel.records import AnyRecords, new_records, share_on_equal_lines
 from mst.kernels.filter_boruvka.parallel.sample import Draws, sample_edges_parallel
 from mst.kernels.filter_boruvka.parallel.storage import (
@@ -249,13 +252,18 @@ class _Run:
 
 def _solve(run: _Run) -> Result:
     progress = run.progress
-    edges = _edges_for_blocks(run)
-    cut = None if edges is None else cut_into_blocks(progress.n, edges, progress.width, run.options.policy)
-    run.lap("cut")
-    if edges is not None and cut is not None:
-        return Result(run.forest[: _join_blocks(run, edges, cut)], run.counts)
-    trees.make_all_singletons(progress.width, 1 << 13, progress.parent, run.tallies)
-    run.lap("init")
+    cut = None
+    if _may_be_cut(run):
+        _drop_cycles_in_tiles(run)
+        edges = _edges(run)
+        if progress.size:
+            cut = cut_into_blocks(progress.n, edges, progress.width, run.options.policy)
+        run.lap("cut")
+    if cut is not None:
+        _join_blocks(run, edges, cut)
+    else:
+        trees.make_all_singletons(progress.width, 1 << 13, progress.parent, run.tallies)
+        run.lap("init")
     while progress.unfinished:
         following = next_round(progress, _sample(run), every_key=run.options.ties_in_any_order)
         run.lap("sample")
@@ -297,17 +305,38 @@ def _read_from(run: _Run, storage: Storage) -> None:
     )
 
 
-def _edges_for_blocks(run: _Run) -> blocks.Edges | None:
-    """Return the edges where several workers may each solve a block of vertices, else None."""
+def _may_be_cut(run: _Run) -> bool:
+    """Return whether several workers may each solve a range of rows, or a block of vertices, by itself."""
     storage, p = run.storage, run.progress
     narrow = run.vertex_type.itemsize == 4 and run.ids < one_core.NARROW
-    if not isinstance(storage, EdgeList) or not narrow or p.width == 1 or p.size == 0:
-        return None
-    return blocks.edges_of(storage)
+    return isinstance(storage, EdgeList) and narrow and p.width > 1 and p.size > 0
 
 
-def _join_blocks(run: _Run, edges: blocks.Edges, cut: blocks.Cut) -> int:
-    """Write the forest, block by block and then the edges between blocks; return the number of its edges."""
+def _edges(run: _Run) -> blocks.Edges:
+    """Return the edges of a storage that `_may_be_cut`."""
+    assert not isinstance(run.storage, Rows)
+    return blocks.edges_of(run.storage)
+
+
+def _drop_cycles_in_tiles(run: _Run) -> None:
+    """Replace the storage by a copy of the edges that close no cycle near their row, where these are few."""
+    p = run.progress
+    rows = rows_left_by_tiles(p.n, *_edges(run), p.width, run.options.policy)
+    if rows is not None:
+        _copy_rows(run, rows, "kept")
+        run.counts["tiles"] = len(rows)
+        run.lap("tiles")
+
+
+def _copy_rows(run: _Run, rows: np.ndarray, name: str) -> None:
+    """Replace the storage by a copy of these rows; arrays are called `name`."""
+    copy = select.new_copy(run.storage, len(rows), run.ids, run.empty(name, len(rows)))
+    tiles.copy_rows(Schedule(run.progress.width, 4096, run.tallies), run.storage, rows, copy)
+    _read_from(run, copy)
+
+
+def _join_blocks(run: _Run, edges: blocks.Edges, cut: blocks.Cut) -> None:
+    """Write the forest, block by block, and replace the storage by the edges that are left; few are joined at once."""
     p, tallies, empty, count = run.progress, run.tallies, run.empty, len(cut.split_keys)
     grain = grain_for(p.size, p.width, smallest=1024, largest=run.options.policy.largest_chunk, multiple=1024)
     schedule = Schedule(p.width, grain, tallies)
@@ -334,13 +363,21 @@ def _join_blocks(run: _Run, edges: blocks.Edges, cut: blocks.Cut) -> int:
         empty("edges", 0)((size, 2), np.uint64),
         np.empty(count, np.int64),
     )
-    blocks.solve(p.width, edges, cut, parts, solved, p.parent, run.forest, tallies)
+    ids = run.storage.rows if isinstance(run.storage, CopiedEdges) else np.empty(0, np.uint32)
+    blocks.solve(p.width, edges, ids, cut, parts, solved, p.parent, run.forest, tallies)
+    deferred = (
+        solved.deferred[first + i : first + i + held]
+        for i, (first, held) in enumerate(zip(starts[: 3 * count : 3].tolist(), solved.counts.tolist()))
+    )
+    left = np.concatenate([parts.leaving, *deferred])
     run.lap("join")
-    schedule = Schedule(p.width, 1024, tallies)
-    size = blocks.finish(schedule, edges, parts, solved, p.parent, run.forest, int(tallies[FOREST]))
+    if len(left) <= run.options.policy.few_left:
+        tallies[FOREST] = blocks.finish(edges, ids, left, p.parent, run.forest, int(tallies[FOREST]))
+        left = left[:0]
+    _copy_rows(run, left, "left")
+    p.missing = p.n - 1 - int(tallies[FOREST])
     run.lap("join rest")
     run.counts.update(blocks=count, leaving=leaving, deferred=int(solved.counts.sum()))
-    return size
 
 
 def _sample(run: _Run) -> Sampled:

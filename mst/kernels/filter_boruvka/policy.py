@@ -69,6 +69,12 @@ class Policy:
         (``many-cores.md``, step 53).
     fewest_in_blocks : int
         Edges from which on that is faster than one core.
+    few_left : int
+        Up to this many edges that blocks leave are joined by one thread.
+    tile, fewest_for_tiles, left_by_tiles : int, int and float
+        Where weights follow rows, edges that close cycles among `tile` rows are dropped first, in graphs of at least
+        `fewest_for_tiles` edges a vertex, unless more than the share `left_by_tiles` is left (``many-cores.md``, step
+        59). A tile is a multiple of 64.
     smallest_chunk, largest_chunk : int
         Edges of a chunk of the work queue: taking smaller ones costs as much as their work, and all other workers may
         wait for the last of larger ones.
@@ -93,6 +99,10 @@ class Policy:
     leaving: float = 1 / 16
     light_leaving: float = 1 / 1024
     fewest_in_blocks: int = 100_000
+    few_left: int = 1 << 14
+    tile: int = 1 << 15
+    fewest_for_tiles: int = 3
+    left_by_tiles: float = 0.5
     smallest_chunk: int = 1024
     largest_chunk: int = 1 << 14
 

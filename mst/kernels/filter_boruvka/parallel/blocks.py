@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mst.kernels.filter_boruvka.parallel.storage import EdgeList
+from mst.kernels.filter_boruvka.parallel.storage import CopiedEdges, EdgeList
 from mst.kernels.filter_boruvka.policy import ONE_CORE
 from mst.kernels.filter_boruvka.sequential import scatter
 from mst.kernels.filter_boruvka.sequential.join import batch_ends, sort_by_key
@@ -83,9 +83,9 @@ class Edges(NamedTuple):
     keys: LazyKeys
 
 
-def edges_of(storage: EdgeList) -> Edges:
-    """Return the edges of an edge list of 32-bit vertices that begins with edge 0."""
-    words, kind, u, v, _ = storage
+def edges_of(storage: EdgeList | CopiedEdges) -> Edges:
+    """Return the edges of an edge list of 32-bit vertices that begins with edge 0, or of copies of them."""
+    words, kind, u, v = storage[:4]
     unsigned = words.dtype.type
     top = unsigned(0 if kind == KEYS else 1 << (words.itemsize * 8 - 1))
     keys = LazyKeys(words, top, unsigned(top - unsigned(1) if kind == FLOATS else 0))
@@ -348,13 +348,15 @@ def _divide_mixed(first, last, edges, cut, places, parts):
 
 
 @njit
-def solve(width, edges, cut, parts, solved, parent, forest, tallies):
+def solve(width, edges, ids, cut, parts, solved, parent, forest, tallies):
     """Find the edges that each block takes, by `width` workers.
 
     Parameters
     ----------
     width : int
     edges : Edges
+    ids : numpy.ndarray of uint32, shape (m,) or (0,)
+        Ids of the edges, which ascend; empty where these are their places.
     cut : Cut
     parts : Parts
         Its codes are overwritten.
@@ -366,11 +368,11 @@ def solve(width, edges, cut, parts, solved, parent, forest, tallies):
     tallies : numpy.ndarray of int64
     """
     reset_queue(tallies, width)
-    run(width, _solve_worker, width, edges, cut, parts, solved, parent, forest, tallies)
+    run(width, _solve_worker, width, edges, ids, cut, parts, solved, parent, forest, tallies)
 
 
 @njit
-def _solve_worker(worker, width, edges, cut, parts, solved, parent, forest, tallies):
+def _solve_worker(worker, width, edges, ids, cut, parts, solved, parent, forest, tallies):
     """One worker of `solve`."""
     blocks = solved.counts.size
     i, last = next_chunk(tallies, worker, width, 1, blocks)
@@ -385,17 +387,17 @@ def _solve_worker(worker, width, edges, cut, parts, solved, parent, forest, tall
         rest = _Rest(parts.codes[heavy:stop], stretches - heavy, np.uint8(3 * i + 2), window)
         size, held = call(_solve_block, edges, block, parts.codes[light:heavy], split, rest, parts, own)
         solved.counts[i] = held
-        call(_append, own, size, forest, fetch_add(tallies, FOREST, size))
+        call(_append, own, ids, size, forest, fetch_add(tallies, FOREST, size))
         call(_write_roots, own.parent, block, own.edges, parent)
         i, last = next_chunk(tallies, worker, width, 1, blocks)
 
 
 @njit
-def _append(own, size, forest, place):
+def _append(own, ids, size, forest, place):
     """Append the first `size` edge ids of a block to those of the graph, from `place` on."""
     edges = own.edges
     for j in range(size):
-        forest[place + j] = edges[j]
+        forest[place + j] = _id_of(ids, edges[j])
 
 
 @njit
@@ -760,116 +762,36 @@ def _join_in_order(keys, block, forest, size, batch, count, frozen):
 # -- the edges that are left ------------------------------------------------------------------------------------
 
 
-class _Left(NamedTuple):
-    """Edges that are left: ids and roots of both ends, uint32, and keys, uint64, all of one shape."""
-
-    ids: np.ndarray
-    a: np.ndarray
-    b: np.ndarray
-    keys: np.ndarray
-
-
 @njit
-def finish(schedule, edges, parts, solved, parent, forest, size):
-    """Join the edges that leave their block or are deferred; return the edges of the forest by now.
+def finish(edges, ids, left, parent, forest, size):
+    """Join the few edges `left`, uint32 (k,), by (key, id), one by one; return the edges of the forest by now.
 
-    Along borders few are left: a block defers no more of them than leave it. Where many heavy ones leave, as between
-    communities, the lightest are joined first, and only the others that still join two trees. `schedule` is a
-    `mst.kernels.parallel.runtime.Schedule`; the other arguments are as for `solve`; `size` is the number of edges
-    that the blocks took.
+    They leave their block or are deferred. The other arguments are as for `solve`; `size` is the number of edges that
+    the blocks took.
     """
-    ids, count = np.empty(parts.leaving.size + solved.counts.sum(), np.uint32), np.int64(parts.leaving.size)
-    ids[:count] = parts.leaving
-    for i in range(solved.counts.size):
-        first, held = parts.starts[3 * i] + i, solved.counts[i]
-        ids[count : count + held] = solved.deferred[first : first + held]
-        count += held
-    left = _Left(ids, np.empty(count, np.uint32), np.empty(count, np.uint32), np.empty(count, np.uint64))
-    # All look-ups come first, so that they overlap: other cores have written what they find.
-    if count > _UNFILTERED:
-        reset_queue(schedule.tallies, schedule.width)
-        run(schedule.width, _look_up_worker, schedule, edges, parent, left)
-    else:
-        call(_look_up, np.int64(0), count, edges, parent, left)
-    count, kept_most = call(_keep_apart, left, np.int64(0), count, parent), False
-    while count > 0:
-        wanted, lightest = max(np.int64(_LIGHT * (parent.size - size)), count // 16), count
-        if not kept_most and count > max(_UNFILTERED, 2 * wanted):
-            lightest = call(_move_lightest, left, count, wanted)
-        size = call(_join_lightest, left, lightest, parent, forest, size)
-        heavier = count - lightest
-        count = call(_keep_apart, left, lightest, count, parent)
-        kept_most = count > _MOST_KEPT * heavier
-    return size
-
-
-@njit
-def _look_up_worker(worker, schedule, edges, parent, left):
-    """One worker that looks up all edges that are left."""
-    width, grain, tallies = schedule
-    first, last = next_chunk(tallies, worker, width, grain, left.ids.size)
-    while first < last:
-        call(_look_up, first, last, edges, parent, left)
-        first, last = next_chunk(tallies, worker, width, grain, left.ids.size)
-
-
-@njit
-def _look_up(first, last, edges, parent, left):
-    """Write roots and keys of the edges ``first … last - 1`` of those that are left."""
-    (u, v, keys), (ids, a, b, key) = edges, left
-    for i in range(first, last):
-        e = ids[i]
-        a[i], b[i], key[i] = parent[u[e]], parent[v[e]], key_at(keys, e)
-
-
-@njit
-def _keep_apart(left, first, stop, parent):
-    """Move those of the edges ``first … stop - 1`` that join two trees to the front; return how many."""
-    ids, a, b, keys = left
-    kept = _ZERO
-    for i in range(np.uint64(first), np.uint64(stop)):
-        x, y = find(parent, a[i]), find(parent, b[i])
-        ids[kept], a[kept], b[kept], keys[kept] = ids[i], x, y, keys[i]
-        kept += np.uint64(x != y)
-    return np.int64(kept)
-
-
-@njit
-def _move_lightest(left, count, wanted):
-    """Move about the `wanted` lightest of the first `count` edges to the front, all of a key; return how many."""
-    ids, a, b, keys = left
-    drawn = stratified(count, 1024)
-    words, places = np.empty(drawn.size, np.uint64), np.empty(drawn.size, np.uint32)
-    for i in range(drawn.size):
-        words[i], places[i] = keys[drawn[i]], i
-    words, _ = _sorted(words, places)
-    limit, moved = words[min(wanted * words.size // count, words.size - 1)], np.int64(0)
-    for i in range(count):
-        if keys[i] <= limit:
-            ids[i], ids[moved] = ids[moved], ids[i]
-            a[i], a[moved] = a[moved], a[i]
-            b[i], b[moved] = b[moved], b[i]
-            keys[i], keys[moved] = keys[moved], keys[i]
-            moved += 1
-    return moved
-
-
-@njit
-def _join_lightest(left, count, parent, forest, size):
-    """Join the first `count` edges by (key, id), one by one; return the new `size`."""
-    ids, a, b, keys = left
+    (u, v, keys), count = edges, left.size
     places, words = np.empty(count, np.uint32), np.empty(count, np.uint64)
+    a, b, key = np.empty(count, np.uint32), np.empty(count, np.uint32), np.empty(count, np.uint64)
+    # All look-ups come first, so that they overlap: other cores have written what they find.
     for i in range(count):
-        places[i], words[i] = i, ids[i]
+        e = left[i]
+        a[i], b[i], key[i] = parent[u[e]], parent[v[e]], key_at(keys, e)
+        places[i], words[i] = i, e
     # By id, then by key, which leaves those of one key as they are.
     words, places = _sorted(words, places)
     for i in range(count):
-        words[i] = keys[places[i]]
+        words[i] = key[places[i]]
     words, places = _sorted(words, places)
     for i in places:
         x, y = find(parent, a[i]), find(parent, b[i])
         if x != y:
             parent[max(x, y)] = min(x, y)
-            forest[size] = ids[i]
+            forest[size] = _id_of(ids, left[i])
             size += 1
     return size
+
+
+@njit(inline="always")
+def _id_of(ids, e):
+    """Return the id, int64, of the edge at place `e`; `ids` as for `solve`."""
+    return np.int64(ids[e]) if ids.size > 0 else np.int64(e)

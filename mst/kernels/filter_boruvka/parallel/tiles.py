@@ -1,0 +1,209 @@
+"""Drops edges that close a cycle with lighter ones near them in the list: where rows follow places, most of them do.
+
+A *tile* is a range of rows. An edge that is in no forest of its tile is in none of the graph. Each worker finds the
+forests of its tiles in its own cache, and only their edges are left, with those that leave their tile's *window*: as
+many vertices as the tile has first ends, and as many before and after these.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mst.kernels.filter_boruvka.parallel.storage import edge_at
+from mst.kernels.parallel.launch import run
+from mst.kernels.parallel.runtime import LIVE, next_chunk, reset_queue
+from mst.kernels.primitives.atomics import fetch_add
+from mst.kernels.primitives.bitmap import count_ones
+from mst.kernels.primitives.jit import njit
+from mst.kernels.primitives.keys import key_at
+from mst.kernels.primitives.out_of_line import call
+from mst.kernels.primitives.radix import Records, id_at, sort_words
+from mst.kernels.union_find.sequential import find
+
+_SAMPLE = 64
+_MOST_ENDS = np.iinfo(np.uint16).max // 3
+_ZERO, _ONE, _HALF = np.uint64(0), np.uint64(1), np.uint64(32)
+
+
+class _Tile(NamedTuple):
+    """Scratch space of a worker for one tile, with room for one record more.
+
+    Attributes
+    ----------
+    a, b : numpy.ndarray of uint16, shape (rows,)
+        The ends of each row, counted from the first vertex of the window; the size of the window where one is outside.
+    keys : numpy.ndarray of uint32 or uint64, shape (rows,)
+    parent : numpy.ndarray of uint16, shape (3 * rows + 1,)
+        The trees of the window.
+    records, spare : Records
+        Keys and rows, and space to sort them.
+    """
+
+    a: np.ndarray
+    b: np.ndarray
+    keys: np.ndarray
+    parent: np.ndarray
+    records: Records
+    spare: Records
+
+
+@njit
+def filter_tiles(schedule, u, v, keys, step, mask):
+    """Set the bits of `mask` of the edges that may be in the forest, in every `step`-th tile, and clear the others.
+
+    `schedule` is a `mst.kernels.parallel.runtime.Schedule` whose grain, a multiple of 64, is a tile; `u` and `v`,
+    uint32 (m,), are the ends, and `keys` are `LazyKeys`; `mask`, uint64 of shape (⌈m / 64⌉,), is a bitmap.
+    ``tallies[LIVE]`` counts the bits that are set.
+    """
+    schedule.tallies[LIVE] = 0
+    reset_queue(schedule.tallies, schedule.width)
+    run(schedule.width, _filter_worker, schedule, u, v, keys, step, mask)
+
+
+@njit
+def _filter_worker(worker, schedule, u, v, keys, step, mask):
+    """One worker of `filter_tiles`."""
+    width, grain, tallies = schedule
+    m = u.size
+    size = min(grain, m)
+    ids = 0 if keys.words.itemsize == 4 else size + 1
+    tile = _Tile(
+        np.empty(size, np.uint16),
+        np.empty(size, np.uint16),
+        np.empty(size, keys.words.dtype),
+        np.empty(3 * size + 1, np.uint16),
+        Records(np.empty(size + 1, np.uint64), np.empty(ids, np.uint32)),
+        Records(np.empty(size + 1, np.uint64), np.empty(ids, np.uint32)),
+    )
+    tiles = (m + grain * step - 1) // (grain * step)
+    i, last = next_chunk(tallies, worker, width, 1, tiles)
+    while i < last:
+        first, stop, left = i * step * grain, min((i * step + 1) * grain, m), np.int64(0)
+        call(_filter_tile, first, stop, u, v, keys, tile, mask)
+        for word in range(first >> 6, (stop + 63) >> 6):
+            left += count_ones(mask[word])
+        fetch_add(tallies, LIVE, left)
+        i, last = next_chunk(tallies, worker, width, 1, tiles)
+
+
+@njit
+def _filter_tile(first, stop, u, v, keys, tile, mask):
+    """Do what `filter_tiles` does with the rows ``first … stop - 1``."""
+    # Unpacked once: taking an array from a tuple counts its references.
+    rows, key, parent, (words, ids) = np.uint64(stop - first), tile.keys, tile.parent, tile.records
+    low, high = np.int64(u[first]), np.int64(u[stop - 1])
+    low, high = min(low, high), max(low, high)
+    span = high - low + 1
+    if span > min(stop - first, _MOST_ENDS):
+        # First ends neither ascend nor descend, or too few rows have them.
+        for word in range(first >> 6, (stop + 63) >> 6):
+            mask[word] = ~_ZERO >> np.uint64(max(0, 64 * (word + 1) - stop))
+        return
+    size = min(low, span) + 2 * span
+    call(_read, first, stop, u, v, keys, np.uint32(high + span + 1 - size), np.uint32(size), tile, mask)
+    for x in range(size + 1):
+        parent[x] = x
+    limit = call(_limit, key[:rows], size // 2)
+    count = _ZERO
+    for i in range(rows):
+        _write(words, ids, count, key[i], i)
+        count += np.uint64(key[i] <= limit)
+    call(_join, first, tile, np.int64(count), mask)
+    for x in range(size):
+        parent[x] = parent[parent[x]]
+    count = call(_collect_apart, rows, tile, limit)
+    call(_join, first, tile, np.int64(count), mask)
+
+
+@njit
+def _collect_apart(rows, tile, limit):
+    """Write records of the first rows of a tile whose keys are above `limit` and whose ends differ in `parent`."""
+    a, b, keys, parent, (words, ids) = tile.a, tile.b, tile.keys, tile.parent, tile.records
+    count = _ZERO
+    for i in range(rows):
+        _write(words, ids, count, keys[i], i)
+        count += np.uint64((keys[i] > limit) & (parent[a[i]] != parent[b[i]]))
+    return count
+
+
+@njit
+def _read(first, stop, u, v, keys, start, size, tile, mask):
+    """Write ends and keys of the rows ``first … stop - 1`` to a tile, and set the bits of those with an end outside.
+
+    The window has `size` vertices from `start` on, both uint32. The other bits are cleared.
+    """
+    a, b, key = tile.a, tile.b, tile.keys
+    for i in range(np.uint64(stop - first)):
+        e = np.uint64(first) + i
+        x, y = np.uint32(u[e] - start), np.uint32(v[e] - start)
+        outside = max(x, y) >= size
+        a[i] = np.uint16(size if outside else x)
+        b[i] = np.uint16(size if outside else y)
+        key[i] = key_at(keys, e)
+    for block in range(0, stop - first, 64):
+        bits = _ZERO
+        for i in range(np.uint64(block), np.uint64(min(block + 64, stop - first))):
+            bits |= np.uint64(a[i] == size) << (i & np.uint64(63))
+        mask[(first + block) >> 6] = bits
+
+
+@njit(inline="always")
+def _write(words, ids, place, key, row):
+    """Write a key and its row, uint64, as a record."""
+    if ids.size > 0:
+        words[place], ids[place] = np.uint64(key), np.uint32(row)
+    else:
+        words[place] = (np.uint64(key) << _HALF) | row
+
+
+@njit
+def _limit(keys, wanted):
+    """Return the key that about `wanted` of the keys do not exceed; the largest one if these are most."""
+    drawn = np.empty(_SAMPLE, keys.dtype)
+    for i in range(_SAMPLE):
+        # Out of step with any period of the rows.
+        key, j = keys[((2 * i + 1) * keys.size // (2 * _SAMPLE) + 7 * i % 13) % keys.size], i
+        while j > 0 and drawn[j - 1] > key:
+            drawn[j] = drawn[j - 1]
+            j -= 1
+        drawn[j] = key
+    place = wanted * _SAMPLE // keys.size
+    return drawn[place] if 2 * place < _SAMPLE else keys.max()
+
+
+@njit
+def _join(first, tile, count, mask):
+    """Join the first `count` records in their order, and set the bits of those that join two trees."""
+    a, b, parent, given, spare = tile.a, tile.b, tile.parent, tile.records, tile.spare
+    in_spare = call(sort_words, given.words, given.ids, np.int64(0), count, spare.words, spare.ids)
+    words, ids = spare if in_spare else given
+    for i in range(np.uint64(count)):
+        row = id_at(words, ids, i)
+        x, y = find(parent, a[row]), find(parent, b[row])
+        if x != y:
+            parent[max(x, y)] = min(x, y)
+            e = np.uint64(first) + row
+            mask[e >> np.uint64(6)] |= _ONE << (e & np.uint64(63))
+
+
+@njit
+def copy_rows(schedule, storage, rows, copy):
+    """Copy the edges at `rows`, uint32 (k,), of an edge list or `CopiedEdges` to a `CopiedEdges`, in their order."""
+    reset_queue(schedule.tallies, schedule.width)
+    run(schedule.width, _copy_worker, schedule, storage, rows, copy)
+
+
+@njit
+def _copy_worker(worker, schedule, storage, rows, copy):
+    """One worker of `copy_rows`."""
+    width, grain, tallies = schedule
+    from_words, (words, _, u, v, ids, _) = storage.words, copy
+    first, last = next_chunk(tallies, worker, width, grain, rows.size)
+    while first < last:
+        for i in range(first, last):
+            e = rows[i]
+            words[i] = from_words[e]
+            u[i], v[i], ids[i] = edge_at(storage, e, 0)
+        first, last = next_chunk(tallies, worker, width, grain, rows.size)
