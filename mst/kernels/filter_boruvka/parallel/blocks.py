@@ -42,7 +42,7 @@ from mst.kernels.union_find.sequential import find, fourth_ancestor, unite
 
 _AHEAD, _BLOCK = 32, 1024
 _HALF, _LOW, _ZERO = np.uint64(32), np.uint64(0xFFFFFFFF), np.uint64(0)
-_LEAVING, _CONFLICTS = np.uint8(255), 1
+_LEAVING, _CONFLICTS, _NONE = np.uint8(255), 1, np.uint32(0xFFFFFFFF)
 _LIGHT, _UNFILTERED, _MOST_KEPT = ONE_CORE.light, ONE_CORE.max_unfiltered, ONE_CORE.max_kept_share
 
 
@@ -144,11 +144,15 @@ class Solved(NamedTuple):
 
 
 class Block(NamedTuple):
-    """The vertices ``start … stop - 1``, int64, and the number of the first one within the block, uint32."""
+    """The vertices ``start … stop - 1``, int64, and the number of the first one within the block, uint32.
+
+    `at_once` says that all edges of the block are light, so that they are joined at once.
+    """
 
     start: int
     stop: int
     first: np.unsignedinteger
+    at_once: bool
 
 
 class _Rest(NamedTuple):
@@ -178,8 +182,9 @@ class Forest(NamedTuple):
     across : numpy.ndarray of uint32
         A union-find over the roots of frozen trees: those that deferred edges of earlier batches connect. An edge
         between two of them closes a cycle of lighter edges.
-    state : numpy.ndarray of int64, shape (2,)
-        The number that the next frozen tree gets, and how many batches in a row closed cycles.
+    state : numpy.ndarray of int64, shape (3,)
+        The number that the next frozen tree gets; how many batches in a row closed cycles; and 1 where vertices are
+        numbered upwards, -1 where downwards.
     records : numpy.ndarray of uint64, shape (k, 2)
         Scratch space.
     """
@@ -377,10 +382,10 @@ def _solve_worker(worker, width, edges, ids, cut, parts, solved, parent, forest,
     blocks = solved.counts.size
     i, last = next_chunk(tallies, worker, width, 1, blocks)
     while i < last:
-        block = Block(cut.starts[i], cut.starts[i + 1], np.uint32(parts.firsts[i]))
         light, heavy, stretches, stop = parts.starts[3 * i : 3 * i + 4]
+        block = Block(cut.starts[i], cut.starts[i + 1], np.uint32(parts.firsts[i]), heavy == stop)
         at, deferred = slice(solved.places[i], solved.places[i + 1]), solved.deferred[light + i : stop + i + 1]
-        across, state = np.arange(np.int64(block.first)).astype(np.uint32), np.array((1, 0), np.int64)
+        across, state = np.arange(np.int64(block.first)).astype(np.uint32), np.array((1, 0, 1), np.int64)
         own = Forest(solved.parent[at], solved.taken[at], deferred, across, state, solved.records[light:stop])
         window = Window(cut.lows[i], cut.highs[i], cut.shifts[i])
         split = np.int64(level_of(cut.split_keys[i], window))
@@ -388,7 +393,7 @@ def _solve_worker(worker, width, edges, ids, cut, parts, solved, parent, forest,
         size, held = call(_solve_block, edges, block, parts.codes[light:heavy], split, rest, parts, own)
         solved.counts[i] = held
         call(_append, own, ids, size, forest, fetch_add(tallies, FOREST, size))
-        call(_write_roots, own.parent, block, own.edges, parent)
+        call(_write_roots, own.parent, block, state[2], own.edges, parent)
         i, last = next_chunk(tallies, worker, width, 1, blocks)
 
 
@@ -401,22 +406,24 @@ def _append(own, ids, size, forest, place):
 
 
 @njit
-def _write_roots(numbers, block, vertices, parent):
+def _write_roots(numbers, block, step, vertices, parent):
     """Write a root of each vertex of a block to `parent`, by vertex; `numbers` are the block's, flat.
 
-    Roots of frozen trees are no vertices: the first vertex of such a tree stands for it. `vertices`, of the shape of
-    `numbers`, is overwritten.
+    The first vertex of a tree stands for it where its root is that of a frozen tree, or where vertices are numbered
+    downwards: roots have the smallest index. `vertices`, of the shape of `numbers`, is overwritten.
     """
-    start, first = block.start, np.int64(block.first)
-    for x in range(first):
-        vertices[x] = 0
-    for x in range(first, numbers.size):
-        root = np.int64(numbers[x])
-        if root < first:
-            if vertices[root] == 0:
-                vertices[root] = x
-            root = np.int64(vertices[root])
-        parent[start + x - first] = start + root - first
+    start, stop, first, _ = block
+    base, by, below = _numbering(block, step), np.uint64(step), np.uint32(first if step > 0 else numbers.size)
+    for x in range(np.int64(below)):
+        vertices[x] = _NONE
+    for x in range(np.uint64(start), np.uint64(stop)):
+        root = numbers[base + by * x]
+        if root < below:
+            if vertices[root] == _NONE:
+                vertices[root] = np.uint32(x)
+            parent[x] = vertices[root]
+        else:
+            parent[x] = np.uint32(np.uint64(root) - base)
 
 
 @njit
@@ -495,9 +502,15 @@ def _sorted(words, places):
 @njit(inline="always")
 def _number(x, block):
     """Return the number of vertex `x`, uint32, in a block, uint64."""
-    start, stop, first = block
+    start, stop, first, _ = block
     at = np.uint64(x) - np.uint64(start)
     return at + np.uint64(first) if at < np.uint64(stop - start) else _ZERO
+
+
+@njit(inline="always")
+def _numbering(block, step):
+    """Return `base`, uint64, such that ``base + step * x`` is the number of vertex `x`, upwards or downwards."""
+    return np.uint64(np.int64(block.first) - step * (block.start if step > 0 else block.stop - 1))
 
 
 @njit
@@ -572,10 +585,22 @@ def _join_rows(edges, block, codes, direction, forest, size, held):
     """As `_join`, of edges in the order of `_direction`: one by one, since each batch of them would close cycles."""
     (u, v, _), first, state = edges, block.first, forest.state
     parent, taken, deferred, across = forest.parent, forest.edges, forest.deferred, forest.across
-    count = codes.size
-    for j in range(count):
-        e = codes[j if direction > 0 else count - 1 - j] & _LOW
-        x, y = find(parent, _number(u[e], block)), find(parent, _number(v[e], block))
+    start, size_of_block = np.uint64(block.start), np.uint64(block.stop - block.start)
+    if block.at_once:
+        # Downwards, the tree that grows keeps its root, as upwards where edges ascend.
+        state[2] = direction
+    base, step = _numbering(block, state[2]), np.uint64(state[2])
+    j = np.int64(0 if direction > 0 else codes.size - 1)
+    for _ in range(codes.size):
+        e = codes[np.uint64(j)] & _LOW
+        j += direction
+        # Mostly both are roots, or have the same one.
+        a, b = np.uint64(u[e]), np.uint64(v[e])
+        x = parent[base + step * a if a - start < size_of_block else _ZERO]
+        y = parent[base + step * b if b - start < size_of_block else _ZERO]
+        if x == y:
+            continue
+        x, y = find(parent, x), find(parent, y)
         x, y = max(x, y), min(x, y)
         if x != y and x >= first:
             if y == 0:
