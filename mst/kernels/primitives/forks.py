@@ -8,10 +8,10 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
-import sys
 
 import llvmlite.binding as llvm
 import numba  # noqa: F401
+from numba.np.ufunc import parallel
 
 _forked = ctypes.c_int32(0)
 # The pool of threads, with the arguments of numba's own; the task takes the four after it, and is called once for all.
@@ -37,7 +37,7 @@ def forked_after_use() -> bool:
 
 
 def _note_fork() -> None:
-    _forked.value |= getattr(sys.modules.get("numba.np.ufunc.parallel"), "_is_initialized", False)
+    _forked.value |= parallel._is_initialized
 
 
 def _pool_for_forks(pool: int) -> tuple[int, object]:
