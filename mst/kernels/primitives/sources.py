@@ -22,7 +22,7 @@ import hashlib
 import re
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -144,16 +144,6 @@ class _Node:
         """Return the text that stands for a name bound by this node."""
         return name
 
-    @cached_property
-    def referred(self) -> list[tuple[_Node, str]]:
-        """The node of each reference, and the text after its number; all nodes that are reached have been read."""
-        return [(other, f".{other.part(name)}{rest}") for other, name, rest in self.references]
-
-    @cached_property
-    def neighbours(self) -> list[_Node]:
-        """The nodes of the references of this node, which has been read, once each."""
-        return list(dict.fromkeys([other for other, _, _ in self.references]))
-
 
 class _Reference(NamedTuple):
     """A name of a node, and the attributes taken of it."""
@@ -209,7 +199,7 @@ def _reach(roots: Sequence[_Node], spelt: set[str]) -> tuple[list[_Node], dict[_
         node.read()
         spelt.update(node.keywords)
         modules.update(dict.fromkeys(node.modules))
-        for other in node.neighbours:
+        for other, _, _ in node.references:
             if other not in reached:
                 reached[other] = None
                 order.append(other)
@@ -226,7 +216,9 @@ def _lines(nodes: list[_Node], spelt: set[str], exact: bool, roots: set[_Node]) 
         else:
             named = [(i, name) for i, name in enumerate(node.parameters) if name in spelt]
         prose = (node.place, *node.prose) if exact else ()
-        references = " ".join([number[other] + text for other, text in node.referred])
+        references = " ".join(
+            [f"{number[other]}.{other.part(name)}{rest}" for other, name, rest in node.references]
+        )
         lines.append(f"{node.text} {references} {named or ''} {prose or ''}")
     return "\n".join(lines)
 
