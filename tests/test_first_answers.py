@@ -14,6 +14,9 @@ import pytest
 import mst
 from mst import advice, cores, formats, registry
 from mst.advice import first
+
+# Before a test has a cache of its own, for which all of it would be compiled.
+from mst.algorithms.threads import filter_boruvka_threads  # noqa: F401
 from mst.cli import main
 from mst.commands import warm
 from mst.formats import plain
