@@ -145,11 +145,10 @@ def _widening(rows: int, processes: int) -> float:
 
 def _student(probability: float, freedom: int) -> float:
     """Return a quantile above the median of Student's t with an even number of degrees of freedom, by bisection."""
-    low, high = 0.0, 1.0
+    low, high, central = 0.0, 1.0, [comb(2 * j, j) for j in range(freedom // 2)]
     for _ in range(60):
-        # t = x √(freedom / (1 - x²))
-        x = (low + high) / 2
-        terms = (comb(2 * j, j) * ((1 - x * x) / 4) ** j for j in range(freedom // 2))
+        x = (low + high) / 2  # t = x √(freedom / (1 - x²))
+        terms = (count * ((1 - x * x) / 4) ** j for j, count in enumerate(central))
         low, high = (x, high) if 0.5 + x / 2 * fsum(terms) < probability else (low, x)
     return low * sqrt(freedom / (1 - low * low))
 
