@@ -51,7 +51,8 @@ def _pool_for_forks(pool: int) -> tuple[int, object]:
     return engine.get_function_address("pool"), engine
 
 
-with contextlib.suppress(ImportError):
+# Other versions of numba may have no such pool: without it, forks are ended as before.
+with contextlib.suppress(ImportError, AttributeError):
     from numba.np.ufunc import omppool  # type: ignore[attr-defined]
 
     omppool.parallel_for, _owner = _pool_for_forks(omppool.parallel_for)
