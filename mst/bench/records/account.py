@@ -89,7 +89,7 @@ def write_account(logs: Iterable[Path], results: Path) -> list[Failure]:
 def cancel_left(logs: Iterable[Path]) -> None:
     """Cancel the jobs of these logs' runs that the scheduler still has.
 
-    An interrupted executor cancels those in its list, which lacks jobs that are being queried or submitted.
+    An interrupted executor cancels only what is in its list, where jobs being queried or submitted are missing.
     """
     for log in filter(Path.is_file, logs):
         for name in _RUN.findall(log.read_text()):
