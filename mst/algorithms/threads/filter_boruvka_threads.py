@@ -45,7 +45,7 @@ from mst.algorithms.threads._passes import solve_sharing_passes
 from mst.errors import UnsupportedError
 from mst.graph import Graph, frozen
 from mst.kernels.filter_boruvka import policy as rules
-from mst.kernels.filter_boruvka.parallel import blocks, join, scatter, select, tiles, trees
+from mst.kernels.filter_boruvka.parallel import blocks, join, scatter, select, trees
 from mst.kernels.filter_boruvka.parallel.records import AnyRecords, new_records, share_on_equal_lines
 from mst.kernels.filter_boruvka.parallel.sample import Draws, sample_edges_parallel
 from mst.kernels.filter_boruvka.parallel.storage import (
@@ -331,7 +331,7 @@ def _drop_cycles_in_tiles(run: _Run) -> None:
 def _copy_rows(run: _Run, rows: np.ndarray, name: str) -> None:
     """Replace the storage by a copy of these rows; arrays are called `name`."""
     copy = select.new_copy(run.storage, len(rows), run.ids, run.empty(name, len(rows)))
-    tiles.copy_rows(Schedule(run.progress.width, 4096, run.tallies), run.storage, rows, copy)
+    select.copy_rows(Schedule(run.progress.width, 4096, run.tallies), run.storage, rows, copy)
     _read_from(run, copy)
 
 

@@ -466,6 +466,27 @@ def new_copy(storage: Storage, size: int, ids: int, empty: Callable[..., np.ndar
 
 
 @njit
+def copy_rows(schedule, storage, rows, copy):
+    """Copy the edges at `rows`, uint32 (k,), of an edge list or `CopiedEdges` to a `CopiedEdges`, in their order."""
+    reset_queue(schedule.tallies, schedule.width)
+    run(schedule.width, _copy_worker, schedule, storage, rows, copy)
+
+
+@njit
+def _copy_worker(worker, schedule, storage, rows, copy):
+    """One worker of `copy_rows`."""
+    width, grain, tallies = schedule
+    from_words, (words, _, u, v, ids, _) = storage.words, copy
+    first, last = next_chunk(tallies, worker, width, grain, rows.size)
+    while first < last:
+        for i in range(first, last):
+            e = rows[i]
+            words[i] = from_words[e]
+            u[i], v[i], ids[i] = edge_at(storage, e, 0)
+        first, last = next_chunk(tallies, worker, width, grain, rows.size)
+
+
+@njit
 def copy_chunk(first, last, storage, wanted, copy, tallies, picked):
     """Append the edges of one chunk above (`low`, `low_id`) with an end outside the giant tree to a `CopiedEdges`.
 

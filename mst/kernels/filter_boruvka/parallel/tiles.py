@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mst.kernels.filter_boruvka.parallel.storage import edge_at
 from mst.kernels.parallel.launch import run
 from mst.kernels.parallel.runtime import LIVE, next_chunk, reset_queue
 from mst.kernels.primitives.atomics import fetch_add
@@ -186,24 +185,3 @@ def _join(first, tile, count, mask):
             parent[max(x, y)] = min(x, y)
             e = np.uint64(first) + row
             mask[e >> np.uint64(6)] |= _ONE << (e & np.uint64(63))
-
-
-@njit
-def copy_rows(schedule, storage, rows, copy):
-    """Copy the edges at `rows`, uint32 (k,), of an edge list or `CopiedEdges` to a `CopiedEdges`, in their order."""
-    reset_queue(schedule.tallies, schedule.width)
-    run(schedule.width, _copy_worker, schedule, storage, rows, copy)
-
-
-@njit
-def _copy_worker(worker, schedule, storage, rows, copy):
-    """One worker of `copy_rows`."""
-    width, grain, tallies = schedule
-    from_words, (words, _, u, v, ids, _) = storage.words, copy
-    first, last = next_chunk(tallies, worker, width, grain, rows.size)
-    while first < last:
-        for i in range(first, last):
-            e = rows[i]
-            words[i] = from_words[e]
-            u[i], v[i], ids[i] = edge_at(storage, e, 0)
-        first, last = next_chunk(tallies, worker, width, grain, rows.size)
