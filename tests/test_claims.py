@@ -728,6 +728,18 @@ def test_phases_counters_memory_and_spread_need_three_processes_too(records, boo
     assert found.verdict == CONFIRMED and found.result.processes == 3
 
 
+def test_program_states_the_spread_of_the_solves_of_a_process(records, book):
+    made = claim("spread('boruvka', 'USA-road-d.NY')", anywhere={"below": 0.01})
+    records.add("boruvka", ROAD, 2.0)
+    once = {"compute": [[2.0]] * 5}
+    outcome = judged(made, change(records, samples=once), book)
+    assert outcome.verdict == NOT_MEASURED and "no spread in its record" in outcome.reason
+    source = change(records, samples=once, counters=[{"spread": 0.002}] * 5)
+    assert judged(made, source, book).verdict == CONFIRMED
+    source = change(records, samples=once, counters=[{"spread": 0.02}] * 5)
+    assert judged(made, source, book).verdict == CONTRADICTED
+
+
 def test_step_that_does_nothing_measures_nothing(records, book):
     records.add("kruskal", ROAD, 1.0)
     made = claim("I('kruskal', 'USA-road-d.NY')", anywhere={"below": 1})

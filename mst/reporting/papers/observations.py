@@ -246,7 +246,7 @@ def _read(record: Record, quantity: str, name: str) -> list[float]:
             return [0.0] * len(samples) if quantity == "X" and not found else found
         case "M":
             return [float(np.mean(process)) for process in samples]
-        case "spread":
+        case "spread" if any(len(own) > 1 for own in samples):
             return [float(np.std(own, ddof=1) / np.mean(own)) for own in samples if len(own) > 1]
         case "share":
             return [process[name] / sum(process.values()) for process in phases if sum(process.values())]
@@ -254,7 +254,8 @@ def _read(record: Record, quantity: str, name: str) -> list[float]:
             return [process[name] for process in phases]
         case "memory":
             return measurement["memory"]["working_by_process"]
-    counted = (_counter(process, name) for process in measurement["counters"])
+    # A program that solves several times in a process states their spread.
+    counted = (_counter(process, name or quantity) for process in measurement["counters"])
     return [value for value in counted if value is not None]
 
 
