@@ -33,7 +33,7 @@ def draw(picture: str, folder: Path) -> None:
 
 
 def _shrink(file: Path) -> None:
-    """Save a picture anew with 64 colours."""
+    """Save a picture again with 64 colours."""
     from PIL import Image
 
     Image.open(file).convert("RGB").quantize(64).save(file, optimize=True)

@@ -22,7 +22,7 @@ from mst.yaml_models import read_yaml
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs/papers.md"
-HEAD = "## What held, and what did not\n"
+HEAD = "## Claims that held, and claims that did not\n"
 DECIDED = (CONFIRMED, CONTRADICTED, DISAGREE, UNDECIDED)
 
 

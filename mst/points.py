@@ -191,7 +191,7 @@ def _by_gpu(given: np.ndarray, samples: int) -> tuple[Any, Any, Any] | None:
     try:
         import cupy
 
-        macros_of(given.shape[1], samples)  # before a copy that would be in vain
+        macros_of(given.shape[1], samples)  # before a copy that might not be needed
         there = cupy.empty(given.shape, given.dtype)
         staging.upload([(np.ascontiguousarray(given), there)])
         u, v, w = map(staging.download_array, _tree_on_device(there, samples))
@@ -422,7 +422,7 @@ def _rounds(
 def _in_order(
     rows: np.ndarray, extremes: np.ndarray, schedule: Schedule
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return edges by (weight, u, v), the ends as int32; what is given is from `mst.kernels.points.rows.write_rows`."""
+    """Return edges by (weight, u, v), the ends as int32, of the arrays of `mst.kernels.points.rows.write_rows`."""
     from mst.kernels.parallel import radix as by_threads
     from mst.kernels.parallel.runtime import touched_empty
     from mst.kernels.points.rows import keys_of_rows, look_up, read_rows

@@ -140,7 +140,7 @@ def hash_weights(u: Any, v: Any, *, seed: int, spec: WeightSpec) -> np.ndarray:
     """Return a weight for every edge, as a function of the seed and the edge's two ends.
 
     The same edge has the same weight in either direction, in any row, and on every platform. Parallel edges have
-    equal weights, unless they must be distinct. With ``spec.order`` these weights are sorted by row at last.
+    equal weights, unless they must be distinct. With ``spec.order`` these weights are finally sorted by row.
 
     With ``spec.distinct`` the edges are ranked by (smaller end, larger end, row), and a seeded permutation of
     the whole range takes ranks to weights: a sample without replacement, spread over the range. A weight then

@@ -1,7 +1,7 @@
 """A whole call of `filter-boruvka-cuda` with arrays in host memory: copies, checks, solve, and the ids' way back.
 
 The device finds ids that are no vertices, and NaN; on the host that would take longer than the transfer. Calls of small
-graphs spend most of their time between kernels, so what depends on a graph's shape alone is kept for the next one.
+graphs spend most of their time between kernels, so all that depends on a graph's shape alone is kept for the next one.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def marked_is_shorter(n: int, m: int) -> bool:
 
 
 class _Plan:
-    """What calls for graphs of one shape share. One call at a time uses it, while it has the staging of its device."""
+    """State shared by calls for graphs of one shape. One call at a time uses it, while it has its device's staging."""
 
     def __init__(self, device: int, n: int, m: int, dtype: np.dtype, options: dict[str, Any]):
         self.device, self.n, self.m, self.options = device, n, m, options
@@ -101,7 +101,7 @@ class _Plan:
         return None if survey.largest_end >= self.n or survey.has_nan else survey
 
     def solve(self, key_bits: int) -> _Solve:
-        """Return what solves with keys of a width share."""
+        """Return the state that solves with keys of a width share."""
         if key_bits not in self._solves:
             self._solves[key_bits] = _Solve(self, key_bits)
         return self._solves[key_bits]

@@ -175,7 +175,7 @@ def _parquet(path: Path, width: int, memory: int | None) -> EdgeFile:
     bytes_each = _ROW_BYTES * max(sizes, default=0)
     ahead = width if memory is None else max(min(width, memory // 8 // max(bytes_each, 1)), 1)
 
-    # Opening a file for each row group anew takes a twentieth of the time of decoding it.
+    # Opening a file again for each row group takes a twentieth of the time of decoding it.
     latest = threading.local()
 
     def decode(file: Path, note: Any, group: int, row: int) -> Batch:

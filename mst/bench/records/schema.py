@@ -137,7 +137,7 @@ def _machine_fingerprint(**facts: Any) -> str:
 
 
 class Conditions(BaseModel):
-    """What it was measured under; only the flags are read by programs."""
+    """The conditions of a measurement; only the flags are read by programs."""
 
     model_config = ConfigDict(extra="allow", strict=True)
 

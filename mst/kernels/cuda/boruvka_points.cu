@@ -265,7 +265,7 @@ DEVICE bool comes_before(const BoruvkaPoints& t, double to_q, u32 q, double to_r
   return to_q < to_r || (to_q == to_r && t.ids[q] < t.ids[r]);
 }
 
-// A warp for a block: the k smallest by (distance, point) are listed, so that whatever is not listed comes after the last
+// A warp for a block: the k smallest by (distance, point) are listed, so that all that is not listed comes after the last
 // one, ties included. Writes near, far.
 extern "C" __global__ void find_neighbours(const BoruvkaPoints t) {
   for (u32 own = warp_index(); own < t.blocks; own += warp_count()) {

@@ -105,7 +105,7 @@ def _split_parts(schedule, top, middle, coordinates, keys, tree):
     """Split all nodes from the level `top` on, and write all blocks and the boxes of all nodes from that level on.
 
     Unless `top` is 0, the last bits of `keys`, float64 (n,), hold the points. Those below a node of that level are
-    copied, and again below a node of the level `middle`: what is split is in cache.
+    copied, and again below a node of the level `middle`: the points that are split are in cache.
     """
     reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, _parts_worker, schedule, top, middle, coordinates, keys, tree)

@@ -311,7 +311,7 @@ def insert(typing_context, lanes, near, block, points, distances, places, row):
         for kind, array, vector in columns:
             address = builder.bitcast(_item(context, builder, kind, array, row, _I64(0)), vector.as_pointer())
             given = builder.load(address, align=4)
-            # No distance is less: what is beyond the row stays.
+            # No distance is less: numbers beyond the row stay.
             outside = ir.Constant(vector, [float("-inf") if vector.element == _DOUBLE else 0] * ROW)
             states.append(cgutils.alloca_once_value(builder, builder.select(inside, given, outside)))
         # The points of the row are looked up once two distances are equal.
@@ -421,7 +421,7 @@ def _reduction(numbers, order):
 
 
 def _halved(builder, vector, join):
-    """Return what joins all lanes of a vector."""
+    """Return all lanes of a vector joined into one value, half by half."""
     lanes = LEAF
     while lanes > 1:
         lanes //= 2

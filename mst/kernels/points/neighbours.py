@@ -24,7 +24,7 @@ from mst.kernels.points.lanes import (
 from mst.kernels.primitives.jit import njit
 
 _FAR = np.finfo(np.float64).max
-"""What has no neighbours yet takes any at a finite distance."""
+"""The limit of a point that has no neighbours yet: it takes any at a finite distance."""
 
 
 @njit

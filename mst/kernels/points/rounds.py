@@ -345,7 +345,7 @@ def _read_lists(first, last, alone, plain, lists, candidates, components):
                     weight, distance = np.inf, np.inf
                     for i in range(listed):
                         other, d = places[p, i], distances[p, i]
-                        # What comes later has no less weight, and is farther.
+                        # Later ones have no less weight, and are farther.
                         if other < 0 or max(d, core[p]) >= weight:
                             break
                         w = max(d, core[p], core[other])

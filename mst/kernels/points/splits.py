@@ -30,7 +30,7 @@ class Plan(NamedTuple):
     dimensions : numpy.ndarray of int64, shape (nodes,)
         The dimension.
     limits : numpy.ndarray of float64, shape (nodes, 3)
-        What is subtracted from that coordinate, and two keys, between which the median is likely to be.
+        The number that is subtracted from that coordinate, and two keys, between which the median is likely to be.
     """
 
     dimensions: np.ndarray

@@ -55,7 +55,7 @@ class _Memory:
         # Pages that are never touched cost nothing: the next array may be somewhat larger.
         size = ((size + size // _SPARE) // _PAGE + 1) * _PAGE
         self._most = max(self._most, in_use + size)
-        # What has become too small goes back to the system.
+        # A block that has become too small goes back to the system.
         while left and self._bytes + size > _MORE * self._most:
             self._bytes -= len(left[0])
             self._left.remove(left.pop(0))
@@ -70,7 +70,7 @@ class _Memory:
 
 
 class _Current(threading.local):
-    """What is used in a thread."""
+    """The blocks in use in a thread."""
 
     memory: _Memory | None = None
 

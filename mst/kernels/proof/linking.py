@@ -1,6 +1,6 @@
 """The Kruskal reconstruction tree by many threads.
 
-The links depend on each other, and one worker makes them all, in order. What takes it time is searching for roots; the
+The links depend on each other, and one worker makes them all, in order. It mostly searches for roots; the
 other workers do that for the edges that come next. A root that they find may have been linked by the time that its edge
 has its turn, and is then a few steps from the root.
 """
@@ -155,7 +155,7 @@ def _link_in_order(ranked, links, clusters, first, last):
         links[_TWO * b] = n + rank
         store(links, _TWO * b + _ONE, total)
         store(links, _TWO * a, b)
-        store(links, _TWO * a + _ONE, rank)  # last: who sees it sees the parent
+        store(links, _TWO * a + _ONE, rank)  # last: a worker that sees it sees the parent
         ranked[rank].u = a
         ranked[rank].v = b
     return np.int64(-1)

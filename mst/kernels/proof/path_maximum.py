@@ -11,7 +11,7 @@ from mst.kernels.primitives.jit import njit
 from mst.kernels.proof.reconstruction import find_joining_ranks
 
 ALLOWED, BY_ID, REFUSED = 0, 1, 2
-"""What an edge outside the forest is that is as heavy as the heaviest edge on its path."""
+"""The verdict on an edge outside the forest that is as heavy as the heaviest edge on its path."""
 
 _BLOCK = np.uint64(1024)
 _ZERO, _ONE = np.uint64(0), np.uint64(1)

@@ -123,7 +123,7 @@ def _follow(x, y, links, above, below, ranks, size):
     """Append the ranks on the path from `x` to `y` to the `size` first of `ranks`; return both, grown.
 
     Of the ends of the heaviest edge on a path, one is below the other, and on its side the path leads straight up.
-    What leads to `y` is found from its end, and collected at the end of the array.
+    The part that leads to `y` is found from its end, and collected at the end of the array.
     """
     n, last = np.uint64(links.shape[0]), ranks.size
     x, y = np.uint64(x), np.uint64(y)

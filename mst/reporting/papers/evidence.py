@@ -1,4 +1,4 @@
-"""What may judge a claim: the rules that a record has to meet, and stand-ins that resemble their inputs."""
+"""Records that may judge a claim: the rules that they have to meet, and stand-ins that resemble their inputs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mst.reporting.hardware import on_gpus
 IDLE_SECONDS = 2e-5
 """A step that takes no longer is the call of a function that does nothing; nor do times differ that differ by less."""
 FIRST_CALL_SECONDS = 1e-3
-"""*Init* is the first call of a process: of one that is shorter, most is what any first call costs, not the step."""
+"""*Init* is the first call of a process: a shorter one is mostly the cost of any first call, not that of the step."""
 SPREAD = 0.1  # widest interval of a median that judges, over the median; of a share of the time, in all
 COUNTED = frozenset(("counter", "wrong"))
 """Quantities that no load of the machine changes: what was counted, and whether a forest was wrong."""

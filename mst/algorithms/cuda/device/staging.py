@@ -85,7 +85,7 @@ def _piece_bytes(size: int, workers: int) -> int:
 
 
 class Staging:
-    """The workers of a device, their buffers and streams. Whoever uses them across calls holds `lock`."""
+    """The workers of a device, their buffers and streams. A caller that uses them across calls holds `lock`."""
 
     def __init__(self, workers: int):
         import cupy
