@@ -1,4 +1,4 @@
-"""Whole numbers that change when NumPy stores them beside fractions."""
+"""Numbers that change when they are stored in another dtype."""
 
 from __future__ import annotations
 
@@ -37,3 +37,21 @@ def refuse_rounded(given: Sequence[Any], stored: np.ndarray, named: Callable[[in
     for row, (number, kept) in enumerate(zip(given, stored.tolist())):
         if isinstance(number, int | np.integer) and kept != int(number):
             raise InputError(f"{named(row)} has weight {number}, which no float64 holds: use one dtype")
+
+
+def converted(numbers: np.ndarray, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
+    """Return numbers in a dtype, and which of them it does not hold exactly.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mst.rounding import converted
+    >>> converted(np.array([2**53, 2**53 + 1]), np.dtype(np.float64))[1].tolist()
+    [False, True]
+    """
+    with np.errstate(invalid="ignore", over="ignore"):
+        stored = numbers.astype(dtype, copy=False)
+    if stored is numbers:
+        return stored, np.zeros(numbers.shape, np.bool_)
+    # A comparison of integers with floats rounds the integers, but for those that hold more digits.
+    return stored, stored.astype(np.longdouble) != numbers.astype(np.longdouble)

@@ -19,6 +19,7 @@ from mst.cores import cores_for
 from mst.errors import InputError
 from mst.graph import Graph, LabelledGraph
 from mst.order import keys
+from mst.rounding import converted
 
 _MANY_EDGES, _MANY_PAIRS = 1 << 16, 1 << 17
 """Edges, and pairs, from which on threads pay."""
@@ -311,9 +312,7 @@ def _added(graph: Graph, u: Any, v: Any, w: Any) -> Graph:
     added = Graph(*readable((graph.n, u, v, w)))
     if added.w.dtype == graph.w.dtype:
         return added
-    with np.errstate(invalid="ignore", over="ignore"):
-        weights = added.w.astype(graph.w.dtype)
-        changed = weights.astype(added.w.dtype) != added.w
+    weights, changed = converted(added.w, graph.w.dtype)
     if changed.any():
         row = int(np.argmax(changed))
         raise InputError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import math
 import subprocess
 import sys
 import textwrap
@@ -417,6 +418,16 @@ def test_proofs_name_what_is_wrong(reason):
     forest = StreamForest(**{**given, **arrays, "edge_ids": arrays["edge_ids"].astype(np.int64)})
     proof = prove_batches(forest, [([0, 1], [1, 2], [5, 7]), ([2], [0], [6])])
     assert not proof.ok and proof.reason.startswith(reason)
+
+
+def test_weights_are_not_rounded_to_those_of_the_forest():
+    """Two weights that one float64 stands for would tie, and the heavier one come first."""
+    ends = np.array([0], np.int32), np.array([1], np.int32)
+    forest = StreamForest(2, 2, *ends, np.array([2.0**53]), np.array([0]))
+    proof = prove_batches(forest, [([0, 0], [1, 1], [2**53 + 1, 2**53])])
+    assert proof.reason == "edge 0 has weight 9007199254740993, which float64 does not hold"
+    nan = prove_batches(forest, [([0, 0], [1, 1], [2.0**53, math.nan])])
+    assert nan.reason == "edge 1 has weight nan, which float64 does not hold"
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mst.formats.base import RawGraph
+from mst.rounding import converted
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,11 +159,8 @@ def _as_dtype(forest: RawGraph, like: np.ndarray | None) -> tuple[np.ndarray | N
     w = forest.w
     if w is None or like is None:
         return None, np.full(forest.m, (w is None) == (like is None))
-    with np.errstate(invalid="ignore", over="ignore"):
-        converted = w.astype(like.dtype, copy=False)
-    if w.dtype == like.dtype:
-        return converted, np.ones(forest.m, bool)
-    return converted, converted.astype(np.longdouble) == w.astype(np.longdouble)
+    stored, changed = converted(w, like.dtype)
+    return stored, ~changed
 
 
 def _bits(w: np.ndarray | None, count: int) -> np.ndarray:

@@ -25,6 +25,7 @@ from mst.kernels.streaming.filter import keep_open
 from mst.kernels.streaming.paths import first_below_path
 from mst.progress import step
 from mst.proof import Proof
+from mst.rounding import converted
 from mst.streaming.batches import Batch, batches_of, map_ahead, read_ahead, slices
 from mst.streaming.filter import NO_FILTER, Filter, Threads, filter_of
 from mst.streaming.forest import StreamForest
@@ -154,9 +155,11 @@ def _contradiction(
             return f"edge {start + row} has the end {ends[row]}, and the forest {forest.n:,} vertices", {
                 "edge": start + row
             }
-    w = frozen(part.w.astype(forest.w.dtype, copy=False)) if len(forest) else part.w
-    if (w != part.w).any():
-        row = int(np.argmax(w != part.w))
+    stored, changed = converted(part.w, forest.w.dtype if len(forest) else part.w.dtype)
+    w = frozen(stored)
+    changed |= w != w
+    if changed.any():
+        row = int(np.argmax(changed))
         return f"edge {start + row} has weight {part.w[row]}, which {w.dtype} does not hold", {
             "edge": start + row
         }
