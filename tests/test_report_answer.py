@@ -208,6 +208,11 @@ def test_hardware_that_was_not_measured_has_a_line_for_each_reason_and_no_card()
 
 
 def test_headline_says_it_in_a_sentence():
+    facts = {"cpu": "AMD EPYC Processor", "cores": 2}
+    one = answer.cards(made(*TWO_GRAPHS[:4]).assign(disturbed=True), "kruskal", {"m": facts})
+    sentence = answer.headline(one, "kruskal")
+    assert sentence.startswith("On one core of m (AMD EPYC, 2 cores), filter-boruvka is fastest")
+    assert sentence.endswith(" This is uncertain: other work disturbed the record behind it.")
     cards = answer.cards(made(*TWO_GRAPHS), "kruskal", {})
     assert answer.headline(cards, "kruskal") == (
         "On one core of m, filter-boruvka is fastest on 2 of 2 graphs: 4.0× as fast as kruskal and "

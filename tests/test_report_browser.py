@@ -172,8 +172,11 @@ def test_tables_are_there_without_scripts(browser, report):
     page = context.new_page()
     page.goto((report / "report.html").as_uri())
     assert page.locator(".card .winner").count() > 3 and page.locator("#answer table tbody tr").count() == 6
+    assert page.locator("select:visible, .chosen:visible, input:visible").count() == 0, "these would do nothing"
     page.goto((report / "report" / "proofs.html").as_uri())
     assert page.locator("#verification tbody tr").count() > 20
+    page.goto((report / "report" / "durbhakula.html").as_uri())
+    assert page.locator("form:visible").count() == 0
     context.close()
 
 

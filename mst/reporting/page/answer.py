@@ -246,14 +246,14 @@ def _in_words(facts: Mapping[str, Any] | None, hardware: HardwareKind) -> str:
     return f"{cpu}, {facts['cores']} cores"
 
 
-def leading(shown: Sequence[Card]) -> Finding | None:
-    """Return the finding of the page's headline: the first that names an algorithm, made here if there is one."""
-    return next((card.finding for card in shown if card.finding and card.finding.algorithm), None)
+def leading(shown: Sequence[Card]) -> Card | None:
+    """Return the card of the page's headline: the first that names an algorithm, made here if there is one."""
+    return next((card for card in shown if card.finding and card.finding.algorithm), None)
 
 
 def headline(shown: Sequence[Card], baseline: str) -> str:
     """Return the answer in one sentence: the leading finding, with the figures that three processes support."""
-    if (found := leading(shown)) is None:
+    if (card := leading(shown)) is None or (found := card.finding) is None:
         measured = any(card.finding for card in shown)
         return "No algorithm is fastest here yet." if measured else "No record has been proved here yet."
     where = {"core": "On one core", "cores": "With many cores", "gpu": "On the GPU", "mpi": "With MPI"}
@@ -261,9 +261,9 @@ def headline(shown: Sequence[Card], baseline: str) -> str:
     graphs = f"{wins} of {found.graphs} graphs" if found.graphs > 1 else "the one graph measured"
     compared = [(found.over_baseline, baseline), (found.over_library, found.library)]
     gains = [f"{gain.mean:.1f}× as fast as {name}" for gain, name in compared if gain and gain.low is not None]
-    mean = " (geometric means)" if found.graphs > 1 else ""
-    figures = f": {' and '.join(gains)}{mean}." if gains else "."
-    doubt = " This is uncertain: other work disturbed {} of {} behind it."
-    doubt = doubt.format(found.badge.disturbed, counted(found.badge.records, "record"))
-    sentence = f"{where[found.hardware]} of {found.machine}, {found.algorithm} is fastest on {graphs}{figures}"
+    figures = f": {' and '.join(gains)}{' (geometric means)' * (found.graphs > 1)}." if gains else "."
+    some = f"{found.badge.disturbed} of {found.badge.records} records"
+    doubt = f" This is uncertain: other work disturbed {some if found.badge.records > 1 else 'the record'} behind it."
+    place = found.machine + f" ({card.machine})" * bool(card.machine)
+    sentence = f"{where[found.hardware]} of {place}, {found.algorithm} is fastest on {graphs}{figures}"
     return sentence + doubt * bool(found.badge.disturbed)

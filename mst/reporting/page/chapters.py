@@ -155,7 +155,7 @@ def frame(shown: Shown) -> dict[str, Any]:
         "description": shown.config.get("description", ""),
         "css": verbatim("style.css") + variables(),
         "headline": answer.headline(shown.cards, shown.baseline),
-        "lead_badge": lead.badge if lead else None,
+        "lead_badge": lead.finding.badge if lead and lead.finding else None,
         "disturbed": int(rows["disturbed"].sum()),
         "measured": int((rows["status"] == "ok").sum()),
         "to_come": shown.to_come,
