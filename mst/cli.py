@@ -80,6 +80,11 @@ def _main(arguments: list[str]) -> int:
         if debug:
             raise
         print(f"mst {name}: out of memory: {error}", file=sys.stderr)
+    except ModuleNotFoundError as error:
+        if debug or (error.name or "mst").startswith("mst"):
+            raise
+        remedy = "pip install '.[workflow,peers]' in a clone of mst"
+        print(f"mst {name}: this needs {error.name}, not installed: {remedy}", file=sys.stderr)
     except BrokenPipeError:
         # The reader of our output has closed it: write nothing more, not even at shutdown.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

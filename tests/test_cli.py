@@ -259,6 +259,15 @@ def test_mistakes_are_refused_before_the_graph_is_read(options, message, tmp_pat
         registry.algorithms.cache_clear()
 
 
+def test_a_missing_package_is_named_with_its_remedy(monkeypatch, capsys):
+    def without_jinja(*_):
+        raise ModuleNotFoundError("No module named 'jinja2'", name="jinja2")
+
+    monkeypatch.setattr("mst.commands.report.run", without_jinja)
+    assert main(["report"]) == 2
+    assert "this needs jinja2, not installed: pip install '.[workflow" in capsys.readouterr().err
+
+
 def test_debug_shows_the_traceback(tmp_path):
     assert "Traceback" in shell("solve", str(tmp_path / "absent.gr"), "--debug").stderr
 

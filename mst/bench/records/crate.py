@@ -48,7 +48,7 @@ def write_crate(out: Path, *, root: Path, results: Path, records: Iterable[Recor
     try:
         from rocrate.rocrate import ROCrate
     except ImportError:
-        raise InputError("an RO-Crate needs the package rocrate: pip install 'mst[workflow]'") from None
+        raise InputError("an RO-Crate needs rocrate: pip install '.[workflow]' in a clone of mst") from None
     crate = ROCrate(version="1.1")
     _describe(crate)
     workflow = crate.add_workflow(root / "Snakefile", "Snakefile", main=True, lang="snakemake")
