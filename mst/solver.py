@@ -15,6 +15,7 @@ from mst import advice, arrays, registry
 from mst.advice import first
 from mst.cores import check_cores, cores_for, usable_width, whole_threads
 from mst.errors import (
+    ConfigError,
     DependencyError,
     InputError,
     OutOfMemoryError,
@@ -258,7 +259,14 @@ def _of_graph(
 
 
 def _chosen(graph: Graph, choice: advice.Choice, options: dict[str, Any]) -> Forest:
-    return _forest(graph, registry.get(choice.algorithm), choice.width, {**choice.options, **options})
+    chosen = registry.get(choice.algorithm)
+    try:
+        chosen.resolve(options)
+    except ConfigError as error:
+        raise ConfigError(
+            f'with algorithm="auto", options are those of the algorithm that it takes: {error}'
+        ) from error
+    return _forest(graph, chosen, choice.width, {**choice.options, **options})
 
 
 def _forest(graph: Graph, chosen: registry.Algorithm, threads: int | None, options: dict[str, Any]) -> Forest:

@@ -280,6 +280,11 @@ ILLEGAL = {
     "batch 1: u, v and w must be of one length, got 1, 2, 2": ([0], [1, 1], [1, 1]),
     "batch 1: u must hold integers, got dtype float64": ([0.5], [1], [1]),
     "batch 1: a batch is a tuple (u, v, w) of three arrays, got 2 values": ([0], [1]),
+    "batch 1: a batch is a tuple (u, v, w) of three arrays, got one edge, (0, 1, 2.5): give all at once": (
+        0,
+        1,
+        2.5,
+    ),
     "batch 1: w has dtype complex128, which cannot": ([0], [1], [1j]),
     "batch 1: w has dtype float64, and edges before it int64": ([0], [1], [0.5]),
     "batch 1, row 0: u = 1000000000000000 is above the": ([10**15], [1], [1]),

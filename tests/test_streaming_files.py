@@ -317,7 +317,7 @@ def test_a_list_whose_first_row_cannot_hold_counts_is_read(tmp_path):
     [
         ({"a": [0, 1], "b": [1, 2], "c": [0.5, 1.5]}, "this one has a, b, c"),
         ({"u": ["x", "y"], "v": ["y", "z"], "w": [1, 2]}, "u holds texts such as 'x', no vertex ids"),
-        ({"u": [0.5, 1.5], "v": [1, 2], "w": [1, 2]}, "u holds fractions such as 0.5, no vertex ids"),
+        ({"u": [0.5, 1.5], "v": [1, 2], "w": [1, 2]}, "u holds floats such as 0.5, no vertex ids"),
     ],
 )
 def test_columns_that_are_no_edges_are_named(tmp_path, capsys, columns, complaint):

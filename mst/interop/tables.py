@@ -227,9 +227,7 @@ def _refuse_missing(column: Any, name: str) -> None:
 def _ids(column: Any, name: str) -> np.ndarray:
     array = _numbers(column, name)
     if array.size and array.dtype.kind not in "iu":
-        kind = {"f": "fractions", "U": "texts", "b": "truth values"}.get(
-            array.dtype.kind, f"{array.dtype} values"
-        )
+        kind = {"f": "floats", "U": "texts", "b": "truth values"}.get(array.dtype.kind, f"{array.dtype} values")
         raise InputError(
             f"{name} holds {kind} such as {array[:1].tolist()[0]!r}, no vertex ids: number the vertices from 0, for "
             "example with pandas.factorize"

@@ -72,6 +72,11 @@ def batch_of(given: Any, name: str) -> Batch:
         if isinstance(given, tuple | list):
             if len(given) != 3:
                 raise InputError(f"a batch is a tuple (u, v, w) of three arrays, got {len(given)} values")
+            if np.isscalar(given[0]):
+                raise InputError(
+                    f"a batch is a tuple (u, v, w) of three arrays, got one edge, {tuple(given)!r}: give all at once "
+                    "as (n, u, v, w), with u, v, w = map(list, zip(*edges))"
+                )
             u, v, w = (column(values, field) for values, field in zip(given, "uvw"))
             if isinstance(given[2], list | tuple):
                 refuse_rounded(given[2], w, "w[{}]".format)
