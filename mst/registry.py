@@ -229,7 +229,7 @@ class Algorithm:
             return importlib.import_module("mst.algorithms.peers._program").Command(self.program)
         if self._module:
             return importlib.import_module(self._module)
-        name = f"mst_algorithms_{self.file.stem}"
+        name = f"mst_algorithms_{self.id}"
         if name not in sys.modules:
             spec = importlib.util.spec_from_file_location(name, self.file)
             assert spec is not None and spec.loader is not None

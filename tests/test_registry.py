@@ -102,6 +102,14 @@ def skip(facts, *, width, add):
         mst.minimum_spanning_forest((13, [0], [1], [5]), algorithm="mine")
 
 
+def test_files_of_one_name_in_two_folders_are_two_modules(folder, tmp_path, monkeypatch):
+    (tmp_path / "more").mkdir()
+    folder(LITERAL.format(more=""), "same.py")
+    folder(LITERAL.replace("mine", "theirs").format(more=""), "more/same.py")
+    monkeypatch.setenv(registry.EXTRA_FOLDERS, f"{tmp_path}:{tmp_path / 'more'}")
+    assert [registry.get(name).load().ALGORITHM["id"] for name in ("mine", "theirs")] == ["mine", "theirs"]
+
+
 def test_files_with_an_underscore_are_not_listed(folder):
     folder("x = 1\n", name="_helper.py")
     assert "mine" not in registry.algorithms()
