@@ -9,7 +9,7 @@
         title="Kruskal",           # for tables
         input="edges",             # input of prepare: edges, csr
         options=dict(sort=dict(default="radix", choices=("radix", "comparison"), help="…"),
-                     sample=dict(default=20, min=1, help="…")),
+                     sample=dict(default=20, min=1, help="…")),  # max of whole numbers: 2³¹ - 1 by default
         exact=True,                # same edge ids as every other exact algorithm
         ties="order",              # "order": by (weight, edge id); "any": peers that break ties otherwise
         requires=("numba",),       # packages to import
@@ -359,11 +359,14 @@ def _checked(file: Path, line: int, literal: dict[str, Any]) -> Algorithm:
     path_part(literal["id"], "algorithm", where)
     if literal["paradigm"] not in PARADIGMS:
         raise ConfigError(f"{where}: paradigm {literal['paradigm']!r} must be one of {', '.join(PARADIGMS)}")
-    options = _options(where, literal.pop("options", {}))
+    options = _options(where, literal.pop("options", {}), most=2**31 - 1)  # kernels add to them in 64 bits
     return Algorithm(file=file, options=options, **literal)
 
 
-def _options(where: str, literal: Mapping[str, Mapping[str, Any]]) -> dict[str, Option]:
+def _options(
+    where: str, literal: Mapping[str, Mapping[str, Any]], most: int | None = None
+) -> dict[str, Option]:
+    """Return the options of a literal; `most` is the largest whole number of those that state none."""
     known = [f.name for f in fields(Option) if f.name != "name"]
     for name, spec in literal.items():
         if not isinstance(spec, Mapping) or "default" not in spec:
@@ -371,8 +374,9 @@ def _options(where: str, literal: Mapping[str, Mapping[str, Any]]) -> dict[str, 
         for key in spec:
             if key not in known:
                 raise ConfigError(f"{where}: option {name!r}: unknown key {key!r}{nearest(key, known)}")
+    whole = {name: {"max": most} if type(spec["default"]) is int else {} for name, spec in literal.items()}
     return {
-        name: Option(name, **{**spec, "choices": tuple(spec.get("choices", ()))})
+        name: Option(name, **{**whole[name], **spec, "choices": tuple(spec.get("choices", ()))})
         for name, spec in literal.items()
     }
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numba import njit  # not the package's: its cache hashes all that this file imports
 
-from mst import order, registry
+from mst import ConfigError, order, registry
 from mst.execute import execute
 from mst.facts import Facts
 from mst.graph import Graph
@@ -69,6 +69,14 @@ def test_phases_are_those_of_the_paper():
         seconds = module.phases(problem)
         assert set(seconds) == names
         assert sum(seconds.values()) > 0
+
+
+def test_largest_chunk_is_one_that_sums_with_the_edges_fit_64_bits():
+    graph = Graph(3, [0, 1, 2], [1, 2, 0], [5, 7, 6])
+    for width in (1, 2):
+        assert run("edge-boruvka", graph, width=width, chunk=2**31 - 1)[0].tolist() == [0, 2]
+    with pytest.raises(ConfigError, match="chunk=9223372036854775807 must be at least 1 and at most"):
+        run("edge-boruvka", graph, chunk=2**63 - 1)
 
 
 def test_options_that_contradict_each_other_are_refused():
