@@ -445,6 +445,13 @@ def test_failing_runs_leave_other_runs_ok(probe):
     assert len(found["boruvka"]["samples"]["compute"]) == 2
 
 
+def test_output_of_a_server_is_shown_though_it_is_no_text(tmp_path):
+    server = ForkServer.__new__(ForkServer)
+    server._log = tmp_path / "log"
+    server._log.write_bytes(b"killed at \xff")
+    assert server.output() == "killed at \ufffd"
+
+
 def test_events_that_arrive_together_reach_their_runs(tmp_path):
     server = ForkServer.__new__(ForkServer)
     events, sent = os.pipe()

@@ -72,7 +72,7 @@ class ForkServer:
 
     def output(self) -> str:
         """Return the end of its output."""
-        return self._log.read_text()[-500:]
+        return self._log.read_bytes()[-500:].decode(errors="replace")
 
     def send(self, run: int, command: str, **values: Any) -> None:
         """Send a command for a run; a server that has ended gets none."""
