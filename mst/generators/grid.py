@@ -62,12 +62,14 @@ def road(
         return edges
     from mst.kernels.primitives import hashing
 
-    grid_vertices = rows * columns
+    grid_vertices, kept = rows * columns, len(edges.pairs)
+    count = min(64, grid_vertices)
+    pairs = empty_pairs(kept + count * (largest_degree - 4))
     permutation = hashing.permutation(seed, "junctions with dead ends", grid_vertices)
-    junctions = hashing.permuted_range(permutation, min(64, grid_vertices)).astype(np.uint64)
+    junctions = hashing.permuted_range(permutation, count).astype(np.uint64)
     ends = np.repeat(junctions, largest_degree - 4)
-    dead_ends = pack(ends, edges.n + np.arange(len(ends), dtype=np.uint64))
-    return Edges(edges.n + len(ends), np.concatenate([edges.pairs, dead_ends]))
+    pairs[:kept], pairs[kept:] = edges.pairs, pack(ends, edges.n + np.arange(len(ends), dtype=np.uint64))
+    return Edges(edges.n + len(ends), pairs)
 
 
 def _kept(rows: int, columns: int, share: float, seed: int, connected: bool) -> Edges:

@@ -26,7 +26,9 @@ def path(*, n: int, seed: int, connected: bool) -> Edges:
     "vertex 0 joined to all others, the tree of the largest degree; or to some hubs, and these to all others",
     dict(
         n=Parameter(int, "vertices", high=MAX_VERTICES),
-        hubs=Parameter(int, "hubs, the first vertices; every other x is joined to hub x mod hubs", 1, low=1),
+        hubs=Parameter(
+            int, "hubs, the first vertices; every other x is joined to hub x mod hubs", 1, 1, MAX_VERTICES
+        ),
     ),
     connected="always",
 )
