@@ -320,7 +320,7 @@ class Forest:
         Raises
         ------
         InputError
-            One is not a vertex, or `threads` is not at least 1.
+            One is not a vertex, the shapes do not broadcast, or `threads` is not at least 1.
         UnsupportedError
             `threads` is above the usable cores.
 
@@ -351,7 +351,7 @@ class Forest:
         Raises
         ------
         InputError
-            One is not a vertex, or `threads` is not at least 1.
+            One is not a vertex, the shapes do not broadcast, or `threads` is not at least 1.
         UnsupportedError
             `threads` is above the usable cores.
 
@@ -384,7 +384,7 @@ class Forest:
         Raises
         ------
         InputError
-            One is not a vertex.
+            One is not a vertex, or the shapes do not broadcast.
         InputError, UnsupportedError
             `threads` is not at least 1, or above the usable cores.
 

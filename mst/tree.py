@@ -175,7 +175,11 @@ class MergeTree:
 
     def _pairs(self, x: Any, y: Any) -> tuple[np.ndarray, np.ndarray, tuple[int, ...]]:
         """Return pairs of vertices in one dimension, of the dtype of the links, and their shape."""
-        x, y = np.broadcast_arrays(self._vertices(x, "x"), self._vertices(y, "y"))
+        x, y = self._vertices(x, "x"), self._vertices(y, "y")
+        try:
+            x, y = np.broadcast_arrays(x, y)
+        except ValueError:
+            raise InputError(f"x and y must have shapes that broadcast, got {x.shape} and {y.shape}") from None
         return x.reshape(-1).astype(self.links.dtype), y.reshape(-1).astype(self.links.dtype), x.shape
 
     def paths(self, x: Any, y: Any, threads: int | None) -> tuple[np.ndarray, np.ndarray]:

@@ -103,6 +103,13 @@ def test_labels_refuse_what_cannot_be():
         forest.labels(threshold="x")
 
 
+def test_pairs_whose_shapes_do_not_broadcast_are_refused():
+    forest = solve((3, [0, 1], [1, 2], [1, 2]))
+    for query in (forest.paths, forest.bottleneck, forest.bottleneck_edges):
+        with pytest.raises(InputError, match=r"shapes that broadcast, got \(2,\) and \(3,\)"):
+            query([0, 1], [0, 1, 2])
+
+
 def test_empty_graph_answers_every_query():
     forest = solve((0, [], [], []))
     assert forest.labels(k=0).shape == forest.labels(threshold=1).shape == (0,)
