@@ -128,12 +128,15 @@ class MergeTree:
         if math.isnan(number):
             raise InputError("threshold is NaN, which has no place in an order: give a number")
         dtype = self.weights.dtype
+        is_whole = isinstance(threshold, int | np.integer)
         if dtype.kind == "f":
+            if is_whole and number > int(threshold):  # it was rounded up
+                number = math.nextafter(number, -math.inf)
             return int(np.searchsorted(self.weights, np.float64(number), "right"))
         if math.isinf(number):
             return len(self.weights) if number > 0 else 0
         # Compared as an integer: a float64 does not hold every weight.
-        whole = int(threshold) if isinstance(threshold, int | np.integer) else math.floor(number)
+        whole = int(threshold) if is_whole else math.floor(number)
         if whole < np.iinfo(dtype).min:
             return 0
         return int(np.searchsorted(self.weights, dtype.type(min(whole, np.iinfo(dtype).max)), "right"))

@@ -82,6 +82,10 @@ def test_thresholds_compare_exactly_with_large_integers():
     assert forest.labels(threshold=2**62).tolist() == [0, 0, 1]
     assert forest.labels(threshold=np.inf).tolist() == [0, 0, 0]
     assert forest.labels(threshold=-np.inf).tolist() == [0, 1, 2]
+    floats = solve(Graph(3, [0, 1], [1, 2], [2.0**53, 2.0**53 + 4]))
+    for threshold in (2**53 + 3, np.int64(2**53 + 3)):
+        assert floats.labels(threshold=threshold).tolist() == [0, 0, 1]
+    assert floats.labels(threshold=2**53 + 5).tolist() == [0, 0, 0]
     single = solve(Graph(2, [0], [1], np.array([0.1], np.float32)))
     assert single.labels(threshold=0.1).tolist() == [0, 1]  # the float32 is above the float64
 
