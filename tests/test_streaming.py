@@ -325,7 +325,7 @@ def test_number_of_vertices_is_a_whole_one(n):
         mst.minimum_spanning_forest([([0], [1], [1])], n=n)
 
 
-@pytest.mark.parametrize("given", ["", "8X", "-1", 0, "0G"])
+@pytest.mark.parametrize("given", ["", "8X", "-1", 0, "0G", 10**30, "9" * 400])
 def test_memory_is_a_number_of_bytes(given):
     with pytest.raises(mst.InputError, match="memory is a number of bytes"):
         mst.minimum_spanning_forest([], memory=given)

@@ -9,6 +9,9 @@ from mst.errors import InputError, OutOfMemoryError
 from mst.units import size
 
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+_MOST = 2**57
+"""More bytes than any processor addresses."""
+
 _TEXT = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
 
 _ROW_BYTES = 44
@@ -48,10 +51,10 @@ def parse_memory(text: int | str) -> int:
     (1536, 8589934592, 512)
     """
     found = _TEXT.fullmatch(str(text).strip())
-    amount = int(float(found[1]) * _UNITS[found[2].upper()]) if found else 0
-    if amount <= 0:
+    amount = float(found[1]) * _UNITS[found[2].upper()] if found else 0
+    if not 1 <= amount <= _MOST:
         raise InputError(f"memory is a number of bytes or a text such as 8G, got {text!r}")
-    return amount
+    return int(amount)
 
 
 def require_memory(memory: int | str, n: int) -> None:
