@@ -85,10 +85,10 @@ class Program:
     counters : mapping of str to str
         Regular expressions with one group, by the counter's name: numbers in the standard output.
     phases : mapping of str to str
-        The same for the time of a phase, in `unit`, in the output of `instrumented`.
+        The same for the time of a phase, in `unit`.
     instrumented : tuple of str
-        How to call a build that prints its phases and counters, which are then read of it alone; without it, they
-        are read of `command`.
+        How to call a build that prints its phases and counters, which are then read of it alone, the phases in
+        further processes; without it, they are read of each process of `command`.
     """
 
     name: str

@@ -46,7 +46,7 @@ class Command:
         self.program = program
         if program.seconds:
             self.timed_solve = self._timed_solve
-        if program.phases:
+        if program.instrumented and program.phases:
             self.phases = self._phases
 
     def prepare(self, graph: Graph, *, width: int, shared: str | None = None, **options: Any) -> Problem:
@@ -110,17 +110,25 @@ class Command:
         return self._found("total", answer)
 
     def counters(self, problem: Problem, answer: Answer) -> dict[str, Any]:
-        """Return the clock that gave the time, and the numbers that the program or its instrumented build prints."""
-        clock = {"clock": "program" if self.program.seconds else "process"}
+        """Return the clock that gave the time, and the numbers that the program or its instrumented build prints.
+
+        A program without an instrumented build prints its phases, too, and each process of a run has them.
+        """
+        found: dict[str, Any] = {"clock": "program" if self.program.seconds else "process"}
+        if not self.program.instrumented and self.program.phases:
+            found["phases"] = self._seconds_of_phases(answer)
         if not self.program.counters:
-            return clock
+            return found
         if problem.instrumented != problem.words:
             answer = self._run(problem, problem.instrumented)
-        return {**clock, **self._numbers("counters", answer)}
+        return {**found, **self._numbers("counters", answer)}
 
     def _phases(self, problem: Problem) -> dict[str, float]:
         """Return the seconds of each phase that a further run prints."""
-        spent = self._numbers("phases", self._run(problem, problem.instrumented))
+        return self._seconds_of_phases(self._run(problem, problem.instrumented))
+
+    def _seconds_of_phases(self, answer: Answer) -> dict[str, float]:
+        spent = self._numbers("phases", answer)
         return {name: number * UNITS[self.program.unit] for name, number in spent.items()}
 
     def _numbers(self, key: str, answer: Answer) -> dict[str, float]:

@@ -13,13 +13,11 @@ from typing import Any
 
 from mst.errors import OutOfMemoryError
 
-_STEADY = 0.1
-_WARMUPS = 4
+_STEADY, _WARMUPS = 0.1, 4
 # A first solve that takes longer is not dominated by loading code: for code not loaded before, and for loaded code.
 _QUICK_FIRST, _QUICK_FIRST_LOADED = 1.0, 0.1
 _LONG_SOLVE = 1.0
-_SHORT_RUN_SECONDS = 0.05
-_MOST_SAMPLES = 40
+_SHORT_RUN_SECONDS, _MOST_SAMPLES = 0.05, 40
 
 
 @dataclass(frozen=True)
@@ -45,9 +43,9 @@ def take_samples(
 
     `solve` returns a result and its seconds, under MPI the same on all ranks, which then agree on when to end;
     `measure` has the fields of `mst.bench.planning.experiment.Measure`, `init` are the seconds that are spent of the
-    share. If all code was `loaded` before, a solve of seconds needs no other one to warm up. If each is a process that
-    states its seconds (`alone`), the first warms the disk's cache, and short ones are not repeated: starting them takes
-    longer. `meter` opens a context over the samples, such as that of their energy.
+    share. If all code was `loaded` before, a solve of seconds needs no other one to warm up. If each is a process of
+    its own (`alone`), none warms another, and short ones are not repeated. `meter` opens a context over the samples,
+    such as that of their energy.
 
     >>> measure = dict(processes=1, samples=3, budget=10.0)
     >>> taken = take_samples(lambda: ("forest", 0.5), measure, 0.0, loaded=True)
@@ -57,17 +55,19 @@ def take_samples(
     gc.collect()
     gc.disable()
     share = measure["budget"] / measure["processes"]
-    with meter() as metered:
-        result, first = solve()
-    if loaded and first > _LONG_SOLVE and not still_cold([first], share, loaded):
-        gc.enable()
-        return Samples(result, [], [first], metered)
-    result, warm = None, [first]
-    while not alone and still_cold(warm, share, loaded):
-        warm.append(solve()[1])
+    warm: list[float] = []
+    if not alone:
+        with meter() as metered:
+            result, first = solve()
+        if loaded and first > _LONG_SOLVE and not still_cold([first], share, loaded):
+            gc.enable()
+            return Samples(result, [], [first], metered)
+        result, warm = None, [first]
+        while still_cold(warm, share, loaded):
+            warm.append(solve()[1])
     short = 0 if alone else int(_SHORT_RUN_SECONDS / max(warm[-1], 1e-9))
     wanted = min(max(measure["samples"], short), _MOST_SAMPLES)
-    left = share - init - warm_seconds(warm)
+    left = share - init - warm_seconds(warm or [0.0])
     samples: list[float] = []
     with meter() as metered:
         while len(samples) < wanted and (not samples or sum(samples) + samples[-1] < left):

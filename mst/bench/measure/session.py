@@ -59,8 +59,7 @@ class Session:
         self._log = Path(spec.scratch, "output.log")
         self._server: ForkServer | None = None
         self._template = 0
-        self._closed = False
-        self._has_phases = self._starts_ranks = self._has_profile = False
+        self._closed = self._has_phases = self._starts_ranks = self._has_profile = False
         self._last = 0.0
         self._limit = memory_limit(measure.memory)
 
