@@ -118,5 +118,6 @@ def _memory_errors(simple: SimpleEdges) -> Iterator[None]:
 def collect(problem: Problem, result: Any) -> np.ndarray:
     if result is None:
         return np.empty(0, np.int64)
-    # Each edge comes in both directions.
-    return np.unique(problem.edges.edge_ids(result[0].get(), result[1].get()))
+    sources, targets = result[0].get(), result[1].get()
+    once = sources < targets  # each edge comes in both directions
+    return np.sort(problem.edges.edge_ids(sources[once], targets[once]))
