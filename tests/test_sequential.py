@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from time import perf_counter
 
 import numpy as np
@@ -18,6 +19,7 @@ from mst.errors import UnsupportedError
 from mst.execute import execute
 from mst.facts import Facts
 from mst.graph import Graph
+from mst.kernels.filter_boruvka.policy import ONE_CORE
 from mst.order import total
 
 DTYPES = (np.int32, np.int64, np.float32, np.float64)
@@ -125,6 +127,18 @@ def test_larger_graphs_have_the_forest_of_the_oracle(name, options, width, rng):
     u, v = rng.integers(0, n, m), (rng.integers(0, n, m) * rng.random(m)).astype(int)
     graph = Graph(n, u, v, rng.integers(0, 5_000, m).astype(np.int32) if width == 32 else rng.random(m))
     assert solve(name, graph, **options) == oracle(graph)
+
+
+def test_small_graphs_are_joined_at_once_and_have_the_same_forest_with_a_filter(monkeypatch, rng):
+    graph = random_graph(1000, 8000, rng.random(8000), rng)
+    levels = []
+    for policy in (ONE_CORE, replace(ONE_CORE, fewest_to_filter=0)):
+        monkeypatch.setattr(filter_boruvka, "ONE_CORE", policy)
+        problem = filter_boruvka.prepare(graph, width=1, filter=True, input="edges")
+        levels.append(filter_boruvka.solve(problem).counters["levels"])
+    assert levels[0] == 1 < levels[1]
+    for label, small in small_graphs(rng):
+        assert solve("filter-boruvka", small) == oracle(small), label
 
 
 def hard_weights(n, u, v, rng):

@@ -165,7 +165,10 @@ class Result:
 def prepare(graph: Graph, *, width: int, filter: bool, input: str) -> Problem:
     if max(graph.n, graph.m) >= NARROW:
         return Problem(graph, None, filter)
-    return Problem(graph, EdgeList(graph, lazy_keys(graph.w)) if input == "edges" else Rows(graph), filter)
+    if input == "csr":
+        return Problem(graph, Rows(graph), filter)
+    filtering = filter and rules.filters(graph.m, graph.n, ONE_CORE)
+    return Problem(graph, EdgeList(graph, lazy_keys(graph.w)), filtering)
 
 
 def solve(problem: Problem, lap: Lap = no_lap) -> Result:

@@ -27,6 +27,9 @@ class Policy:
         edges would close cycles.
     take_all : float
         Share of light edges above which all edges are treated as light: a filter would read nearly all of them twice.
+    fewest_to_filter : int
+        Heavy edges, times edges a vertex, below which one core joins all edges at once: while all fits its caches, an
+        edge is joined in the time that a filter takes for it (``one-core.md``).
     giant : float
         Share of the vertices in one tree from which on a bitmap of that tree stands for all roots. Threads and ranks
         copy the edges that leave it, which costs more than a bitmap (``many-cores.md``, step 21).
@@ -82,6 +85,7 @@ class Policy:
 
     light: float = 1.3
     take_all: float = 0.75
+    fewest_to_filter: int = 250_000
     giant: float = 0.25
     max_kept_share: float = 0.8
     uneven: float = 1 / 8
@@ -135,6 +139,11 @@ def light_edges_by_density(edges: int, trees: int, policy: Policy) -> int:
 def takes_all(light: float, edges: float, policy: Policy) -> bool:
     """Return whether all `edges` should be treated as light, since `light` of them are nearly all."""
     return light > policy.take_all * edges
+
+
+def filters(edges: int, vertices: int, policy: Policy) -> bool:
+    """Return whether a graph has so many edges that a filter pays on one core."""
+    return edges * (edges - vertices) >= policy.fewest_to_filter * vertices
 
 
 def sample_size(edges: int, light: int) -> int:
