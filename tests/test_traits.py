@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mst import Graph
-from mst.advice.traits import sampled_rows, traits_of
+from mst.advice.traits import sampled_rows, traits_of, weights_along_rows
 from mst.generators import generate
 from mst.weights import WeightSpec
 
@@ -91,6 +91,23 @@ def test_edges_that_share_an_end_are_compared_by_the_ranks_of_their_weights(most
 def test_weights_that_ascend_with_the_rows_are_not_local():
     star = Graph(1001, np.zeros(1000, int), np.arange(1, 1001), np.arange(1000))
     assert traits_of(star).weights == "random" and traits_of(star).local < 0.1
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
+@pytest.mark.parametrize("m", [200, 5000, 99_999])
+def test_weights_that_follow_rows_are_seen_by_a_few_of_them(m, dtype):
+    rng = np.random.default_rng(m)
+    near = (np.arange(m) // 50 * 7919 % 8_000_000 + rng.integers(0, 40, m)).astype(dtype)
+    far = rng.integers(0, 1 << 24, m).astype(dtype)
+    nearly_equal = np.append(np.full(m - 1, 7), 3).astype(dtype)
+    assert [weights_along_rows(w) for w in (near, nearly_equal)] == ["local"] * 2
+    descending = np.unique(far)[::-1].copy()
+    assert {weights_along_rows(w) for w in (far, far % 3, np.sort(far), descending)} == {"random"}
+    if far.itemsize == 8:
+        assert weights_along_rows((far * 1e9).astype(dtype) / 3) == "wide"
+    assert weights_along_rows(near[:100]) == weights_along_rows(near[:0]) == "random"
+    infinite = np.where(far % 2 == 0, np.inf, -np.inf)
+    assert weights_along_rows(infinite) == "random"
 
 
 def test_rows_in_the_order_of_their_weights_are_seen():

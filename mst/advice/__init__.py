@@ -26,7 +26,16 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from mst import registry
-from mst.advice.traits import DEGREES, WEIGHTS, Traits, degrees_of, sample_size, traits_of
+from mst.advice.traits import (
+    ALONG_ROWS,
+    DEGREES,
+    WEIGHTS,
+    Traits,
+    degrees_of,
+    sample_size,
+    traits_of,
+    weights_along_rows,
+)
 from mst.errors import ConfigError
 from mst.facts import Facts
 from mst.resources import path as resource
@@ -41,11 +50,11 @@ _STEPS = 4
 HOPELESS = 2.5
 """A candidate this many times slower than another on the same hardware may be missing from a cell."""
 
-LOOKING = 2e-5
-"""Fixed cost of a sample in seconds: Xeon of 16 hardware threads, 15 to 35 µs with 128 edges."""
+LOOKING = 1e-5
+"""Seconds of looking at a few weights: one core of an EPYC, 10 to 12 µs."""
 
 SAMPLING = 8e-8
-"""Cost of each edge of the sample in seconds: Xeon of 2 cores, sizes 128 to 2048."""
+"""Further seconds for each edge of a sample: Xeon of 2 cores, sizes 128 to 2048."""
 
 _OTHER_WEIGHTS, _OTHER_DEGREES = 6.0, 2.0
 """Distance, in octaves of m, that is added for a cell with other weights or degrees."""
@@ -188,7 +197,7 @@ def choose(
 
 
 def choose_for(graph: Any, *, width: int = 1, gpu: str | None = None) -> Choice:
-    """Return the measured best of those that take a graph; it is sampled only where the answer depends on that.
+    """Return the measured best of those that take a graph; its edges are looked at only where the answer depends on it.
 
     Parameters
     ----------
@@ -200,8 +209,12 @@ def choose_for(graph: Any, *, width: int = 1, gpu: str | None = None) -> Choice:
     unsampled = _unsampled(at, graph.n, graph.m, graph.w.dtype, width, gpu)
     if unsampled is not None:
         return unsampled
-    by_traits = partial(at.choose_by, graph.n, graph.m, traits_of(graph), width=width, gpu=gpu)
-    return _accepting(Facts.of(graph), by_traits)
+    if gpu == "device":
+        choose = partial(at.choose_by, graph.n, graph.m, traits_of(graph), width=width, gpu=gpu)
+    else:
+        weights = weights_along_rows(graph.w)
+        choose = partial(at.choose, graph.n, graph.m, weights=weights, width=width, gpu=gpu)
+    return _accepting(Facts.of(graph), choose)
 
 
 def is_for_one_core(graph: Any) -> bool:
@@ -221,7 +234,8 @@ def _is_for_one_core(at: Table, n: int, m: int, dtype: Any) -> bool:
 @lru_cache(maxsize=1024)  # a loop over small graphs asks for each
 def _unsampled(at: Table, n: int, m: int, dtype: Any, width: int, gpu: str | None) -> Choice | None:
     facts = Facts(n=n, m=m, weight_dtype=dtype.name)
-    return _accepting(facts, partial(at.choose_unsampled, n, m, width=width, gpu=gpu))
+    wide = dtype.itemsize == 8
+    return _accepting(facts, partial(at.choose_unsampled, n, m, wide=wide, width=width, gpu=gpu))
 
 
 def _accepting(facts: Facts, choose: Callable[..., Any]) -> Any:
@@ -280,7 +294,10 @@ class Table:
         gpu: str | None = None,
         without: frozenset[str] = frozenset(),
     ) -> Choice:
-        """Return the best candidate of the nearest cell, `without` some algorithms; see the module's `choose`."""
+        """Return the best candidate of the nearest cell, `without` some algorithms; see the module's `choose`.
+
+        In host memory degrees do not count, and weights only between algorithms of one core, by `ALONG_ROWS`.
+        """
         if weights is not None and weights not in WEIGHTS:
             raise ValueError(f"weights must be one of {', '.join(WEIGHTS)}, got {weights!r}")
         if gpu not in GPU:
@@ -290,24 +307,38 @@ class Table:
 
     def choose_by(self, n: int, m: int, traits: Traits, *, gpu: str | None = None, **asked: Any) -> Choice:
         """Return the best candidate for a graph of these traits; the other arguments are those of `choose`."""
-        return self.choose(n, m, skew=traits.skew, weights=weights_to_look_up(traits, gpu), gpu=gpu, **asked)
+        weights = traits.weights if gpu == "device" else traits.along_rows
+        return self.choose(n, m, skew=traits.skew, weights=weights, gpu=gpu, **asked)
 
     def choose_unsampled(
-        self, n: int, m: int, *, width: int, gpu: str | None, without: frozenset[str] = frozenset()
+        self,
+        n: int,
+        m: int,
+        *,
+        wide: bool = True,
+        width: int,
+        gpu: str | None,
+        without: frozenset[str] = frozenset(),
     ) -> Choice | None:
-        """Return the choice if degrees and weights do not change it, or change it by less than a sample costs.
+        """Return the choice if degrees and weights do not change it, or change it by less than looking at them costs.
 
-        Every graph pays for the sample and only some kinds gain by it, so the mean gain over all kinds decides.
+        Every graph pays for that and only some kinds gain by it, so the mean gain over all kinds decides. Weights may
+        be *wide* where their dtype is.
         """
-        place = (*_steps(n, m), width, gpu, without)
+        place = (*_steps(n, m), wide, width, gpu, without)
         if place not in self._unsampled:
-            size, density, *setting = place
-            choices = [self._at(size, density, *kinds, *setting) for kinds in product(DEGREES, WEIGHTS)]
+            size, density = _steps(n, m)
+            kinds = product(DEGREES, WEIGHTS) if gpu == "device" else product(DEGREES[:1], ALONG_ROWS)
+            choices = [
+                self._at(size, density, *kind, width, gpu, without)
+                for kind in kinds
+                if wide or "wide" not in kind
+            ]
             usual = choices[0]
             name = next(iter(usual.times), "")
             lost = fmean(choice.seconds * (choice.times.get(name, HOPELESS) - 1) for choice in choices)
-            worth_a_sample = usual.times and lost > LOOKING + SAMPLING * sample_size(n)
-            self._unsampled[place] = None if worth_a_sample else usual
+            worth_a_look = usual.times and lost > looking(n, gpu)
+            self._unsampled[place] = None if worth_a_look else usual
         return self._unsampled[place]
 
     def winners(self, width: int) -> list[Candidate]:
@@ -317,7 +348,24 @@ class Table:
             fastest[min(candidates, key=lambda candidate: cell["times"][str(candidate)])] = None
         return list(fastest)
 
-    def _at(self, *question: Any) -> Choice:
+    def _at(
+        self,
+        size: int,
+        density: int,
+        degrees: str,
+        weights: str,
+        width: int,
+        gpu: str | None,
+        without: frozenset[str],
+    ) -> Choice:
+        if gpu == "device":
+            return self._nearest(size, density, degrees, weights, width, gpu, without)
+        usual = self._nearest(size, density, DEGREES[0], WEIGHTS[0], width, gpu, without)
+        if usual.gpu or usual.width > 1 or weights not in ALONG_ROWS[1:]:
+            return usual
+        return self._nearest(size, density, DEGREES[0], weights, 1, None, without)
+
+    def _nearest(self, *question: Any) -> Choice:
         if question not in self._known:
             self._known[question] = self._look_up(*question)
         return self._known[question]
@@ -410,34 +458,25 @@ def _steps(n: int, m: int) -> tuple[int, int]:
     return round(_STEPS * log2(max(m, 1))), round(_STEPS * log2(max(m / max(n, 1), 0.1)))
 
 
-def weights_to_look_up(traits: Traits, gpu: str | None) -> str:
-    """Return the kind of weights that a table is asked for, where the graph is as `Table.choose` says of `gpu`.
-
-    In host memory, rows in the order of their weights count as *random*: whatever else is true of their weights,
-    Filter-Borůvka joins them one by one.
-
-    Examples
-    --------
-    >>> from mst.advice import weights_to_look_up
-    >>> from mst.advice.traits import Traits
-    >>> equal = Traits(skew=1.0, weights="equal", distinct=1, local=0.0, sampled=128, in_order=True)
-    >>> weights_to_look_up(equal, "host"), weights_to_look_up(equal, "device")
-    ('random', 'equal')
-    """
-    return WEIGHTS[0] if traits.in_order and gpu != "device" else traits.weights
+def looking(n: int, gpu: str | None) -> float:
+    """Return the seconds of looking at edges of a graph of `n` vertices; `gpu` is that of `Table.choose`."""
+    return LOOKING + SAMPLING * sample_size(n) * (gpu == "device")
 
 
-def kind_of(traits: Traits) -> str:
-    """Return the kind of a graph, in the table's words.
+def kind_of(traits: Traits, gpu: str | None) -> str:
+    """Return the kind of a graph in the table's words, where it is as `Table.choose` says of `gpu`.
 
     Examples
     --------
     >>> from mst.advice import kind_of
     >>> from mst.advice.traits import Traits
-    >>> kind_of(Traits(skew=40.0, weights="few", distinct=2, local=0.0, sampled=128))
-    'skewed few'
+    >>> hub = Traits(skew=40.0, weights="few", distinct=2, local=0.0, sampled=128)
+    >>> kind_of(hub, "device"), kind_of(hub, None)
+    ('skewed few', 'even random')
     """
-    return f"{degrees_of(traits.skew)} {traits.weights}"
+    if gpu == "device":
+        return f"{degrees_of(traits.skew)} {traits.weights}"
+    return f"{DEGREES[0]} {traits.along_rows}"
 
 
 @cache

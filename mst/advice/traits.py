@@ -1,12 +1,14 @@
-"""Facts of a graph from a small sample of its edges; with n and m they decide between algorithms.
+"""Facts of a graph from a few of its edges; with n and m they decide between algorithms.
 
-The sample is hashed, so that sorted, reversed or periodic rows do not bias it, and the same graph always has the
-same traits. Its size grows with the root of n: that many edges hold some 32 pairs that share a vertex, for every m.
+On a device, where solving small graphs takes long, degrees and weights are estimated from a hashed sample, so that
+sorted, reversed or periodic rows do not bias it, and the same graph always has the same traits. Its size grows with the
+root of n: that many edges hold some 32 pairs that share a vertex, for every m. In host memory that sample would cost
+more than it gains: `weights_along_rows` looks at 128 weights.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isqrt
 from typing import Any
 
@@ -14,6 +16,9 @@ import numpy as np
 
 WEIGHTS = ("random", "wide", "few", "equal", "local")
 """Kinds of weights; see `Traits.weights`."""
+
+ALONG_ROWS = ("random", "wide", "local")
+"""Kinds of weights that algorithms in host memory tell apart; see `weights_along_rows`."""
 
 DEGREES = ("even", "skewed")
 """Kinds of degrees; see `degrees_of`."""
@@ -29,6 +34,9 @@ LOCAL = 0.5
 
 _LEAST, _MOST = 128, 1 << 16
 _FEWEST_PAIRS = 8
+_LOOKS, _NEARER = 64, 0.8
+_BELOW_FLOAT32 = 2**29 - 1
+"""Bits of a float64 that a float32 lacks."""
 
 
 @dataclass(frozen=True)
@@ -51,9 +59,11 @@ class Traits:
         0 for independent weights, 1 where the vertex decides.
     sampled : int
         Edges in the sample.
+    along_rows : str
+        `weights_along_rows`, in host memory.
     in_order : bool
-        Whether all rows are in the order of their weights, or in its reverse; False for rows on a CUDA device, where no
-        algorithm asks.
+        Whether all rows are in the order of their weights, or in its reverse: in host memory they are joined by a path
+        of their own, whose times say nothing of other graphs. False for rows on a CUDA device.
     """
 
     skew: float
@@ -61,6 +71,7 @@ class Traits:
     distinct: int
     local: float
     sampled: int
+    along_rows: str = ALONG_ROWS[0]
     in_order: bool = False
 
 
@@ -96,7 +107,39 @@ def traits_of(graph: Any) -> Traits:
         # How much more often than any two edges, taken half the sample apart.
         local = max((near / compared - anywhere / k) / (1 - anywhere / k), 0.0)
     kind, skew = _kind(ordered, distinct, local), _skew(n, m, edges, pairs)
-    return Traits(skew, kind, distinct, round(local, 3), edges, _are_in_order(graph.w))
+    traits = Traits(skew, kind, distinct, round(local, 3), edges)
+    if not isinstance(graph.w, np.ndarray):
+        return traits
+    return replace(traits, along_rows=weights_along_rows(graph.w), in_order=_are_in_order(graph.w))
+
+
+def weights_along_rows(weights: np.ndarray) -> str:
+    """Return the kind of weights in host memory, by 64 of them and those in the next rows.
+
+    *wide*: keys take 64 bits. *local*: weights in the next rows are nearer than others, as where rows and weights
+    follow places or nearly all are equal, but not all rows are in the order of their weights, nor in its reverse.
+    *random*: neither.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mst.advice.traits import weights_along_rows
+    >>> hills = np.sin(np.arange(9000) / 100)
+    >>> [weights_along_rows(w) for w in (hills, (99 * hills).astype(int), np.arange(9000))]
+    ['wide', 'local', 'random']
+    """
+    if len(weights) < 2 * _LOOKS:
+        return ALONG_ROWS[0]
+    step = len(weights) // _LOOKS
+    some = weights[: _LOOKS * step : step]
+    drawn, following = some.tolist(), weights[1 : _LOOKS * step : step].tolist()
+    if weights.dtype == np.float64 and np.any(some.view(np.int64) & _BELOW_FLOAT32):
+        return "wide"
+    if weights.dtype == np.int64 and max(drawn) - min(drawn) >= 2**32:
+        return "wide"
+    elsewhere = drawn[_LOOKS // 2 :] + drawn[: _LOOKS // 2]
+    near = sum(abs(x - y) <= abs(x - z) for x, y, z in zip(drawn, following, elsewhere))
+    return "local" if near > _NEARER * _LOOKS and not _are_in_order(weights) else "random"
 
 
 def degrees_of(skew: float) -> str:
@@ -129,9 +172,7 @@ def sampled_rows(n: int, m: int) -> np.ndarray:
     return rows
 
 
-def _are_in_order(weights: Any) -> bool:
-    if not isinstance(weights, np.ndarray):
-        return False
+def _are_in_order(weights: np.ndarray) -> bool:
     from mst.kernels.filter_boruvka.sequential.in_order import direction
     from mst.kernels.primitives.keys import lazy_keys
 

@@ -24,8 +24,8 @@ from typing import Any
 import pandas as pd
 
 from mst import atomic, catalog, registry
-from mst.advice import HOPELESS, LOOKING, SAMPLING, Candidate, Table, kind_of
-from mst.advice.traits import Traits, sample_size, traits_of
+from mst.advice import HOPELESS, Candidate, Table, kind_of, looking
+from mst.advice.traits import Traits, traits_of
 from mst.bench.records.compare import DISTURBED
 from mst.bench.records.store import Record, load_records, medians
 from mst.bench.statistics import FEWEST_PROCESSES, geometric_mean, summarise
@@ -149,11 +149,12 @@ def cells(measured: Sequence[Measured]) -> list[dict[str, Any]]:
     for another kind at the same size and density, so that the cost of mistaking the kind is known.
     """
     where = settings(measured)
-    places: dict[tuple[int, int], dict[str, list[Measured]]] = {}
-    for one in measured:
-        if one.traits.in_order:  # on cores such rows have a path of their own, whose times no other graph has
-            one = replace(one, seconds={k: s for k, s in one.seconds.items() if k.endswith("@device")})
-        places.setdefault(one.place, {}).setdefault(kind_of(one.traits), []).append(one)
+    places: dict[tuple, dict[str, list[Measured]]] = {}
+    for one, gpu in product(measured, (None, "device")):
+        seconds = {name: s for name, s in one.seconds.items() if name.endswith("@device") == bool(gpu)}
+        if seconds and (gpu or not one.traits.in_order):
+            kinds = places.setdefault((*one.place, bool(gpu)), {})
+            kinds.setdefault(kind_of(one.traits, gpu), []).append(replace(one, seconds=seconds))
     made = []
     for _, kinds in sorted(places.items()):
         groups: list[dict[str, list[Measured]]] = []
@@ -229,13 +230,13 @@ def judge(table: Table, measured: Sequence[Measured]) -> pd.DataFrame:
         choice, cost = table.choose_unsampled(one.n, one.m, width=width, gpu=gpu), 0.0
         if choice is None:
             choice = table.choose_by(one.n, one.m, one.traits, width=width, gpu=gpu)
-            cost = LOOKING + SAMPLING * sample_size(one.n)
+            cost = looking(one.n, gpu)
         place = {"host": "gpu", "device": "device", None: str(choice.width)}[choice.gpu]
         slug = registry.get(choice.algorithm).options_slug(choice.options)
         name, times = str(Candidate(choice.algorithm, slug, place)), usable(one.seconds, width, gpu)
         if name in times:
             best, seconds = next(iter(times.items()))
-            found = (kind_of(one.traits), name, best, seconds, (times[name] + cost) / seconds)
+            found = (kind_of(one.traits, gpu), name, best, seconds, (times[name] + cost) / seconds)
             rows.append((width, gpu or "none", one.name, *found))
     return pd.DataFrame(rows, columns=["cores", "gpu", "graph", "kind", "chosen", "best", "seconds", "regret"])
 
