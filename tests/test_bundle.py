@@ -279,6 +279,7 @@ def grades(results: Path) -> dict[str, set]:
 def test_imported_proof_is_repeated_where_its_reference_is_here_and_else_a_claim(bundle, results):
     proved, claimed = GRAPHS
     write_reference(results, proved)
+    write_json(results / "graphs" / "gone" / "0a1b2c3d" / "reference.json", {"status": "unavailable"})
     unproved = import_bundle(bundle, results=results).claimed
     assert grades(results) == {
         proved.name: {("ok", "identical"), ("ok", "weight")},
