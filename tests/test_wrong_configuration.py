@@ -34,6 +34,11 @@ experiment:
             "FILE, line 7: experiment.runs.0: ",
         ),
         ("  graphs: [rmat-17]\n", "", "FILE, line 3: experiment.graphs is missing"),
+        (
+            "- algorithms: [kruskal]\n    - ",
+            "- graphs: []\n      ",
+            "line 3: experiment: no block of runs has the graph rmat-17",
+        ),
         ("title:", "baseline: kruskl\n  title:", "FILE, line 3: experiment: no algorithm 'kruskl'"),
         ("programs: {}", "programs: {mine: {title: x}}", "FILE: programs.mine: command is missing"),
     ],

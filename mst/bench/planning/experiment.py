@@ -134,6 +134,9 @@ class Experiment(StrictModel):
         known = self.machine and hardware_profile(self.machine)
         if not known and any(block.widths == "source" for block in self.runs):
             raise ValueError("widths: source needs machine: NAME, a profile of config/machines/")
+        for graph in self.graphs:
+            if not any(block.covers(graph) and not block.left_out for block in self.runs):
+                raise ValueError(f"no block of runs has the graph {graph}: add it to the graphs of one, too")
         return self
 
 
@@ -143,10 +146,7 @@ def read_experiment(path: Path) -> Experiment:
 
 
 def widths_of(block: Block, paradigm: str, cores: int, machine: str | None = None) -> list[int]:
-    """Return the widths of a block for a paradigm that can have so many cores here, ascending.
-
-    `machine` is the profile whose widths ``source`` means.
-    """
+    """Return a block's ascending widths for a paradigm that can have `cores`; ``source`` means those of `machine`."""
     if paradigm in ("sequential", "peer") or block.widths == "one":
         return [1]
     if block.widths == "source" and machine is not None:
