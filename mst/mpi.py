@@ -141,12 +141,16 @@ def _slice_of(given: Any, comm: Any) -> EdgeSlice:
 
 
 def _together(comm: Any, work: Any) -> Any:
-    """Return the value of `work`; if it fails on any rank, raise the first such error on all of them."""
+    """Return the value of `work`; if input is refused on any rank, raise the first such error on all of them."""
     value = error = None
     try:
         value = work()
     except MSTError as caught:
         error = caught
+    except BaseException:
+        if comm.size > 1:
+            abort(comm)
+        raise
     messages = comm.allgather(None if error is None else str(error))
     if error is not None:
         raise error

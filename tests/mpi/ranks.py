@@ -423,8 +423,17 @@ def check_spread() -> None:
             assert 8 * held[COMM.size] <= held[1], (name, held)
 
 
+class Unreadable:
+    """Weights for which there is no memory."""
+
+    def __array__(self, *_: object, **__: object) -> np.ndarray:
+        raise MemoryError("no memory for this rank")
+
+
 def check_failing(how: str) -> None:
     """One rank fails, or is killed, while the others enter a collective call that it never joins."""
+    if how == "reads":
+        minimum_spanning_forest((3, [0], [1], Unreadable() if COMM.rank == COMM.size - 1 else [1]))
     module = registry.get("allreduce-boruvka-mpi").load()
     real_solve = module.solve
 
