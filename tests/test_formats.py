@@ -6,6 +6,7 @@ import bz2
 import gzip
 import io
 import lzma
+import os
 import struct
 import subprocess
 import sys
@@ -563,6 +564,13 @@ def test_writing_text_imports_no_pandas(tmp_path):
     )
     assert subprocess.check_output([sys.executable, "-c", code, tmp_path], text=True) == "False\n"
     assert (tmp_path / "1.gr").read_text().endswith("a 1 2 0.5\na 2 3 2.0\n")
+
+
+def test_graph_of_a_file_whose_name_is_not_text_is_written(tmp_path):
+    source, target = tmp_path / os.fsdecode(b"road\xff.txt"), tmp_path / "road.arrow"
+    source.write_text("0 1 5\n")
+    formats.write(target, formats.read(source))
+    assert formats.read(target).name == "road?"
 
 
 def test_graph_is_named_after_its_file(tmp_path):

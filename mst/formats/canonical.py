@@ -102,7 +102,9 @@ def _complete_metadata(graph: Graph, metadata: Mapping[str, Any]) -> dict[str, A
 def _write(stream: IO[bytes], graph: Graph, metadata: Mapping[str, Any]) -> None:
     import pyarrow as pa
 
-    strings = {k: v if k in _STRING_KEYS else json.dumps(v, sort_keys=True) for k, v in metadata.items()}
+    texts = {k: v if k in _STRING_KEYS else json.dumps(v, sort_keys=True) for k, v in metadata.items()}
+    # The name may be that of a file, which need not be valid UTF-8.
+    strings = {key: text.encode(errors="replace") for key, text in texts.items()}
     columns = [to_arrow(column) for column in (graph.u, graph.v, graph.w)]
     fields = [pa.field(name, column.type, nullable=False) for name, column in zip("uvw", columns)]
     schema = pa.schema(fields, metadata=strings)
