@@ -58,7 +58,7 @@ def readable(graph: tuple[Any, ...]) -> tuple[Any, ...]:
     Raises
     ------
     InputError
-        As of `as_numpy`.
+        As for `as_numpy`.
     """
     return tuple(
         as_numpy(part, name) if is_foreign(part) else part for part, name in zip(graph, ("n", "u", "v", "w"))

@@ -52,7 +52,7 @@ def simplify(graph: Graph) -> tuple[Graph, MergeCounts]:
 
     Notes
     -----
-    Linear time, O(n + m); beside input and result, some 16 bytes per edge (24 for 64-bit weights)
+    Linear time, O(n + m); besides input and result, some 16 bytes per edge (24 for 64-bit weights)
     and 16 per vertex.
 
     Examples

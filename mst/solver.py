@@ -227,12 +227,12 @@ def solver(
     Parameters
     ----------
     algorithm, threads, options
-        As of `minimum_spanning_forest`.
+        As for `minimum_spanning_forest`.
 
     Raises
     ------
     ConfigError, UnsupportedError, DependencyError
-        As of `minimum_spanning_forest`.
+        As for `minimum_spanning_forest`.
     """
     cores = cores_for(threads)
     if not isinstance(algorithm, str) or algorithm != "auto":
@@ -365,7 +365,7 @@ def choose_now(graph: Graph, threads: int | None, options: Mapping[str, Any]) ->
     ----------
     graph : Graph
     threads : int, optional
-        As of `choose`.
+        As for `choose`.
     options : mapping
         Options of the call; they are those of the algorithm that `choose` returns.
     """

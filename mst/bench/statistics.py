@@ -169,7 +169,7 @@ def ratio(a: Sequence[float], b: Sequence[float]) -> Ratio:
     The estimate is the Hodges–Lehmann one, the median of all ratios of a value of `b` to a value of `a`; the
     interval is the one that belongs to the Mann–Whitney test (Hollander, Wolfe & Chicken, *Nonparametric
     Statistical Methods*, §4.3), exact for any distribution of the noise. Sets too small for it (three processes
-    beside three or four, two beside at most seven) fall back on Student's t over logarithms.
+    against three or four, two against at most seven) fall back on Student's t over logarithms.
     """
     x, y = np.log(np.asarray(a, np.float64)), np.log(np.asarray(b, np.float64))
     shifts = np.sort(np.subtract.outer(y, x), axis=None)

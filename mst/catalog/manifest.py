@@ -15,7 +15,7 @@ from mst.yaml_models import StrictModel, mistakes
 
 
 class Check(StrictModel):
-    """A published number beside the one found."""
+    """A published number, and the one found."""
 
     by: str
     quantity: str

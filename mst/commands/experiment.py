@@ -25,7 +25,7 @@ HELP = "run the experiment in the workflow engine: a first page early, then all 
 
 _POLL_SECONDS = 1.0
 _AROUND = 1.0
-"""Seconds that a run takes beside its processes: loading, proving."""
+"""Seconds that a run takes besides its processes: loading, proving."""
 
 _STEPS = re.compile(r"^(\d+) of (\d+) steps", re.MULTILINE)
 _JOB = re.compile(r"^(?:local)?rule (\w+):$(?:\n    .*)*?\n    wildcards: (.*)$", re.MULTILINE)

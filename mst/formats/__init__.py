@@ -187,7 +187,7 @@ def open_stream(source: Source, *, format: str | None = None) -> RawStream:
     Raises
     ------
     FormatError, ConfigError
-        As of `read`; or files of this format cannot be read block by block.
+        As for `read`; or files of this format cannot be read block by block.
     """
     chosen = _detect(source) if format is None else _format_named(format)
     if chosen.stream is None:

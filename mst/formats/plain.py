@@ -47,7 +47,7 @@ def columns(
     window : bytes
         Whole lines.
     columns, tag, delimiter, low, high
-        As of `mst.formats.table.Layout`.
+        As for `mst.formats.table.Layout`.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def neighbours(
     window : bytes
         Whole lines.
     n, skip, weighted
-        As of `mst.kernels.io.adjacency.RowFormat`.
+        As for `mst.kernels.io.adjacency.RowFormat`.
 
     Examples
     --------

@@ -255,7 +255,7 @@ def read_table(text: Text, layout: Layout, *, limit: int | None = None) -> Table
     Raises
     ------
     FormatError
-        As of `read_blocks`; or a weight is an integer that the fractions of the file make float64 round.
+        As for `read_blocks`; or a weight is an integer that the fractions of the file make float64 round.
     """
     table = Table(w=ColumnBuilder() if "w" in layout.columns else None)
     integers = True
@@ -293,7 +293,7 @@ def read_declared_rows(text: Text, layout: Layout, declared: int | None) -> Tabl
 def stream_rows(
     text: Text, layout: Layout, declared: int | None, *, base: int
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
-    """Yield the columns of a table block by block, ids renumbered from 0; errors as of `read_declared_rows`."""
+    """Yield the columns of a table block by block, ids renumbered from 0; errors as for `read_declared_rows`."""
     rows = 0
     for u, v, w in checked_blocks(text, layout, declared):
         rows += len(u)

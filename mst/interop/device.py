@@ -137,7 +137,7 @@ class DeviceForest:
 
     @property
     def weight(self) -> int | float:
-        """Total weight, as of `mst.Forest`: of floats, the edges' weights are copied to the host."""
+        """Total weight, as in `mst.Forest`: of floats, the edges' weights are copied to the host."""
         weights = self.graph.w[as_cupy(self.edge_ids, "edge_ids")]
         return order.total(weights if weights.dtype.kind == "i" else weights.get())
 

@@ -156,7 +156,7 @@ def maximum_spanning_edges(
     Raises
     ------
     ValueError, TypeError, networkx.NetworkXNotImplemented
-        As of `minimum_spanning_edges`.
+        As for `minimum_spanning_edges`.
 
     Examples
     --------
@@ -187,7 +187,7 @@ def minimum_spanning_tree(
     Raises
     ------
     ValueError, TypeError, networkx.NetworkXNotImplemented
-        As of `minimum_spanning_edges`.
+        As for `minimum_spanning_edges`.
 
     Examples
     --------
@@ -218,7 +218,7 @@ def maximum_spanning_tree(
     Raises
     ------
     ValueError, TypeError, networkx.NetworkXNotImplemented
-        As of `minimum_spanning_edges`.
+        As for `minimum_spanning_edges`.
 
     Examples
     --------
@@ -258,7 +258,7 @@ def kruskal_mst_edges(
     Raises
     ------
     ValueError, TypeError
-        As of `minimum_spanning_edges`.
+        As for `minimum_spanning_edges`.
 
     Examples
     --------
@@ -290,12 +290,12 @@ def partition_spanning_tree(
     Returns
     -------
     networkx.Graph
-        As of `minimum_spanning_tree`.
+        As for `minimum_spanning_tree`.
 
     Raises
     ------
     ValueError, TypeError
-        As of `minimum_spanning_edges`.
+        As for `minimum_spanning_edges`.
 
     Examples
     --------
@@ -506,6 +506,6 @@ def _ranks(values: list) -> np.ndarray:
     """Return int32 ranks of weights of any ordered type, equal for equal weights."""
     try:
         place = {value: k for k, value in enumerate(sorted(set(values)))}
-    except TypeError as error:  # as of Decimal and a NumPy float
+    except TypeError as error:  # such as Decimal and a NumPy float
         raise KindError(f"the weights have no order: {error}") from error
     return np.fromiter((place[value] for value in values), np.int32, len(values))

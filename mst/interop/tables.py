@@ -70,12 +70,12 @@ def vertices(table: Any) -> list[Hashable]:
     Parameters
     ----------
     table : pandas.DataFrame, pyarrow.Table, polars.DataFrame, …
-        As of `from_table`, with labels in place of ids.
+        As for `from_table`, with labels in place of ids.
 
     Raises
     ------
     InputError
-        As of `from_table`; or the ends are ids.
+        As for `from_table`; or the ends are ids.
 
     Examples
     --------
@@ -114,7 +114,7 @@ def edge_columns(table: Any) -> EdgeColumns:
     Raises
     ------
     InputError
-        As of `from_table`, which takes labels, too.
+        As for `from_table`, which takes labels, too.
     """
     return _columns(table, labels=False)[0]
 

@@ -35,7 +35,7 @@ def prepare(table: pd.DataFrame, baseline: str) -> pd.DataFrame:
 
     Adds ``name`` (the algorithm with the options that differ from its defaults), ``exact``, ``library`` (which Python
     can call, unlike a program on disk), ``on_gpu``, ``series``, ``shown`` (measured at the granted width and proved:
-    only such rows are plotted), ``disturbed`` (other work ran beside it), ``speedup`` (over the baseline algorithm on
+    only such rows are plotted), ``disturbed`` (other work ran meanwhile), ``speedup`` (over the baseline algorithm on
     the same machine and graph), ``self_speedup`` (over the same algorithm at width 1), and nanoseconds, nanojoules and
     bytes for each edge.
     """

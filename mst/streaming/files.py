@@ -26,7 +26,7 @@ _ROW_BYTES = 32
 """Of a row while it is decoded: 12 to 24 bytes, and its text or compressed bytes."""
 
 _BATCHES_AHEAD = 1
-"""Batches beside those that are decoded or wait for that: the one that is cut into slices."""
+"""Batches besides those that are decoded or wait for that: the one that is cut into slices."""
 _MOST_DIGITS = 18
 _FOREST = ("u", "v", "w", "id")
 
@@ -44,7 +44,7 @@ class EdgeFile(NamedTuple):
     identity : mapping
         Facts that differ between files: size and time, and the format that it was read as.
     reading : int
-        Bytes that reading takes, beside the batches that are filtered.
+        Bytes that reading takes, besides the batches that are filtered.
     least_n : int
         Vertices that there are at least.
     """
@@ -71,7 +71,7 @@ def open_edges(
     width : int
         Threads that decode Parquet.
     memory : int or str, optional
-        Bytes for the whole process, as of `mst.streaming.forest_of_batches`: reading takes a share of them.
+        Bytes for the whole process, as for `mst.streaming.forest_of_batches`: reading takes a share of them.
 
     Raises
     ------

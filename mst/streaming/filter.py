@@ -36,7 +36,7 @@ _LAST_LEFT_OUT = 1 / 16
 """Of as many vertices as there are edges for each vertex, how many the last level leaves out."""
 
 _LARGEST_GROUPS, _SMALL_BITMAP, _LARGE_BITMAP = 4, 1 << 17, 1 << 23
-"""Bits of the size of a bitmap's groups; bits that a core's first cache holds beside all else, and its second one."""
+"""Bits of the size of a bitmap's groups; bits that a core's first cache holds besides all else, and its second one."""
 
 _MORE_OPEN, _MORE_OPEN_LARGE = 1 / 100, 1 / 20
 """The share of the edges that may turn open so that a bitmap, or a large one, takes half the space."""

@@ -55,7 +55,7 @@ class StreamForest:
 
     @cached_property
     def weight(self) -> int | float:
-        """Total weight, as of `mst.Forest`."""
+        """Total weight, as in `mst.Forest`."""
         return order.total(self.w)
 
     @property

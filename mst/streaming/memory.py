@@ -114,7 +114,7 @@ class Budget(NamedTuple):
         return cls(given, free, rows, slices * rows, ahead)
 
     def rows(self, n: int) -> int:
-        """Return how many edges the table may hold beside the arrays of `n` vertices; negative if these do not fit."""
+        """Return how many edges the table may hold besides the arrays of `n` vertices; negative if these do not fit."""
         return (self.free - _VERTEX_BYTES * n) // _ROW_BYTES
 
     def ahead(self, n: int) -> int:

@@ -37,8 +37,8 @@ _SLICE, _AHEAD = 1 << 18, 2
 def prove_batches(forest: StreamForest, batches: Any, *, width: int = 1) -> Proof:
     """Prove that a forest is the minimum spanning forest of a stream, from its batches alone.
 
-    As of `mst.proof.prove`, but the edges of the forest are given with their ends and weights: that the stream has them
-    at their places is checked, too. Memory is that of some 100 bytes for each vertex, and of a few batches.
+    As for `mst.proof.prove`, but the edges of the forest are given with their ends and weights, and the stream must
+    have them at their places. Memory is that of some 100 bytes for each vertex, and of a few batches.
 
     Parameters
     ----------

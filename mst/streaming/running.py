@@ -203,7 +203,7 @@ class RunningForest:
     limit : Limit
         The bound that the ends of edges must be below.
     seconds : dict of str to float
-        As of `mst.streaming.StreamForest`.
+        As for `mst.streaming.StreamForest`.
     algorithm : str
         Id of the algorithm of the last one.
     """

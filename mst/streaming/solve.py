@@ -81,7 +81,7 @@ def forest_of_file(
     file : EdgeFile
         From `mst.streaming.files.open_edges`.
     solve, width, memory
-        As of `forest_of_batches`.
+        As for `forest_of_batches`.
     checkpoint : Path, optional
         Where to keep the state of the pass: if it is interrupted, the next call with the same file continues there.
         Remove the file once the forest is safe.
@@ -95,7 +95,7 @@ def forest_of_file(
     FormatError
         The file is damaged.
     InputError, OutOfMemoryError
-        As of `forest_of_batches`.
+        As for `forest_of_batches`.
     """
     kept = Checkpoint(checkpoint, file.identity) if checkpoint else None
     return _forest(file.batches, solve, width, n=file.n, memory=memory, checkpoint=kept, file=file)

@@ -70,7 +70,7 @@ def skip(facts: Facts, *, width: int, **options: Any) -> str | None:
 
 
 def prepare(graph: Graph | DeviceGraph, *, width: int, **options: Any) -> port.Problem:
-    """Take the edge list as it is; for minima by vertex, build rows beside it."""
+    """Take the edge list as it is; for minima by vertex, build rows as well."""
     inputs = edge_inputs(graph)
     if options["minimum"] == "vertex":
         rows = row_inputs(graph)

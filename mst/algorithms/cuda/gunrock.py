@@ -72,7 +72,7 @@ def skip(facts: Facts, *, width: int, **options: Any) -> str | None:
 
 
 def prepare(graph: Graph | DeviceGraph, *, width: int, **options: Any) -> port.Problem:
-    """Build rows beside the edge list."""
+    """Build rows in addition to the edge list."""
     edges, rows = edge_inputs(graph), row_inputs(graph)
     return port.problem_of(graph, rows["keys"], {"u": edges["u"], "v": edges["v"], **rows}, options)
 

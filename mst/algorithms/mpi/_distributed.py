@@ -75,7 +75,7 @@ class Hooked(NamedTuple):
 class Distributed:
     """Labels of vertices ``0 … n - 1``, each on the rank that owns the vertex.
 
-    `wide`: whether ids have an array beside the words. `lap` is called after each phase with its name.
+    `wide`: whether ids have an array of their own. `lap` is called after each phase with its name.
     """
 
     def __init__(self, comm: Any, n: int, wide: bool, lap: Lap = no_lap) -> None:

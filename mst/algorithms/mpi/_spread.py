@@ -137,7 +137,7 @@ def sample(comm: Any, edges: Slice, size: int, draws: Draws) -> Sampled:
 class Replicated:
     """Labels of ``0 … n - 1`` on every rank, and the edges that the ranks have found to be in the forest.
 
-    `wide`: whether ids have an array beside the edges' words, which a rank without edges cannot infer. `lap` is called
+    `wide`: whether ids have an array of their own, which a rank without edges cannot infer. `lap` is called
     after each phase with its name.
     """
 

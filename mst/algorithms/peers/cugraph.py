@@ -44,8 +44,8 @@ class Problem(NamedTuple):
 def prepare(graph: Graph, *, width: int, precision: str) -> Problem:
     """Merge parallel edges and double the others: cuGraph needs a simple, symmetric graph."""
     simple = simple_edges(graph)
-    # RAFT breaks ties by noise below the least gap between weights, but takes gaps between absolute values: where -1
-    # is beside 1, noise changes the order. And it reads the largest float as "no edge".
+    # RAFT breaks ties by noise below the least gap between weights, but takes gaps between absolute values: where there
+    # are -1 and 1, noise changes the order. And it reads the largest float as "no edge".
     weights = double_weights(simple.w, positive=True)
     if precision == "float32":
         narrow = weights.astype(np.float32)

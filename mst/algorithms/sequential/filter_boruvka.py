@@ -147,7 +147,7 @@ class AllRows(EdgesToJoin):
         return self.rows.m
 
     def count_buckets(self, shift: np.uint64, large: int, starts: np.ndarray) -> int:
-        """As of `Candidates`."""
+        """As for `Candidates`."""
         return select_rows.count_slots(self.rows.keys, self.window, shift, large, starts)
 
     def scatter(self, shift: np.uint64, buckets: np.ndarray, records: np.ndarray) -> None:
@@ -388,7 +388,7 @@ class Rows:
 
     @property
     def fit_at_once(self) -> bool:
-        """As of `EdgeList`; without codes there is always memory."""
+        """As for `EdgeList`; without codes there is always memory."""
         return self.even or self.m <= self.at_once
 
     def sample(self, size: int) -> Sample:

@@ -181,7 +181,7 @@ def download(schedule, lanes, source, out):
     schedule : Schedule
         Its grain, in words, is no more than a buffer has.
     lanes
-        As of `upload`.
+        As for `upload`.
     source : int
         Address on the device, of uint32.
     out : numpy.ndarray of int64 or uint32, shape (k,)

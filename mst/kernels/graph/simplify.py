@@ -32,7 +32,7 @@ def merge_edges(n, u, v, w):
 
     Notes
     -----
-    Beside input and result it needs two columns of ends and of weights, and n + 1 offsets.
+    Besides the input and the result it needs two columns of ends and of weights, and n + 1 offsets.
     """
     low, weight, ends, loops = _sorted_by_larger_end(n, u, v, w)
     other, sorted_weight, ends = _sorted_by_smaller_end(low, weight, ends)

@@ -76,7 +76,7 @@ class Offered(NamedTuple):
         The component at its other end, `NONE` if no edge was offered.
     words : numpy.ndarray of uint64, shape (k,)
     ids : numpy.ndarray of uint64, shape (k,) or (0,)
-        As of `Edges`.
+        As for `Edges`.
     """
 
     other: np.ndarray

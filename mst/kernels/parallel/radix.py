@@ -56,7 +56,7 @@ def argsort(keys: np.ndarray, width: int, delay_seed: int = 0) -> np.ndarray:
     [3, 1, 0, 2]
     """
     m = keys.size
-    # One thread sums up the counts of all chunks: four of them for each thread only where that takes little beside.
+    # One thread sums up the counts of all chunks: four of them for each thread only where that takes little.
     chunks = max(min(max(m // (64 * BUCKETS), width), 4 * width, m // BUCKETS), 1)
     grain = max(-(-m // chunks), 1)
     chunks = -(-m // grain)

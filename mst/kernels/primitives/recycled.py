@@ -34,7 +34,7 @@ class _Memory:
         self._bytes = self._most = 0
 
     def empty(self, shape: int | tuple[int, ...], dtype: Any) -> np.ndarray:
-        """As of `empty`."""
+        """As for `empty`."""
         size = math.prod(shape if isinstance(shape, tuple) else (shape,)) * np.dtype(dtype).itemsize
         if size < _LEAST:
             return np.empty(shape, dtype)

@@ -130,7 +130,7 @@ def set_level(first, last, parent, giant, number, level):
     first, last : int
         Several threads may do so for several slices.
     parent : numpy.ndarray of uint32 or uint64, shape (n,)
-        As of `join_edges`.
+        As for `join_edges`.
     giant : scalar of the same dtype
     number : numpy.uint8
     level : numpy.ndarray of uint8, shape (n,)

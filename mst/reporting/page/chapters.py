@@ -72,7 +72,7 @@ class Shown:
 class Section(NamedTuple):
     """A part of a page: its template in ``report/sections``, its links in the table of contents, its own context.
 
-    Beside its own context a template sees that of `frame`, and nothing of other sections.
+    Besides its own context, a template sees that of `frame`, and nothing of other sections.
     """
 
     template: str

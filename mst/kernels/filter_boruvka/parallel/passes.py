@@ -135,7 +135,7 @@ def _select_heavy_worker(worker, width, keys, split, ends, trees, window, codes,
 
 @njit
 def keep_between_trees(width, ends, codes, size, label):
-    """As of one core, by `width` workers, for `ends` that are found by edge id."""
+    """As on one core, by `width` workers, for `ends` that are found by edge id."""
     counts = np.empty(width, np.int64)
     run(width, _keep_between_trees_worker, width, ends, codes, size, label, counts)
     return _close_gaps(codes, size, counts)
@@ -150,7 +150,7 @@ def _keep_between_trees_worker(worker, width, ends, codes, size, label, counts):
 
 @njit
 def count_codes(width, codes, count, shift, large, counts, starts):
-    """As of one core, by `width` workers; `counts`, uint32 (width, buckets), gets where each scatters its share."""
+    """As on one core, by `width` workers; `counts`, uint32 (width, buckets), gets where each scatters its share."""
     run(width, _count_worker, width, codes, count, shift, counts)
     start, in_large = np.uint32(0), np.int64(0)
     for bucket in range(starts.size):
@@ -176,7 +176,7 @@ def _count_worker(worker, width, codes, count, shift, counts):
 
 @njit
 def scatter(width, ends, codes, count, shift, counts, records):
-    """As of one core, by `width` workers; the last of `counts`, from `count_codes`, become the ends of buckets."""
+    """As on one core, by `width` workers; the last of `counts`, from `count_codes`, become the ends of buckets."""
     run(width, _scatter_worker, width, ends, codes, count, shift, counts, records)
 
 

@@ -1,7 +1,7 @@
 """Kruskal over rows that are in the order of their weights, or in its reverse: nothing has to be sorted or selected.
 
-So are equal weights, and weights that follow places, as of a path or a grid from one end to the other. There each batch
-of `mst.kernels.filter_boruvka.sequential.join` would close cycles, and be put in order and joined once more.
+Equal weights are, too, and so are weights that follow places, such as those of a path or a grid from one end to the
+other. There, each batch of `mst.kernels.filter_boruvka.sequential.join` would close cycles, and be joined once more.
 """
 
 from __future__ import annotations
