@@ -167,7 +167,7 @@ def _maximum(graph: Any, algorithm: str, threads: int | None, options: dict[str,
     weights = ~graph.w if graph.w.dtype.kind == "i" else -graph.w
     reverse = Graph(graph.n, graph.u, graph.v, weights, name=graph.name, trusted=True)
     forest = minimum_spanning_forest(reverse, algorithm=algorithm, threads=threads, **options)
-    return replace(forest, graph=graph, maximum=True)
+    return replace(forest, graph=graph, maximum=True, trusted=True)  # the edge ids were checked
 
 
 def _of_unchecked(arrays: tuple, algorithm: str, threads: int | None, options: dict[str, Any]) -> Forest | None:
