@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import shutil
 import subprocess
 from dataclasses import dataclass
 from functools import cache
@@ -21,13 +22,22 @@ SOURCES = HERE.parent.parent / "mst" / "kernels" / "cuda"
 FILL = 0xEEEEEEEE
 GUARD = 64
 THREADS = 64  # a block
+COMPILE = ("g++", "-std=c++17", "-O1", "-fPIC", "-pthread", "-U_FORTIFY_SOURCE", "-w")
+
+
+@cache
+def precompiled(folder: Path) -> str:
+    """Return a copy of the emulator beside its precompiled form, which g++ takes in its place in a third less time."""
+    header = shutil.copy(HERE / "emulator.hpp", folder)
+    subprocess.run([*COMPILE, "-x", "c++-header", header], check=True)
+    return header
 
 
 class Kernels:
     """The kernels of one source; each takes one struct by value."""
 
     def __init__(self, folder: Path, source: str, struct: str, names: tuple[str, ...], **macros: int):
-        code = [f'#include "{HERE / "emulator.hpp"}"', f'#include "{SOURCES / source}"']
+        code = [f'#include "{SOURCES / source}"']
         for name in names:
             code.append(
                 f'extern "C" void run_{name}(unsigned blocks, unsigned threads, unsigned seed, const {struct}* p)'
@@ -38,18 +48,8 @@ class Kernels:
         stem = hashlib.sha256((text + repr(flags)).encode()).hexdigest()[:12]
         cpp, library = folder / f"{stem}.cpp", folder / f"{stem}.so"
         cpp.write_text(text)
-        command = [
-            "g++",
-            "-std=c++17",
-            "-O1",
-            "-shared",
-            "-fPIC",
-            "-pthread",
-            "-U_FORTIFY_SOURCE",
-            "-w",
-            *flags,
-        ]
-        subprocess.run([*command, str(cpp), "-o", str(library)], check=True)
+        command = [*COMPILE, "-shared", "-include", precompiled(folder), *flags, str(cpp), "-o", str(library)]
+        subprocess.run(command, check=True)
         self._library = ctypes.CDLL(str(library))
 
     def __call__(self, name: str, blocks: int, arguments: np.ndarray, seed: int) -> None:
