@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import itertools
 import json
 import os
@@ -329,16 +330,22 @@ def double(x):
 """
 
 
-def doubled(folder: Path, cache: Path) -> int:
-    """Call a compiled function in a fresh process; return how often it was taken from the cache."""
-    (folder / "kernel_of_test.py").write_text(KERNEL)
-    source = (
-        "import kernel_of_test as k; assert k.double(2) == 4; print(sum(k.double.stats.cache_hits.values()))"
-    )
-    environment = os.environ | {"MST_CACHE": str(cache), "PYTHONPATH": f"{ROOT}:{folder}"}
-    done = subprocess.run([sys.executable, "-c", source], env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return int(done.stdout)
+@pytest.fixture
+def doubled(tmp_path, monkeypatch) -> Callable[[], int]:
+    """A function that calls a compiled one, each time a new one, and returns how often it was taken from the cache."""
+    monkeypatch.setenv("MST_CACHE", str(tmp_path / "cache"))
+    file = tmp_path / "kernel_of_test.py"
+    file.write_text(KERNEL)
+
+    def call() -> int:
+        spec = importlib.util.spec_from_file_location(file.stem, file)
+        assert spec and spec.loader
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        assert module.double(2) == 4
+        return sum(module.double.stats.cache_hits.values())
+
+    return call
 
 
 DAMAGES = {
@@ -349,23 +356,20 @@ DAMAGES = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_damaged_machine_code_is_compiled_again(tmp_path, damage):
-    cache = tmp_path / "cache"
-    assert (doubled(tmp_path, cache), doubled(tmp_path, cache)) == (0, 1)
+def test_damaged_machine_code_is_compiled_again(doubled, tmp_path, damage):
+    assert (doubled(), doubled()) == (0, 1)
     for suffix in ("nbi", "nbc") if damage != "a bit" else ("nbc",):
-        file = next(cache.rglob(f"*.{suffix}"))
+        file = next(tmp_path.rglob(f"*.{suffix}"))
         file.write_bytes(DAMAGES[damage](file.read_bytes()))
-        assert doubled(tmp_path, cache) == 0, "not taken from the damaged file"
-        assert doubled(tmp_path, cache) == 1, "kept anew"
+        assert doubled() == 0, "not taken from the damaged file"
+        assert doubled() == 1, "kept anew"
 
 
-@pytest.mark.slow
-def test_full_disk_of_the_cache_costs_time_alone(tmp_path):
+def test_full_disk_of_the_cache_costs_time_alone(doubled, tmp_path):
     with mounted(tmp_path / "cache"):
         fill(tmp_path / "cache")
-        assert (doubled(tmp_path, tmp_path / "cache"), doubled(tmp_path, tmp_path / "cache")) == (0, 0)
+        assert (doubled(), doubled()) == (0, 0)
 
 
 # --- stopped processes, clocks, neighbours
