@@ -358,4 +358,5 @@ def until(condition: Callable[[], object], message: str | Callable[[], str], sec
     while not condition():
         if time.monotonic() > deadline:
             raise TimeoutError(message if isinstance(message, str) else message())
-        time.sleep(0.1)
+        # Most conditions start a command or look at every process.
+        time.sleep(0.3)
