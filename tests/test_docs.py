@@ -47,8 +47,8 @@ def blocks(page: Path) -> list[Block]:
 
 
 @pytest.fixture(scope="module")
-def fresh(tmp_path_factory) -> Clone:
-    """A copy of the project in which nothing has been run."""
+def reported(tmp_path_factory) -> Clone:
+    """A copy of the project in which ``make report`` has been run, with which two pages begin."""
     clone = Clone.create(tmp_path_factory.mktemp("docs") / "clone", algorithms=["kruskal", "scipy"])
     for name in ("Makefile", "tests", "README.md"):
         (clone.folder / name).symlink_to(ROOT / name)
@@ -60,13 +60,6 @@ def fresh(tmp_path_factory) -> Clone:
     for name, command in {"mst": "-m mst", "snakemake": "-m snakemake", "python": ""}.items():
         (tools / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {command} "$@"\n')
         (tools / name).chmod(0o755)
-    return clone
-
-
-@pytest.fixture(scope="module")
-def reported(fresh, tmp_path_factory) -> Clone:
-    """A copy in which ``make report`` has been run, with which two pages begin."""
-    clone = fresh.copy(tmp_path_factory.mktemp("docs") / "reported")
     run(clone, "make report")
     return clone
 
@@ -84,11 +77,11 @@ def run(clone: Clone, command: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", [p for p in PAGES if any(b.commands for b in blocks(p))], ids=lambda p: p.name)
-def test_documented_commands_succeed(page, request, tmp_path):
+def test_documented_commands_succeed(page, reported, tmp_path):
+    copy = reported.copy(tmp_path / "clone")
     first = next(command for block in blocks(page) for command in block.commands)
-    reported = first.startswith("make report")
-    copy = request.getfixturevalue("reported" if reported else "fresh").copy(tmp_path / "clone")
-    if not reported:  # the others write the page of everything, of a graph and of an algorithm
+    if not first.startswith("make report"):
+        # Those that begin so write the page of everything, of a graph and of an algorithm.
         copy.without_page()
     for block in blocks(page):
         if found := re.fullmatch(r"file: (\S+)", block.note):

@@ -139,14 +139,13 @@ def test_edited_algorithm_reruns_it_alone(clone):
 @pytest.mark.slow
 def test_new_option_reruns_only_its_runs(clone):
     before = clone.stamps()
-    clone.configure(algorithms=ALGORITHMS)
     clone.configure(
         algorithms=ALGORITHMS,
         experiment={
             "runs": [{"algorithms": ALGORITHMS}, {"algorithms": ["kruskal"], "options": {"sort": "comparison"}}]
         },
     )
-    code, output = clone.snakemake()
+    code, output = clone.snakemake("--profile", "workflow/profiles/cpu-node", profile=False)
     assert code == 0, output
     new = set(clone.stamps()) - set(before)
     assert len(new) == 2 and all("/kruskal/sort=comparison/" in name for name in new)
