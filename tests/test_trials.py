@@ -166,9 +166,9 @@ def test_change_runs_exactly_the_jobs_that_depend_on_it(clone, name):
     assert code == 0 and ran(output) == sorted(expected), output
     measured = [path for path, stamp in clone.stamps().items() if before.get(path) != stamp]
     assert len(measured) == MEASURED_AGAIN.get(name, 0), measured
-    for profile in (True, False):
-        code, output = clone.snakemake(profile=profile)
-        assert code == 0 and ran(output) == [], f"profile: {profile}\n{output}"
+    # Without a profile more changes make a job run again than with one.
+    code, output = clone.snakemake(profile=False)
+    assert code == 0 and ran(output) == [], output
 
 
 def checksums(folder: Path) -> dict[str, str]:
