@@ -45,9 +45,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
     # The longest tests first, so that workers end together; tests that run alone come last, one after the other.
+    # Attacks reach all code: after the tests that compile it they load it, in place of compiling it beside them.
     items.sort(
         key=lambda item: (
             "alone" in item.keywords,
+            item.path.parent.name == "nightly",
             "cluster" not in item.keywords,
             "workflow" not in item.keywords,
         )

@@ -62,10 +62,10 @@ def widths(most: int = WIDEST) -> str:
 
 @pytest.mark.timeout(600)
 @pytest.mark.slow
-def test_a_minute_of_adversarial_graphs_at_every_width():
-    # Of processor time: beside two other workers on two cores it takes longer.
-    graphs = attack("--seconds", "60", "--widths", widths(), "--seed", "1", timeout=590)
-    assert graphs.keys() == expected_runs()
+def test_some_thousand_adversarial_graphs_at_every_width():
+    wanted = 4000
+    graphs = attack("--graphs", str(wanted), "--widths", widths(), "--seed", "1", timeout=590)
+    assert graphs.keys() == expected_runs() and min(graphs.values()) >= wanted
 
 
 @pytest.mark.nightly
