@@ -47,7 +47,7 @@ def plain(*algorithms: str) -> list[Column]:
 
 TABLES = [
     Table(
-        "Ours beside libraries and a port",
+        "Our algorithms, libraries and a port",
         "h100-16c",
         plain("filter-boruvka", "kruskal", "scipy", "rustworkx", "filter-boruvka-cuda", "ecl-mst-cuda"),
         "`ecl-mst-cuda` is our port of ECL-MST.",
@@ -101,7 +101,7 @@ TABLES = [
         "All are the authors' programs; the last reads the edges in random order.",
     ),
     Table(
-        "Shou and He's CUDA code beside baselines",
+        "Shou and He's CUDA code and baselines",
         "h100-16c",
         [
             *plain("edge-boruvka-cuda"),
@@ -123,7 +123,7 @@ def page(found: Iterable[Reference]) -> str:
         "the median of the processes' medians ([method](method.md)); every forest is proved. ~ marks fewer than three",
         "processes. Rows are sorted by (undirected) edges. Below them: the geometric mean of the first column over",
         "each column, and the least and the greatest ratio. The [machines](#machines) are at the end. A caller waits",
-        "for more than *compute*: [performance](performance.md) states whole calls beside it.",
+        "for more than *compute*: [performance](performance.md) states whole calls, too.",
     ]
     for entry in TABLES:
         lines += ["", f"## {entry.title}", "", *_lines(entry, newest[entry.machine])]
