@@ -218,6 +218,10 @@ def test_headline_says_it_in_a_sentence():
         "On one core of m, filter-boruvka is fastest on 2 of 2 graphs: 4.0× as fast as kruskal and "
         "6.0× as fast as the best library (geometric means)."
     )
+    few = made(*TWO_GRAPHS)
+    few.loc[few["graph"] == "b", ["compute_low", "compute_high", "processes"]] = math.nan, math.nan, 2
+    sentence = answer.headline(answer.cards(few, "kruskal", {}), "kruskal")
+    assert sentence.endswith("2 of 2 graphs: 2.0× as fast as kruskal and 4.0× as fast as the best library.")
     nothing = made(*TWO_GRAPHS).assign(shown=False)
     assert answer.headline(answer.cards(nothing, "kruskal", {}), "kruskal").startswith(
         "No record has been proved"

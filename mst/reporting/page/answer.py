@@ -261,7 +261,7 @@ def headline(shown: Sequence[Card], baseline: str) -> str:
     graphs = f"{wins} of {found.graphs} graphs" if found.graphs > 1 else "the one graph measured"
     compared = [(found.over_baseline, baseline), (found.over_library, found.library)]
     gains = [f"{gain.mean:.1f}× as fast as {name}" for gain, name in compared if gain and gain.low is not None]
-    figures = f": {' and '.join(gains)}{' (geometric means)' * (found.graphs > 1)}." if gains else "."
+    figures = f": {' and '.join(gains)}{' (geometric means)' * (found.gains > 1)}." if gains else "."
     some = f"{found.badge.disturbed} of {found.badge.records} records"
     doubt = f" This is uncertain: other work disturbed {some if found.badge.records > 1 else 'the record'} behind it."
     place = found.machine + f" ({card.machine})" * bool(card.machine)
