@@ -8,7 +8,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -92,7 +92,7 @@ def _in_turns(
             if not unfinished:
                 return
             for measured in unfinished if turn % 2 == 0 else unfinished[::-1]:
-                turning.update(measured.next_turn, left=_seconds_left(run.session.cost for run in runs))
+                turning.update(measured.next_turn, left=_seconds_left([run.session.cost for run in runs]))
                 measured.take_turn(server_of)
             more = affordable([measured.session.cost for measured in runs])
             continued = list(itertools.compress(runs, more))
@@ -102,9 +102,8 @@ def _in_turns(
             unfinished = continued
 
 
-def _seconds_left(costs: Iterable[Cost]) -> float | None:
+def _seconds_left(costs: Sequence[Cost]) -> float | None:
     """Return how long the missing processes will take if each takes as long as the last of its run."""
-    costs = list(costs)
     known = [cost.last for cost in costs if cost.last]
     if not known:
         return None
