@@ -230,7 +230,8 @@ def join(width, records, cut, lowest, taken, keys, forest, size):
         conflicts += state[place + _CONFLICTS]
         if stage > 0:
             first, own = np.int64(lowest[stage]), state[place + _SIZE]
-            forest.edges[size : size + own] = taken[first : first + own]
+            for i in range(own):
+                forest.edges[size + i] = taken[first + i]
             size += own
     return size, conflicts
 
@@ -263,7 +264,7 @@ def _cut_into_ranges(ends):
         ends[batch] = end - found[ranges, 1]
         if ends[batch] >= grain or batch == ends.size - 1:
             ranges += 1
-            found[ranges] = batch + 1, end
+            found[ranges, 0], found[ranges, 1] = batch + 1, end
     return found[: ranges + 1]
 
 

@@ -413,8 +413,10 @@ def _select_worker(worker, schedule, storage, wanted, bounds, selected):
         count = call(select_chunk, first, last, storage, wanted, bounds, own, picked)
         begin = fetch_add(tallies, SELECTED, count)
         begins[chunk], ends[chunk] = begin, begin + count
-        places[begin : begin + count] = own_places[:count]
-        batch[begin : begin + count] = own_batch[:count]
+        for i in range(count):
+            places[begin + i] = own_places[i]
+        for i in range(count):
+            batch[begin + i] = own_batch[i]
         first, last = next_chunk(tallies, worker, width, grain, storage.words.size)
 
 

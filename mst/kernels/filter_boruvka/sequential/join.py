@@ -200,7 +200,10 @@ def sort_by_key(keys, ids, order):
     if falls == 0:
         return
     if falls == size - 1:
-        order[:] = order[::-1].copy()
+        for i in range(
+            size // 2
+        ):  # by slices, errors of shapes that cannot differ would be compiled, for two seconds
+            order[i], order[size - 1 - i] = order[size - 1 - i], order[i]
         return
     _sort_by_upper_bits(words, order, starts, spare, places)
     for i in range(1, size):
