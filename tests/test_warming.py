@@ -69,23 +69,16 @@ def test_loading_of_code_does_not_count_against_the_budget():
     assert warm_seconds([0.7]) == 0.7
 
 
-def test_small_graphs_of_the_warm_up_reach_the_kernels_of_threads(rng):
-    algorithm = registry.get("filter-boruvka-threads")
-    implementation, reached = implementation_of(algorithm), []
-
-    def prepare(graph, *, width, **options):
-        problem = implementation.prepare(graph, width=width, **options)
-        reached.append(problem.on_one_core is None)
-        return problem
-
-    # Of the type that nearly all other tests have compiled.
-    like = Graph(9, *rng.integers(0, 9, (2, 50)), rng.integers(0, 9, 50, "int32"))
-    for hand_over in (True, False):
-        reached.clear()
-        compile_kernels(
-            replace(implementation, prepare=prepare), like, 1, dict(input="edges", hand_over=hand_over)
-        )
-        assert set(reached) == ({True, False} if hand_over else {True})
+def test_threads_compile_the_code_of_the_graph_alone(rng):
+    solved = []
+    implementation = implementation_of(registry.get("filter-boruvka-threads"))
+    solve = implementation.solve
+    implementation = replace(
+        implementation, solve=lambda problem: (solved.append(problem.graph), solve(problem))[1]
+    )
+    graph = Graph(9, *rng.integers(0, 9, (2, 50)), rng.integers(0, 9, 50, "int32"))
+    compile_kernels(implementation, graph, 1, dict(input="edges", hand_over=True))
+    assert [graph is one for one in solved] == [True]
 
 
 COMPILED_LATE = """

@@ -33,8 +33,6 @@ def run(arguments: argparse.Namespace) -> int:
     """Solve small graphs of every kind by each algorithm, and read files of text."""
     from mst import registry
     from mst.advice import first, table
-    from mst.advice.traits import traits_of
-    from mst.bench.measure.warm_up import reaching_all_code
     from mst.cores import cores_for
     from mst.errors import UnsupportedError
     from mst.facts import Facts
@@ -59,14 +57,12 @@ def run(arguments: argparse.Namespace) -> int:
     totals = []
     with step("compiling") as working:
         for graph in graphs(cores):
-            traits_of(graph)
             for algorithm, options in ways:
                 working.update(f"compiling {algorithm.id} for weights of {graph.w.dtype}")
                 width = cores if algorithm.paradigm == "threads" else 1
                 if not algorithm.skip(Facts.of(graph), width=width, options=options):
-                    for given in reaching_all_code(algorithm.resolve(options)):
-                        forest = minimum_spanning_forest(graph, algorithm=algorithm.id, threads=width, **given)
-                        totals.append(forest.weight)  # whose sum is compiled, too
+                    forest = minimum_spanning_forest(graph, algorithm=algorithm.id, threads=width, **options)
+                    totals.append(forest.weight)  # whose sum is compiled, too
                     first.solved(graph, algorithm, options, width, bits=64)
         working.update("compiling readers of text")
         read_texts()
@@ -90,19 +86,25 @@ def _require_writable(folder: Path) -> None:
 
 
 def graphs(cores: int) -> Iterator[Any]:
-    """Yield graphs of every dtype of weights whose solving reaches all code: sparse, dense, large, of equal weights.
+    """Yield graphs of every dtype of weights whose solving by `cores` reaches all code.
 
-    They are checked by `cores`.
+    They are sparse, dense, and large, with ids and weights that follow the rows or do not, or equal weights.
     """
     import numpy as np
 
     from mst.graph import WEIGHT_DTYPES, Graph
 
     random = np.random.default_rng(1)
+    shapes = (400_000, 1_000_000, None), (3_000, 9_000, None), (2_000, 60_000, None), (250_000, 1_000_000, 9)
     for dtype in WEIGHT_DTYPES:
         wide = 2.0**40 if dtype.itemsize == 8 else 2.0**20
-        for n, m in ((400_000, 1_000_000), (3_000, 9_000), (2_000, 60_000)):
+        for n, m, reach in shapes:
             u, v = random.integers(0, n, (2, m))
+            far = np.zeros(m, np.bool_)
+            if reach:
+                # What leaves tiles and blocks of vertices is heavy, and more than one thread joins alone.
+                u, far = np.sort(u), random.random(m) < 1 / 25
+                v = np.where(far, v, (u + random.integers(1, reach, m)) % n)
             for weights in (
                 wide * random.standard_normal(m),
                 wide * random.random(m) ** 16,  # most of them share their first bits
@@ -110,6 +112,7 @@ def graphs(cores: int) -> Iterator[Any]:
                 np.ones(m),
                 1000 * (u // 33) + random.integers(0, 4, m),
             ):
+                weights[far] = weights.max()
                 yield Graph(n, u, v, weights.astype(dtype), threads=cores)
 
 

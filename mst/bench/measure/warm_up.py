@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -21,25 +20,15 @@ _SHAPES = (1000, 40_000, 40_000), (10_000, 8000, 8000), (10_000, 60_000, 60_000)
 
 def compile_kernels(implementation: Implementation, like: Graph, width: int, options: dict[str, Any]) -> None:
     """Solve small graphs of the dtypes of a graph, so that every fork inherits the machine code."""
+    if "hand_over" in options:  # small graphs reach other code, and the graph is solved as soon as they are
+        return solve_once(implementation, like, width, options)
     ends = np.array([0, 1, 2], like.u.dtype), np.array([1, 2, 0], like.v.dtype)
     triangle = Graph(3, *ends, np.array([1, 2, 3]).astype(like.w.dtype))
-    for reaching in reaching_all_code(options):
-        solve_once(implementation, triangle, width, reaching)
-        # A triangle has nothing to filter. Some algorithms take no graph of several components.
-        with contextlib.suppress(UnsupportedError):
-            for n, m, weights in _SHAPES:
-                solve_once(implementation, small_graph(like, n, m, weights), width, reaching)
-
-
-def reaching_all_code(options: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield options of an algorithm by which small graphs reach all code that large ones do.
-
-    >>> list(reaching_all_code({"input": "edges", "hand_over": True}))
-    [{'input': 'edges', 'hand_over': True}, {'input': 'edges', 'hand_over': False}]
-    """
-    yield dict(options)
-    if options.get("hand_over"):  # small graphs would be solved by another algorithm alone
-        yield {**options, "hand_over": False}
+    solve_once(implementation, triangle, width, options)
+    # A triangle has nothing to filter. Some algorithms take no graph of several components.
+    with contextlib.suppress(UnsupportedError):
+        for n, m, weights in _SHAPES:
+            solve_once(implementation, small_graph(like, n, m, weights), width, options)
 
 
 def solve_once(
