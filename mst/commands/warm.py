@@ -95,15 +95,16 @@ def graphs(cores: int) -> Iterator[Any]:
     from mst.graph import WEIGHT_DTYPES, Graph
 
     random = np.random.default_rng(1)
-    shapes = (400_000, 1_000_000, None), (3_000, 9_000, None), (2_000, 60_000, None), (250_000, 1_000_000, 9)
+    scattered = (400_000, 1_000_000, None), (3_000, 9_000, None), (2_000, 60_000, None)
+    shapes = *scattered, (60_000, 240_000, 9), (400_000, 1_600_000, 9)
     for dtype in WEIGHT_DTYPES:
         wide = 2.0**40 if dtype.itemsize == 8 else 2.0**20
         for n, m, reach in shapes:
             u, v = random.integers(0, n, (2, m))
             far = np.zeros(m, np.bool_)
             if reach:
-                # What leaves tiles and blocks of vertices is heavy, and more than one thread joins alone.
-                u, far = np.sort(u), random.random(m) < 1 / 25
+                # Of what leaves tiles and blocks of vertices, one thread joins the few, all threads the many.
+                u, far = np.sort(u), random.random(m) < 1 / 40
                 v = np.where(far, v, (u + random.integers(1, reach, m)) % n)
             for weights in (
                 wide * random.standard_normal(m),

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -298,7 +298,11 @@ def _new_run(graph: Graph, storage: Storage, width: int, options: Options, lap: 
 def _read_from(run: _Run, storage: Storage) -> None:
     """Read the edges from this storage from now on."""
     policy, progress = run.options.policy, run.progress
-    run.storage, progress.size = storage, edge_count(storage)
+    # Copies, and weights that are narrowed, would be writable, and all kernels compiled once more for them.
+    parts: dict[str, Any] = storage._asdict()
+    parts |= {name: frozen(part) for name, part in parts.items() if isinstance(part, np.ndarray)}
+    run.storage = storage._replace(**parts)
+    progress.size = edge_count(storage)
     progress.heavy = progress.size
     run.rows_per_chunk = grain_for(
         len(storage.words), progress.width, smallest=policy.smallest_chunk, largest=policy.largest_chunk
@@ -363,7 +367,7 @@ def _join_blocks(run: _Run, edges: blocks.Edges, cut: blocks.Cut) -> None:
         empty("edges", 0)((size, 2), np.uint64),
         np.empty(count, np.int64),
     )
-    ids = run.storage.rows if isinstance(run.storage, CopiedEdges) else np.empty(0, np.uint32)
+    ids = run.storage.rows if isinstance(run.storage, CopiedEdges) else frozen(np.empty(0, np.uint32))
     blocks.solve(p.width, edges, ids, cut, parts, solved, p.parent, run.forest, tallies)
     deferred = (
         solved.deferred[first + i : first + i + held]

@@ -21,7 +21,8 @@ _SHAPES = (1000, 40_000, 40_000), (10_000, 8000, 8000), (10_000, 60_000, 60_000)
 def compile_kernels(implementation: Implementation, like: Graph, width: int, options: dict[str, Any]) -> None:
     """Solve small graphs of the dtypes of a graph, so that every fork inherits the machine code."""
     if "hand_over" in options:  # small graphs reach other code, and the graph is solved as soon as they are
-        return solve_once(implementation, like, width, options)
+        solve_once(implementation, like, width, options)
+        return
     ends = np.array([0, 1, 2], like.u.dtype), np.array([1, 2, 0], like.v.dtype)
     triangle = Graph(3, *ends, np.array([1, 2, 3]).astype(like.w.dtype))
     solve_once(implementation, triangle, width, options)
