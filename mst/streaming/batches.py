@@ -72,7 +72,7 @@ def batch_of(given: Any, name: str) -> Batch:
         if isinstance(given, tuple | list):
             if len(given) != 3:
                 raise InputError(f"a batch is a tuple (u, v, w) of three arrays, got {len(given)} values")
-            if np.isscalar(given[0]):
+            if isinstance(given[0], int | float | str | np.generic):
                 raise InputError(
                     f"a batch is a tuple (u, v, w) of three arrays, got one edge, {tuple(given)!r}: give all at once "
                     "as (n, u, v, w), with u, v, w = map(list, zip(*edges))"
