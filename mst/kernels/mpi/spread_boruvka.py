@@ -205,7 +205,8 @@ def number_roots(parent, lightest, keep_all):
     for x in range(parent.size):
         r = np.int64(x) if parent[x] == NONE else np.int64(parent[x])
         fresh[x] = fresh[r]
-    parent[:] = fresh
+    for x in range(parent.size):
+        parent[x] = fresh[x]
     return k
 
 
