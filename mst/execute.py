@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mst.errors import UnsupportedError
+from mst.errors import ConfigError, UnsupportedError
 from mst.facts import Facts
 from mst.registry import Algorithm
 
@@ -163,6 +163,8 @@ def implementation_of(algorithm: Algorithm) -> Implementation:
     ------
     DependencyError
         A package or program that it needs is not installed.
+    ConfigError
+        It lacks a function that it must define.
 
     Examples
     --------
@@ -176,6 +178,9 @@ def implementation_of(algorithm: Algorithm) -> Implementation:
 
 @lru_cache(maxsize=128)
 def _of_module(id: str, module: Any) -> Implementation:
+    for name in ("prepare", "solve", "collect"):
+        if not hasattr(module, name):
+            raise ConfigError(f"{id} defines no function {name!r}: docs/your-algorithm.md has an example")
     return Implementation(
         id=id,
         prepare=module.prepare,

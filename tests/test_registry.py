@@ -13,7 +13,7 @@ import pytest
 
 import mst
 from mst import ConfigError, DependencyError, InputError, UnsupportedError, registry
-from mst.execute import implementation_of
+from mst.execute import _of_module, implementation_of
 from mst.facts import Facts
 from mst.kernels.primitives.sources import PACKAGE
 from mst.registry import Option, read_literal
@@ -172,6 +172,11 @@ def test_options_are_parsed_from_values_and_text(option, text, value):
 def test_illegal_option_is_refused_by_name(option, value, message):
     with pytest.raises(ConfigError, match=message):
         option.parse(value, "it")
+
+
+def test_an_algorithm_without_one_of_its_functions_says_which():
+    with pytest.raises(ConfigError, match="mine defines no function 'collect'"):
+        _of_module("mine", type("Mine", (), {"prepare": None, "solve": None}))
 
 
 def test_unknown_option_or_algorithm_is_refused_with_the_nearest_known():
