@@ -107,7 +107,7 @@ def test_forest_is_that_of_kruskal():
 @pytest.mark.timeout(600)
 def test_sixteen_ranks_share_memory_evenly_and_find_the_forest():
     """Memory of a rank shrinks with their number, first, before freed memory can be reused; labels are spread."""
-    passes(16, ("memory",), ("spread",), ("algorithms", "0", "0x0", "0x0"))
+    passes(16, ("memory",), ("spread",))
 
 
 @pytest.mark.parametrize("how", ["reads", "raises", "killed"])

@@ -349,7 +349,7 @@ def check_memory() -> None:
     """A rank of p uses at most 2/p of the memory of a single rank, without the interpreter."""
     n, m, held = 20_000, 1_500_000, {}
     implementation, options = ours_and_options()
-    for ranks in (size for size in (1, 2, 4, 8, 16) if size <= COMM.size):
+    for ranks in (size for size in (1, 4, 16) if size <= COMM.size):
         some = COMM.Split(0 if COMM.rank < ranks else MPI.UNDEFINED, COMM.rank)
         if some == MPI.COMM_NULL:
             continue
@@ -357,6 +357,10 @@ def check_memory() -> None:
         rng = np.random.default_rng(some.rank)
         u, v = (rng.integers(0, n, stop - start).astype(np.int32) for _ in range(2))
         w = rng.integers(0, 2**24, stop - start).astype(np.int32)
+        for column in (u, v, w):
+            column.flags.writeable = (
+                False  # as a graph's: others are other types, for which all code is compiled again
+            )
         part = edge_slice.EdgeSlice(n, m, start, u, v, w)
         # The first solves load code, and MPI allocates its buffers.
         problem = implementation.ready(part, options=options, comm=some).problem
@@ -394,12 +398,10 @@ def check_spread() -> None:
     skewed = (20_000 * rng.random((2, 16 * 20_000)) ** 4).astype(np.int64)
     mixed = rng.permutation(m)
     for name, size, (u, v) in (
-        ("uniform", n, rng.integers(0, n, (2, m))),
         ("uniform, 64-bit keys", n, rng.integers(0, n, (2, m))),
         ("skewed degrees", 20_000, skewed),
         ("grid", side * side, across),
         ("star", m, (i * 0, i + 1)),
-        ("path", m, (i, i + 1)),
         ("path, at random", m, (mixed[:-1], mixed[1:])),
     ):
         w = rng.random(len(u)) if "64" in name else rng.integers(0, 2**24, len(u)).astype(np.int32)
