@@ -59,7 +59,7 @@ class Result(NamedTuple):
 def prepare(graph: Graph, *, width: int, sample: int, prefix: float) -> Problem:
     if reason := refusal(width):
         raise UnsupportedError(reason)
-    return Problem(graph, width, sample or isqrt(graph.m), prefix)
+    return Problem(graph, width, min(sample or isqrt(graph.m), graph.m), prefix)
 
 
 def solve(problem: Problem) -> Result:
