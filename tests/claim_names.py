@@ -14,6 +14,9 @@ from mst.reporting.papers.published import published
 PROFILED = {"stall_cycles", "stalled_share"}
 """Counters that a profiler reads (`mst.bench.measure.profiler`)."""
 
+OF_PROGRAMS = {"in all"}
+"""Phases that the authors' programs print and no port has."""
+
 
 class Everything:
     """A source with every number of every known algorithm and graph; times fall with the width.
@@ -69,7 +72,7 @@ class Recording(Everything):
         self.found: set[tuple[str, Selection, str]] = set()
 
     def leaf(self, quantity, selection, graph, name=""):
-        if name and name not in PROFILED:
+        if name and name not in PROFILED | OF_PROGRAMS:
             self.found.add((quantity, selection, name))
         return super().leaf(quantity, selection, graph, name)
 

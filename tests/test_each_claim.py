@@ -67,7 +67,7 @@ SLOWER = {
     "bz-02": ("boruvka", FLAT),
     "bz-03": ("parlay-boruvka@8", FLAT),
     "bz-04": (f"{FLAT}[union_find=wait-free]", FLAT),
-    "bz-11": (f"{FLAT}[flatten=merged]", FLAT),
+    "bz-11": (f"{FLAT}[flatten=merged]", f"{FLAT}[flatten=kernel]"),
     "bz-14": (f"{FLAT}[blocks=8]", f"{FLAT}[blocks=16]"),
     "bia-01": ("prim-heap", GPU_U),
     "bia-02": (UMINHO, GPU_U),
