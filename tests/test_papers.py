@@ -98,6 +98,19 @@ def test_other_hardwares_own_formula_is_shown_as_a_ratio():
     assert shown == {True: "50 %", False: "0.5"}
 
 
+def test_an_upper_end_a_thousand_times_the_value_is_no_bound():
+    made = next(c for c in claims.document().claims["ecl-mst"] if c.id == "ecl-24")
+
+    def shown(high):
+        result = Result(0.04, 0.006, high, processes=3, compared=17)
+        return section._outcome(
+            made, claims.Outcome(made.id, "here", claims.UNDECIDED, "", False, result=result)
+        )
+
+    assert shown(5e7)["measured"] == "4 % [0.6 %, no bound; 95 % for 17 together]"
+    assert shown(0.9)["measured"] == "4 % [0.6 %, 90 %; 95 % for 17 together]"
+
+
 def test_claims_point_at_exhibits():
     known = {f"{paper}/{e.id}" for paper, e in EVERY}
     for made in claims.document().claims.values():

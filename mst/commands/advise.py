@@ -32,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--gpu",
         choices=("auto", "none", "host", "device"),
         default="auto",
-        help="whether a GPU may be used, and where the graph lies (auto: host if this machine has one)",
+        help="whether a GPU may be used, and where the graph is (auto: host if this machine has one)",
     )
     add_json(parser)
 

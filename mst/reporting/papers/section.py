@@ -25,6 +25,7 @@ from mst.reporting.papers.observations import Measured, gather, read_manifests
 from mst.reporting.papers.published import published
 
 _MOST_RECORDS = 8
+_UNBOUNDED = 1000  # upper ends of intervals that are more than this many times the value are not printed
 _SHORT = {verdict: verdict.removesuffix(" here").replace(" ", "-") for verdict in claims.VERDICTS}
 """Their classes in the style sheet."""
 _BY = {"port": "by our port", "original": "by the program itself", "tests": "by tests"}
@@ -163,7 +164,10 @@ def _outcome(claim: Claim, outcome: Outcome) -> dict[str, Any]:
             covered = f"{100 * min(interval_ranks(result.processes)[1], COVERAGE):.4g} %"
             if result.compared > 1:
                 covered = f"{100 * COVERAGE:.4g} % for {result.compared} together"
-            measured += f" [{_value(unit, result.low)}, {_value(unit, result.high)}; {covered}]"
+            # Of the greatest of many runs with few processes each, an interval has hardly an upper end.
+            open_ended = 0 < _UNBOUNDED * result.value < result.high
+            high = "no bound" if open_ended else _value(unit, result.high)
+            measured += f" [{_value(unit, result.low)}, {high}; {covered}]"
     records = result.records if result else []
     return {
         "machines": [],
