@@ -307,8 +307,7 @@ class Table:
 
     def choose_by(self, n: int, m: int, traits: Traits, *, gpu: str | None = None, **asked: Any) -> Choice:
         """Return the best candidate for a graph of these traits; the other arguments are those of `choose`."""
-        weights = traits.weights if gpu == "device" else traits.along_rows
-        return self.choose(n, m, skew=traits.skew, weights=weights, gpu=gpu, **asked)
+        return self.choose(n, m, skew=traits.skew, weights=weights_that_count(traits, gpu), gpu=gpu, **asked)
 
     def choose_unsampled(
         self,
@@ -348,19 +347,11 @@ class Table:
             fastest[min(candidates, key=lambda candidate: cell["times"][str(candidate)])] = None
         return list(fastest)
 
-    def _at(
-        self,
-        size: int,
-        density: int,
-        degrees: str,
-        weights: str,
-        width: int,
-        gpu: str | None,
-        without: frozenset[str],
-    ) -> Choice:
+    def _at(self, size: int, density: int, degrees: str, weights: str, *setting: Any) -> Choice:
+        _, gpu, without = setting
         if gpu == "device":
-            return self._nearest(size, density, degrees, weights, width, gpu, without)
-        usual = self._nearest(size, density, DEGREES[0], WEIGHTS[0], width, gpu, without)
+            return self._nearest(size, density, degrees, weights, *setting)
+        usual = self._nearest(size, density, DEGREES[0], WEIGHTS[0], *setting)
         if usual.gpu or usual.width > 1 or weights not in ALONG_ROWS[1:]:
             return usual
         return self._nearest(size, density, DEGREES[0], weights, 1, None, without)
@@ -463,6 +454,11 @@ def looking(n: int, gpu: str | None) -> float:
     return LOOKING + SAMPLING * sample_size(n) * (gpu == "device")
 
 
+def weights_that_count(traits: Traits, gpu: str | None) -> str:
+    """Return the kind of weights by which a table chooses, where the graph is as `Table.choose` says of `gpu`."""
+    return traits.weights if gpu == "device" else traits.along_rows
+
+
 def kind_of(traits: Traits, gpu: str | None) -> str:
     """Return the kind of a graph in the table's words, where it is as `Table.choose` says of `gpu`.
 
@@ -474,9 +470,8 @@ def kind_of(traits: Traits, gpu: str | None) -> str:
     >>> kind_of(hub, "device"), kind_of(hub, None)
     ('skewed few', 'even random')
     """
-    if gpu == "device":
-        return f"{degrees_of(traits.skew)} {traits.weights}"
-    return f"{DEGREES[0]} {traits.along_rows}"
+    degrees = degrees_of(traits.skew) if gpu == "device" else DEGREES[0]
+    return f"{degrees} {weights_that_count(traits, gpu)}"
 
 
 @cache

@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
         graph = read_graph(arguments.graph)
         traits = traits_of(graph)
         facts = {"n": graph.n, "m": graph.m, **asdict(traits)}
-        facts["weights"] = traits.weights if gpu == "device" else traits.along_rows
+        facts["weights"] = advice.weights_that_count(traits, gpu)
     elif arguments.n is not None and arguments.m is not None:
         facts = {"n": arguments.n, "m": arguments.m}
     elif arguments.m is not None:
