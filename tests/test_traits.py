@@ -105,6 +105,8 @@ def test_weights_that_follow_rows_are_seen_by_a_few_of_them(m, dtype):
     assert {weights_along_rows(w) for w in (far, far % 3, np.sort(far), descending)} == {"random"}
     if far.itemsize == 8:
         assert weights_along_rows((far * 1e9).astype(dtype) / 3) == "wide"
+    beyond_float32 = 2.0 ** (far % 600).astype(float)
+    assert weights_along_rows(beyond_float32) == "wide"
     assert weights_along_rows(near[:100]) == weights_along_rows(near[:0]) == "random"
     infinite = np.where(far % 2 == 0, np.inf, -np.inf)
     assert weights_along_rows(infinite) == "random"

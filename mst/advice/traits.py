@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from mst.rounding import converted
+
 WEIGHTS = ("random", "wide", "few", "equal", "local")
 """Kinds of weights; see `Traits.weights`."""
 
@@ -35,8 +37,6 @@ LOCAL = 0.5
 _LEAST, _MOST = 128, 1 << 16
 _FEWEST_PAIRS = 8
 _LOOKS, _NEARER = 64, 0.8
-_BELOW_FLOAT32 = 2**29 - 1
-"""Bits of a float64 that a float32 lacks."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ def weights_along_rows(weights: np.ndarray) -> str:
     step = len(weights) // _LOOKS
     some = weights[: _LOOKS * step : step]
     drawn, following = some.tolist(), weights[1 : _LOOKS * step : step].tolist()
-    if weights.dtype == np.float64 and np.any(some.view(np.int64) & _BELOW_FLOAT32):
+    if weights.dtype == np.float64 and converted(some, np.dtype(np.float32))[1].any():
         return "wide"
     if weights.dtype == np.int64 and max(drawn) - min(drawn) >= 2**32:
         return "wide"
