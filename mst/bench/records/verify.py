@@ -95,7 +95,8 @@ def prove_again(tree: Path, results: Path) -> int:
     references, claimed = {}, 0
     for file in results.glob("graphs/*/*/reference.json"):
         reference = json.loads(file.read_text())
-        references[reference.get("graph_digest")] = file, reference  # None: the graph is unavailable
+        if digest := reference.get("graph_digest"):  # that of an unavailable graph has none
+            references[digest] = file, reference
     for path in tree.glob("records/*/*/*/*/w*/*.proof.json"):
         record = path.with_name(path.name.replace(".proof.json", ".json"))
         proof, measurement = json.loads(path.read_text()), json.loads(record.read_text())
