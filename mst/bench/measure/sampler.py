@@ -83,7 +83,7 @@ class Sampler:
             **self.environment(),
         }
         stages = ready.init + (ready.transfer or 0.0) + statistics.median(taken.compute)
-        spent = ready.init + warm_seconds(taken.warmup or [0.0]) + sum(taken.compute)
+        spent = ready.init + warm_seconds(taken.warmup) + sum(taken.compute)
         # A call needs memory for a problem and a result of its own.
         del ready, taken
         return found | self.calls(stages, spent)

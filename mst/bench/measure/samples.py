@@ -13,11 +13,13 @@ from typing import Any
 
 from mst.errors import OutOfMemoryError
 
-_STEADY, _WARMUPS = 0.1, 4
+_STEADY = 0.1
+_WARMUPS = 4
 # A first solve that takes longer is not dominated by loading code: for code not loaded before, and for loaded code.
 _QUICK_FIRST, _QUICK_FIRST_LOADED = 1.0, 0.1
 _LONG_SOLVE = 1.0
-_SHORT_RUN_SECONDS, _MOST_SAMPLES = 0.05, 40
+_SHORT_RUN_SECONDS = 0.05
+_MOST_SAMPLES = 40
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,7 @@ def take_samples(
             warm.append(solve()[1])
     short = 0 if alone else int(_SHORT_RUN_SECONDS / max(warm[-1], 1e-9))
     wanted = min(max(measure["samples"], short), _MOST_SAMPLES)
-    left = share - init - warm_seconds(warm or [0.0])
+    left = share - init - warm_seconds(warm)
     samples: list[float] = []
     with meter() as metered:
         while len(samples) < wanted and (not samples or sum(samples) + samples[-1] < left):
@@ -110,7 +112,7 @@ def still_cold(warm: list[float], share: float, loaded: bool = False) -> bool:
 
 def warm_seconds(warm: list[float]) -> float:
     """Return the seconds of the warm-up that count against a budget: not the loading of machine code."""
-    return sum(warm[1:]) or warm[0]
+    return sum(warm[1:] or warm)
 
 
 def reset_peak() -> int:
