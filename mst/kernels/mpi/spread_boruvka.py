@@ -205,7 +205,7 @@ def number_roots(parent, lightest, keep_all):
     for x in range(parent.size):
         r = np.int64(x) if parent[x] == NONE else np.int64(parent[x])
         fresh[x] = fresh[r]
-    for x in range(parent.size):
+    for x in range(parent.size):  # no slice: numba would compile its error of shapes (compile-time.md)
         parent[x] = fresh[x]
     return k
 

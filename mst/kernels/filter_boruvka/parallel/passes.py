@@ -230,7 +230,7 @@ def join(width, records, cut, lowest, taken, keys, forest, size):
         conflicts += state[place + _CONFLICTS]
         if stage > 0:
             first, own = np.int64(lowest[stage]), state[place + _SIZE]
-            for i in range(own):
+            for i in range(own):  # no slice: numba would compile its error of shapes (compile-time.md)
                 forest.edges[size + i] = taken[first + i]
             size += own
     return size, conflicts

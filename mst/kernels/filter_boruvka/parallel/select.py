@@ -413,7 +413,7 @@ def _select_worker(worker, schedule, storage, wanted, bounds, selected):
         count = call(select_chunk, first, last, storage, wanted, bounds, own, picked)
         begin = fetch_add(tallies, SELECTED, count)
         begins[chunk], ends[chunk] = begin, begin + count
-        for i in range(count):
+        for i in range(count):  # no slice: numba would compile its error of shapes (compile-time.md)
             places[begin + i] = own_places[i]
         for i in range(count):
             batch[begin + i] = own_batch[i]

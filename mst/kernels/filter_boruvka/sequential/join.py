@@ -200,9 +200,8 @@ def sort_by_key(keys, ids, order):
     if falls == 0:
         return
     if falls == size - 1:
-        for i in range(
-            size // 2
-        ):  # by slices, errors of shapes that cannot differ would be compiled, for two seconds
+        # Slices would have numba compile errors of shapes that cannot differ (compile-time.md).
+        for i in range(size // 2):
             order[i], order[size - 1 - i] = order[size - 1 - i], order[i]
         return
     _sort_by_upper_bits(words, order, starts, spare, places)
