@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from itertools import pairwise
 
 import networkx as nx
@@ -204,3 +207,31 @@ def test_the_order_is_by_key_and_id(kind, rng):
 
     assert tuple(fill(records, keys.astype(key_type), edge_ids)) == (1, 2)
     assert np.array_equal(order(records, np.arange(500)), np.lexsort((edge_ids, keys)))
+
+
+SHORT_OF_MEMORY = """
+import numba
+from mst.algorithms.threads import filter_boruvka_threads as ours
+from mst.generators import generate
+from mst.kernels.filter_boruvka.parallel import join
+from mst.kernels.primitives.jit import BY_NAME
+
+@numba.njit
+def find_roots(records, first, last, parent, contended):
+    if first == 0:
+        raise MemoryError
+    return last
+
+BY_NAME[join.__name__, "find_roots"] = find_roots
+problem = ours.prepare(generate("uniform", n=20_000, m=80_000, seed=1), width=4, input="edges", hand_over=False)
+try:
+    ours.solve(problem)
+    raise SystemExit("there was memory")
+except MemoryError:
+    pass
+"""
+
+
+def test_no_worker_waits_for_one_that_ran_out_of_memory():
+    environment = {**os.environ, "NUMBA_NUM_THREADS": "4"}
+    subprocess.run([sys.executable, "-c", SHORT_OF_MEMORY], check=True, env=environment, timeout=120)

@@ -330,7 +330,21 @@ def wait_for_end(state, phase):
 
 @njit
 def work(worker, width, shared, batches, records, joined, forest):
-    """Run one worker of `join`: process chunks of all phases, and the cycle edges of the batches that it finishes."""
+    """Run one worker of `join`; if it fails, the others do not wait for it."""
+    failed = False
+    try:
+        call(_take_part, worker, width, shared, batches, records, joined, forest)
+    except Exception:
+        failed = True
+    if failed:
+        # The phase after the last; while the chunk of this worker is not done, no other worker opens another phase.
+        store(shared.state, _PHASE, np.int64(2 * batches.any_order.size))
+        raise MemoryError
+
+
+@njit
+def _take_part(worker, width, shared, batches, records, joined, forest):
+    """Process chunks of all phases, and the cycle edges of the batches that this worker finishes."""
     # Unpacked once: taking an array from a tuple counts its references, in memory that all workers share.
     (state, tallies), parent, contended = shared, forest.parent, forest.contended
     starts, lengths, chunks_before, any_order = batches
