@@ -6,6 +6,7 @@ import contextlib
 import importlib
 import os
 import sys
+import traceback
 from collections.abc import Sequence
 from typing import Any, TextIO, cast
 
@@ -15,6 +16,15 @@ from mst.errors import MSTError, names_missing_numba, nearest, printable
 from mst.version import __version__
 
 EXIT_ERROR = 2
+
+# The packages of each extra, by the names that they are imported by.
+_EXTRAS = {
+    "workflow": ("snakemake", "pandas", "seaborn", "matplotlib", "jinja2", "pygments", "rocrate"),
+    "mpi": ("mpi4py",),
+    "peers": ("scipy", "networkx", "rustworkx", "networkit"),
+    "peers-gpl": ("igraph",),
+    "cuda13": ("cupy", "pynvml"),
+}
 
 
 class _Printable:
@@ -81,10 +91,10 @@ def _main(arguments: list[str]) -> int:
             raise
         print(f"mst {name}: out of memory: {error}", file=sys.stderr)
     except ModuleNotFoundError as error:
-        if debug or (error.name or "mst").startswith("mst"):
+        package = (error.name or "mst").split(".")[0]
+        if debug or package == "mst":
             raise
-        remedy = "pip install '.[workflow,peers]' in a clone of mst"
-        print(f"mst {name}: this needs {error.name}, not installed: {remedy}", file=sys.stderr)
+        print(f"mst {name}: {_missing(package, error)}", file=sys.stderr)
     except BrokenPipeError:
         # The reader of our output has closed it: write nothing more, not even at shutdown.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -98,6 +108,15 @@ def _main(arguments: list[str]) -> int:
         print(f"mst {name}: interrupted", file=sys.stderr)
         return 130
     return EXIT_ERROR
+
+
+def _missing(package: str, error: ModuleNotFoundError) -> str:
+    """Return which package is missing, with the extra that brings it, or else the line that imports it."""
+    for extra, packages in _EXTRAS.items():
+        if package in packages:
+            return f"this needs {package}, not installed: pip install '.[{extra}]' in a clone of mst"
+    lines = [f for f in traceback.extract_tb(error.__traceback__) if not f.filename.startswith("<frozen ")]
+    return f"{lines[-1].filename}, line {lines[-1].lineno}: this needs {error.name}, not installed"
 
 
 def _verbosity(given: set[str], *, json: bool) -> contextlib.AbstractContextManager[None]:

@@ -8,13 +8,14 @@ import re
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import mst
-from mst import registry
+from mst import cli, registry
 from mst.cli import commands, main
 from mst.errors import UnsupportedError, nearest
 
@@ -266,6 +267,34 @@ def test_a_missing_package_is_named_with_its_remedy(monkeypatch, capsys):
     monkeypatch.setattr("mst.commands.report.run", without_jinja)
     assert main(["report"]) == 2
     assert "this needs jinja2, not installed: pip install '.[workflow" in capsys.readouterr().err
+
+
+def test_a_package_that_no_extra_brings_is_named_with_the_line_that_imports_it(tmp_path, monkeypatch, capsys):
+    (tmp_path / "mine.py").write_text(
+        'ALGORITHM = dict(id="mine", paradigm="sequential", title="t")\nimport mst_of_mine.parts\n'
+    )
+    (tmp_path / "g.csv").write_text("0 1 1\n")
+    monkeypatch.setenv("MST_ALGORITHMS", str(tmp_path))
+    registry.algorithms.cache_clear()
+    try:
+        assert main(["solve", str(tmp_path / "g.csv"), "--algorithm", "mine"]) == 2
+    finally:
+        registry.algorithms.cache_clear()
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line == f"mst solve: {tmp_path / 'mine.py'}, line 2: this needs mst_of_mine, not installed"
+
+
+def test_every_package_of_an_extra_that_is_imported_has_its_remedy():
+    extras = tomllib.loads(Path("pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    named = {
+        re.split("[^a-z0-9-]", package)[0]: extra for extra, packages in extras.items() for package in packages
+    }
+    brought = {package: extra for extra, packages in cli._EXTRAS.items() for package in packages}
+    both = named.keys() & brought.keys()
+    assert {p: named[p] for p in both} == {p: brought[p] for p in both}
+    # Imported by another name, by a package of the extra, or by none of ours.
+    assert brought.keys() - both == {"cupy", "pynvml", "matplotlib"}
+    assert {p for p in named.keys() - both if not p.startswith(("cupy-", "nvidia-", "snakemake-"))} == {"mpich"}
 
 
 def test_debug_shows_the_traceback(tmp_path):
