@@ -87,6 +87,15 @@ def test_solve_writes_a_forest_that_verify_accepts(triangle, tmp_path, capsys):
     assert re.fullmatch(r"2 edges, 2 components, weight 11; read in .*, matched in .*, proved in .*", lines[1])
 
 
+@pytest.mark.parametrize("options", [[], ["--memory", "2G"]])
+def test_verify_accepts_a_csv_whose_vertices_solve_numbered_or_kept(options, tmp_path):
+    graph, forest = tmp_path / "graph.txt", tmp_path / "forest.csv"
+    graph.write_text("5 9 2\n9 40 1\n5 40 7\n40 7 3\n")
+    assert main(["solve", str(graph), "--out", str(forest), *options]) == 0
+    assert forest.read_text().startswith("source,target,weight\n")
+    assert main(["verify", str(graph), str(forest)]) == 0
+
+
 def test_verify_refuses_a_heavier_forest_and_a_foreign_edge(triangle, tmp_path, capsys):
     heavier = tmp_path / "heavier.gr"
     heavier.write_text("p sp 4 2\na 1 2 5\na 2 3 7\n")

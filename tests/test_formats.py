@@ -432,7 +432,7 @@ def test_compressed_files_are_reproducible(tmp_path, suffix):
 def test_suffix_chooses_the_format_to_write(tmp_path):
     for name, format in (
         ("a.gr", "dimacs"),
-        ("a.csv", "edges"),
+        ("a.csv", "edges"),  # read as any edge list
         ("a.mtx.gz", "matrix-market"),
         ("a.egr", "ecl"),
         ("a.graph", "metis"),
@@ -529,6 +529,7 @@ def test_metis_row_longer_than_a_block_is_read(tmp_path):
 def test_formats_have_titles_suffixes_and_writers():
     writable = {
         "canonical",
+        "csv",
         "dimacs",
         "edges",
         "headed",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -192,4 +193,19 @@ def test_digest_depends_on_every_part_of_the_graph():
 
 
 def test_every_writable_format_is_tested_here():
-    assert {format.id for format in FORMATS.values() if format.writable} == {*BY_ROWS, *BY_VERTEX}
+    assert {format.id for format in FORMATS.values() if format.writable} == {*BY_ROWS, *BY_VERTEX, "csv"}
+
+
+@given(graph=graphs())
+def test_pandas_and_we_read_a_csv_alike(tmp_path_factory, graph):
+    path = tmp_path_factory.getbasetemp() / "graph.csv"
+    write(path, graph)
+    table = pandas.read_csv(path)
+    assert list(table.columns) == ["source", "target", "weight"]
+    for column, ours in zip(table.to_numpy().T, (graph.u, graph.v, graph.w), strict=True):
+        assert column.tolist() == ours.tolist()
+    if graph.m:
+        raw = read_raw(path)
+        ids = np.arange(raw.n) if raw.original_ids is None else raw.original_ids
+        assert ids[raw.u].tolist() == graph.u.tolist() and ids[raw.v].tolist() == graph.v.tolist()
+        assert raw.w is not None and raw.w.tolist() == graph.w.tolist()

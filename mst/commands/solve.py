@@ -37,7 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--out",
         type=Path,
         metavar="FILE",
-        help="write the forest's edges there (u v w; a .parquet file has their ids, too)",
+        help="write the forest's edges there; its name decides the format (.csv for pandas, .parquet with edge ids)",
     )
     add_json(parser)
 

@@ -73,6 +73,7 @@ FORMATS: dict[str, Format] = {
         matrix.FORMAT,
         headed.FORMAT,
         edges.FORMAT,
+        edges.CSV_FORMAT,
     )
 }
 """All formats by id."""

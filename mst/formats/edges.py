@@ -334,8 +334,19 @@ def write(sink: IO[bytes], graph: Graph) -> None:
     write_rows(sink, graph, base=0)
 
 
+def _write_csv(sink: IO[bytes], graph: Graph) -> None:
+    """Write a header and a row per edge, with ids from 0, as pandas and spreadsheets read them."""
+    sink.write(b"source,target,weight\n")
+    write_rows(sink, graph, base=0, delimiter=",")
+
+
 FORMAT = Format(
     "edges", "Edge list: blanks, commas, tabs; with or without weights (SNAP, KONECT, CSV)",
-    (".txt", ".csv", ".tsv", ".edges", ".el", ".wel", ".cedge"), sniff, read, write, _read_detected, stream,
+    (".txt", ".tsv", ".edges", ".el", ".wel", ".cedge"), sniff, read, write, _read_detected, stream,
     _stream_detected,
+)  # fmt: skip
+# Such a file is read as any edge list is.
+CSV_FORMAT = Format(
+    "csv", "An edge list with a header, as pandas reads it; without the number of vertices",
+    (".csv",), lambda source: False, read, _write_csv, _read_detected, stream, _stream_detected,
 )  # fmt: skip

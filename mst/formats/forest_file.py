@@ -67,8 +67,8 @@ def match(graph: RawGraph, forest: RawGraph) -> Match:
     """Return where the edges of a forest are in its graph, in linear time.
 
     A forest file that declares its number of vertices numbers them as `mst.formats.read` numbers the graph's. An edge
-    list that declares none names the vertices as the graph's file does; if that file counts them, too, its ids count
-    from 1 if the last is used and 0 is not.
+    list that declares none names the vertices as the graph's file does, or numbers them from 0; if that file counts
+    them, too, its ids count from 1 if the last is used and 0 is not.
 
     Parameters
     ----------
@@ -115,6 +115,7 @@ def _ends(graph: RawGraph, forest: RawGraph) -> Iterator[tuple[np.ndarray, np.nd
         found = [np.where(known[place] == column, place, -1) if len(known) else np.full_like(column, -1)
                  for place, column in zip(places, ends)]  # fmt: skip
         yield found[0], found[1]
+        yield _within(graph, ends)
         return
     low, high = (min(map(np.min, ends)), max(map(np.max, ends))) if forest.m else (0, 0)
     if low == 0 or high != graph.n:

@@ -330,8 +330,8 @@ def _problem(status: int, layout: Layout, word: str) -> str:
     }[status]
 
 
-def write_columns(sink: IO[bytes], *columns: np.ndarray) -> None:
-    """Write a line per position of the columns, with blanks between their values, in blocks.
+def write_columns(sink: IO[bytes], *columns: np.ndarray, delimiter: str = " ") -> None:
+    """Write a line per position of the columns, with the delimiter between their values, in blocks.
 
     Floats are written with the fewest digits that are read back as the same float64, and never like integers.
 
@@ -340,11 +340,12 @@ def write_columns(sink: IO[bytes], *columns: np.ndarray) -> None:
     sink : binary stream
     *columns : numpy.ndarray, shape (rows,)
         Integers, floats, or strings of one length.
+    delimiter : str
     """
     import pyarrow
     from pyarrow import csv
 
-    plain = csv.WriteOptions(include_header=False, delimiter=" ", quoting_style="none")
+    plain = csv.WriteOptions(include_header=False, delimiter=delimiter, quoting_style="none")
     names = [str(i) for i in range(len(columns))]
     for start in range(0, len(columns[0]), _ROWS_PER_BLOCK):
         part = [_as_text(column[start : start + _ROWS_PER_BLOCK]) for column in columns]
@@ -367,10 +368,10 @@ def _as_text(column: np.ndarray) -> Any:
     return pc.replace_substring_regex(texts, r"^(-?\d+)$", r"\1.0")
 
 
-def write_rows(sink: IO[bytes], graph: Graph, *, base: int, tag: str = "") -> None:
+def write_rows(sink: IO[bytes], graph: Graph, *, base: int, tag: str = "", delimiter: str = " ") -> None:
     """Write a row ``u v weight`` per edge, with ids counted from `base`, each after `tag` if there is one."""
     for start in range(0, graph.m, _ROWS_PER_BLOCK):
         part = slice(start, start + _ROWS_PER_BLOCK)
         u, v, w = graph.u[part], graph.v[part], graph.w[part]
         tags = [np.full(len(u), tag)] if tag else []
-        write_columns(sink, *tags, u + base, v + base, w)
+        write_columns(sink, *tags, u + base, v + base, w, delimiter=delimiter)
