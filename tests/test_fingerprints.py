@@ -246,6 +246,17 @@ def test_moving_device_functions_and_renaming_cuda_files_changes_nothing(copy, b
     assert copy.changed(before) == set()
 
 
+def test_a_program_on_disk_reaches_little_of_the_package(copy):
+    """It asked whether numba is loaded, which counted as an import by a name that is computed: of any module."""
+    file = copy.root / "algorithms" / "peers" / "_program.py"
+    found = set()
+    for text in ("A = 1\n", "A = 2\n"):
+        (copy.root / "reporting" / "table.py").write_text(text)
+        sources.forget()
+        found.add(sources.algorithm_fingerprint(file, ("Command",), ()))
+    assert len(found) == 1
+
+
 # --- small packages
 
 
@@ -399,6 +410,16 @@ PAIRS = {
         },
         {
             "a": HEAD + "def solve(p):\n    return importlib.import_module(p)\n",
+            "kernels/x": "def f(p):\n    return -p\n",
+        },
+    ),
+    "a module that is loaded found by name": (
+        {
+            "a": "import sys\ndef solve(p):\n    return sys.modules[p]\n",
+            "kernels/x": "def f(p):\n    return p\n",
+        },
+        {
+            "a": "import sys\ndef solve(p):\n    return sys.modules[p]\n",
             "kernels/x": "def f(p):\n    return -p\n",
         },
     ),

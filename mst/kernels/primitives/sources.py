@@ -739,6 +739,18 @@ class _Writer:
             if workers:
                 self.tokens.append(workers)
 
+    def _compare(self, node: ast.Compare, scope: _Scope | None) -> None:
+        self.tokens.append("Compare")
+        self.write(node.left, scope)
+        self._several(node.ops, scope)
+        self.tokens.append(f"[{len(node.comparators)}")
+        for operator, value in zip(node.ops, node.comparators):
+            if isinstance(operator, (ast.In, ast.NotIn)) and ast.unparse(value) == "sys.modules":
+                # Whether a module is loaded; only a look-up there reaches it.
+                self.tokens.append("sys.modules")
+            else:
+                self.write(value, scope)
+
     def _constant(self, node: ast.Constant, scope: _Scope | None) -> None:
         value = node.value
         if type(value) is str:
@@ -914,6 +926,7 @@ _SPECIAL: dict[type, Callable[[_Writer, Any, _Scope | None], None]] = {
     type(None): _Writer._none,
     ast.Name: _Writer._name,
     ast.Attribute: _Writer._attribute,
+    ast.Compare: _Writer._compare,
     ast.Constant: _Writer._constant,
     ast.JoinedStr: _Writer._joined,
     ast.Raise: _Writer._raise,
