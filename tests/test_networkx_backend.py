@@ -157,3 +157,17 @@ def test_nan_is_refused_with_its_edge_or_ignored():
     with pytest.raises(ValueError, match=r"NaN found as an edge weight. Edge .*'a', 'b'"):
         list(nx.minimum_spanning_edges(graph, backend="mst"))
     assert list(nx.minimum_spanning_edges(graph, ignore_nan=True, data=False, backend="mst")) == [("b", "c")]
+
+
+@pytest.mark.parametrize("kind", [nx.DiGraph, nx.MultiDiGraph])
+@pytest.mark.parametrize("extreme", ["minimum", "maximum"])
+def test_directed_graphs_have_no_spanning_tree_with_or_without_this_backend(kind, extreme):
+    graph = kind([(0, 1), (1, 2), (2, 0)])
+    function = getattr(nx, f"{extreme}_spanning_tree")
+    for choice in ({}, {"backend": "mst"}):
+        with pytest.raises(nx.NetworkXNotImplemented, match="directed"):
+            function(graph, **choice)
+    partitioned = nx.partition_spanning_tree(graph, minimum=extreme == "minimum", backend="mst")
+    assert sorted(partitioned.edges) == sorted(
+        nx.partition_spanning_tree(graph, minimum=extreme == "minimum").edges
+    )

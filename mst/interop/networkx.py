@@ -120,7 +120,7 @@ def minimum_spanning_edges(
     TypeError
         Not a networkx graph, or weights without an order: a `KindError`.
     networkx.NetworkXNotImplemented
-        Borůvka's algorithm on a multigraph: networkx has none.
+        A directed graph; or Borůvka's algorithm on a multigraph: networkx has neither.
 
     Examples
     --------
@@ -346,11 +346,16 @@ def _spanning_edges(
         # The message is networkx's: its tests match it.
         known = ", ".join(ALGORITHMS)
         raise ChoiceError(f"{algorithm} is not a valid choice for an algorithm. Choose one of: {known}")
-    if graph.is_multigraph() and algorithm.startswith("bor"):
+    is_directed = graph.is_directed()
+    if is_directed or (graph.is_multigraph() and algorithm.startswith("bor")):
         from networkx import NetworkXNotImplemented
 
         # So that code behaves as it does without this backend.
-        raise NetworkXNotImplemented("networkx's Borůvka is not implemented for multigraphs")
+        raise NetworkXNotImplemented(
+            "spanning trees of directed graphs are not implemented: give G.to_undirected()"
+            if is_directed
+            else "networkx's Borůvka is not implemented for multigraphs"
+        )
     return _in_order(graph, weight, keys, data, ignore_nan, minimum)
 
 
