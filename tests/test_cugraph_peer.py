@@ -39,12 +39,13 @@ class SGGraph:
 
 
 def spanning_tree(resource_handle, graph, do_expensive_check=False):
-    """Both directions of each edge of the forest, its weights, and the offsets."""
+    """Both directions of each edge of the forest, in any order, its weights, and the offsets."""
     u, v, w = (np.asarray(array) for array in graph.arrays)
     forward = u < v
     half = Graph(int(max(u.max(), v.max())) + 1, u[forward], v[forward], w[forward])
     a, b, weight = mst.minimum_spanning_forest(half, algorithm="kruskal").edges()
-    both = [np.concatenate(pair).view(OnDevice) for pair in ((a, b), (b, a), (weight, weight))]
+    order = np.random.default_rng(2).permutation(2 * len(a))
+    both = [np.concatenate(pair)[order].view(OnDevice) for pair in ((a, b), (b, a), (weight, weight))]
     return (*both, np.array([0, 2 * len(a)]).view(OnDevice))
 
 
