@@ -80,7 +80,8 @@ from typing import Any
 from mst import programs
 from mst.errors import ConfigError, DependencyError, nearest
 from mst.facts import Facts
-from mst.kernels.primitives.sources import PACKAGE, algorithm_fingerprint
+from mst.fingerprints import algorithm_fingerprint
+from mst.fingerprints.modules import PACKAGE
 from mst.names import path_part
 
 EXTRA_FOLDERS = "MST_ALGORITHMS"
@@ -262,7 +263,7 @@ class Algorithm:
         packages.
 
         The reached code counts, and the keys of the literal that a run depends on; see
-        `mst.kernels.primitives.sources`.
+        `mst.fingerprints`.
         """
         literal = (self.paradigm, self.input, self.exact, self.ties)
         options = tuple((name, option.default) for name, option in self.options.items())

@@ -10,8 +10,8 @@ import pytest
 
 import mst
 from mst import registry
+from mst.fingerprints.modules import PACKAGE
 from mst.interop import networkx as networkx_backend
-from mst.kernels.primitives.sources import PACKAGE
 
 NEEDS_HARDWARE = ("mst.algorithms.cuda", "mst.algorithms.mpi", "mst.kernels.cuda")
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from mst import registry
-from mst.kernels.primitives import sources
+from mst import fingerprints, registry
+from mst.fingerprints import modules
 
 FILTERS = {"filter-boruvka", "bucket", "filter-boruvka-mpi"}
 SHARED_TREES = {"filter-boruvka-threads", "bucket-threads", "filter-boruvka-mpi"}
@@ -47,7 +47,7 @@ class Copy:
 
     def fingerprints(self) -> dict[str, str]:
         """Return the fingerprint of every algorithm."""
-        sources.forget()
+        fingerprints.forget()
         files = (self.root / "algorithms").glob("[!_]*/[!_]*.py")
         found = [registry.read_literal(file) for file in sorted(files)]
         return {algorithm.id: algorithm.source_fingerprint() for algorithm in found}
@@ -93,10 +93,10 @@ class Copy:
 @pytest.fixture
 def copy(tmp_path, monkeypatch):
     root = tmp_path / "mst"
-    shutil.copytree(sources.PACKAGE, root, ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(sources, "PACKAGE", root)
+    shutil.copytree(modules.PACKAGE, root, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(modules, "PACKAGE", root)
     yield Copy(root)
-    sources.forget()
+    fingerprints.forget()
 
 
 @pytest.fixture(scope="module")
@@ -252,8 +252,8 @@ def test_a_program_on_disk_reaches_little_of_the_package(copy):
     found = set()
     for text in ("A = 1\n", "A = 2\n"):
         (copy.root / "reporting" / "table.py").write_text(text)
-        sources.forget()
-        found.add(sources.algorithm_fingerprint(file, ("Command",), ()))
+        fingerprints.forget()
+        found.add(fingerprints.algorithm_fingerprint(file, ("Command",), ()))
     assert len(found) == 1
 
 
@@ -264,7 +264,7 @@ def test_a_program_on_disk_reaches_little_of_the_package(copy):
 def package(tmp_path, monkeypatch):
     """Return a function that writes modules into a package and returns the fingerprint of its algorithm."""
     root = tmp_path / "mst"
-    monkeypatch.setattr(sources, "PACKAGE", root)
+    monkeypatch.setattr(modules, "PACKAGE", root)
 
     def fingerprint(modules: dict[str, str]) -> str:
         shutil.rmtree(root, ignore_errors=True)
@@ -272,11 +272,11 @@ def package(tmp_path, monkeypatch):
             path = root / (name if "." in name else f"{name}.py")
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(textwrap.dedent(text))
-        sources.forget()
-        return sources.algorithm_fingerprint(root / "a.py", ("prepare", "solve"), (("depth", 1),))
+        fingerprints.forget()
+        return fingerprints.algorithm_fingerprint(root / "a.py", ("prepare", "solve"), (("depth", 1),))
 
     yield fingerprint
-    sources.forget()
+    fingerprints.forget()
 
 
 BASE = {
@@ -543,19 +543,19 @@ def test_conditions_that_are_only_imported_change_no_fingerprint(package):
 
 def test_machine_code_keys_follow_a_callee_to_another_module(tmp_path, monkeypatch):
     """Machine code names the modules of all functions that it calls, and numba imports them when it loads it."""
-    monkeypatch.setattr(sources, "PACKAGE", tmp_path)
+    monkeypatch.setattr(modules, "PACKAGE", tmp_path)
     found = set()
     for name in ("there", "elsewhere"):
         (tmp_path / f"{name}.py").write_text("def g(x):\n    return x + 1\n")
         (tmp_path / "k.py").write_text(f"from mst.{name} import g\ndef f(x):\n    return g(x)\n")
-        sources.forget()
-        found.add(sources.fingerprint(tmp_path / "k.py"))
-    sources.forget()
+        fingerprints.forget()
+        found.add(fingerprints.fingerprint(tmp_path / "k.py"))
+    fingerprints.forget()
     assert len(found) == 2
 
 
 def test_machine_code_keys_follow_messages_and_names(tmp_path, monkeypatch):
-    monkeypatch.setattr(sources, "PACKAGE", tmp_path)
+    monkeypatch.setattr(modules, "PACKAGE", tmp_path)
     file = tmp_path / "k.py"
     texts = [
         "def f(x):\n    raise ValueError('a')\n",
@@ -565,9 +565,9 @@ def test_machine_code_keys_follow_messages_and_names(tmp_path, monkeypatch):
     found = set()
     for text in texts:
         file.write_text(text)
-        sources.forget()
-        found.add(sources.fingerprint(file))
-    sources.forget()
+        fingerprints.forget()
+        found.add(fingerprints.fingerprint(file))
+    fingerprints.forget()
     assert len(found) == 3
 
 

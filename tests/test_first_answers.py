@@ -19,10 +19,11 @@ from mst.advice import first
 from mst.algorithms.threads import filter_boruvka_threads  # noqa: F401
 from mst.cli import main
 from mst.commands import warm
+from mst.fingerprints.modules import PACKAGE
 from mst.formats import plain
 from mst.generators import generate
 from mst.graph import Graph
-from mst.kernels.primitives import machine_code, sources
+from mst.kernels.primitives import machine_code
 
 SOLVE = """
 import json, sys
@@ -74,7 +75,7 @@ import numba
 
 
 def test_threads_that_load_kernels_at_once_wait_for_the_whole_of_numba(tmp_path):
-    files = [file.relative_to(sources.PACKAGE.parent) for file in (sources.PACKAGE / "kernels").rglob("*.py")]
+    files = [file.relative_to(PACKAGE.parent) for file in (PACKAGE / "kernels").rglob("*.py")]
     modules = [".".join(file.with_suffix("").parts) for file in files if "numba" in file.read_text("utf-8")]
     assert not fresh(LOADED_AT_ONCE, *modules, cache=tmp_path).stderr
 

@@ -14,9 +14,9 @@ import oracles
 import pytest
 
 from mst import order
+from mst.fingerprints.modules import PACKAGE
 from mst.graph import Graph
 from mst.kernels.graph.simplify import lightest_of_parallel_edges
-from mst.kernels.primitives import sources
 from mst.kernels.primitives.ascending import ascending, write_ascending
 from mst.kernels.primitives.bitmap import count_ones, get_bit, set_bits, write_positions_of_ones, zeroed
 from mst.kernels.primitives.cache import cache_root
@@ -41,9 +41,10 @@ def test_machine_code_is_made_anew_when_a_callee_in_another_file_changes(tmp_pat
     """numba's own cache would return the stale 1 here."""
     kernels = tmp_path / "mst" / "kernels"
     (kernels / "primitives").mkdir(parents=True)
-    copied = ("jit", "code_cache", "cache", "forks", "machine_code", "sources", "cuda_sources", "__init__")
+    copied = ("jit", "code_cache", "cache", "forks", "machine_code", "__init__")
     for name in (*(f"kernels/primitives/{name}.py" for name in copied), "progress.py", "units.py", "errors.py"):
-        shutil.copy(sources.PACKAGE / name, tmp_path / "mst" / name)
+        shutil.copy(PACKAGE / name, tmp_path / "mst" / name)
+    shutil.copytree(PACKAGE / "fingerprints", tmp_path / "mst" / "fingerprints")
     (tmp_path / "mst" / "__init__.py").write_text("")
     (kernels / "__init__.py").write_text("")
     header = "from mst.kernels.primitives.jit import njit\n"

@@ -15,7 +15,7 @@ import mst
 from mst import ConfigError, DependencyError, InputError, UnsupportedError, registry
 from mst.execute import _of_module, implementation_of
 from mst.facts import Facts
-from mst.kernels.primitives.sources import PACKAGE
+from mst.fingerprints.modules import PACKAGE
 from mst.registry import Option, read_literal
 
 

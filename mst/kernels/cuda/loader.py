@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from mst.errors import DependencyError, MSTError
+from mst.fingerprints import fingerprint
 from mst.kernels.primitives.cache import cache_root
-from mst.kernels.primitives.sources import fingerprint
 
 FOLDER = Path(__file__).resolve().parent
 _INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)".*$', re.MULTILINE)

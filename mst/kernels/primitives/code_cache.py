@@ -24,12 +24,12 @@ import numpy as np
 from numba.core import config
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _CacheLocator
 
+from mst.fingerprints import fingerprint
 from mst.kernels.primitives import (
     forks,  # noqa: F401  (before any thread is launched)
     machine_code,  # noqa: F401  (says when compiling takes long)
 )
 from mst.kernels.primitives.cache import cache_root
-from mst.kernels.primitives.sources import fingerprint
 
 # After the pickled code, where unpickling ignores it.
 _MARK = b"sha256:"
