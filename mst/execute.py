@@ -71,6 +71,8 @@ class Implementation:
         By default there are none.
     phases : callable or None
         Seconds by phase, of a solve with probes in it.
+    printed_phases : callable
+        Seconds by phase that a program prints in every solve; by default there are none.
     edge_ids : callable or None
         The result on the device.
     device_bytes : callable
@@ -90,6 +92,7 @@ class Implementation:
     weight: Callable[[Any, Any], str] | None
     counters: Callable[[Any, Any], dict[str, Any]]
     phases: Callable[[Any], dict[str, float]] | None
+    printed_phases: Callable[[Any, Any], dict[str, float]]
     edge_ids: Callable[[Any], Any] | None
     device_bytes: Callable[[Any], int | None]
     metrics: Sequence[str]
@@ -191,6 +194,7 @@ def _of_module(id: str, module: Any) -> Implementation:
         weight=getattr(module, "weight", None),
         counters=getattr(module, "counters", _no_counters),
         phases=getattr(module, "phases", None),
+        printed_phases=getattr(module, "printed_phases", _no_counters),
         edge_ids=getattr(module, "edge_ids", None),
         device_bytes=getattr(module, "device_bytes", _unknown_bytes),
         metrics=getattr(module, "PROFILED", ()),

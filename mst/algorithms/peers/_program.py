@@ -48,6 +48,8 @@ class Command:
             self.timed_solve = self._timed_solve
         if program.instrumented and program.phases:
             self.phases = self._phases
+        elif program.phases:
+            self.printed_phases = self._seconds_of_phases
 
     def prepare(self, graph: Graph, *, width: int, shared: str | None = None, **options: Any) -> Problem:
         """Write the graph and fill in the command; processes with a `shared` folder, of one graph, write it once."""
@@ -110,24 +112,17 @@ class Command:
         return self._found("total", answer)
 
     def counters(self, problem: Problem, answer: Answer) -> dict[str, Any]:
-        """Return the clock that gave the time, and the numbers that the program or its instrumented build prints.
-
-        A program without an instrumented build prints its phases, too, and each process of a run has them.
-        """
-        found: dict[str, Any] = {"clock": "program" if self.program.seconds else "process"}
-        if not self.program.instrumented and self.program.phases:
-            found["phases"] = self._seconds_of_phases(answer)
-        if not self.program.counters:
-            return found
-        if problem.instrumented != problem.words:
+        """Return the clock that gave the time, and the numbers that the program or its instrumented build prints."""
+        clock = "program" if self.program.seconds else "process"
+        if self.program.counters and problem.instrumented != problem.words:
             answer = self._run(problem, problem.instrumented)
-        return {**found, **self._numbers("counters", answer)}
+        return {"clock": clock, **self._numbers("counters", answer)}
 
     def _phases(self, problem: Problem) -> dict[str, float]:
         """Return the seconds of each phase that a further run prints."""
-        return self._seconds_of_phases(self._run(problem, problem.instrumented))
+        return self._seconds_of_phases(problem, self._run(problem, problem.instrumented))
 
-    def _seconds_of_phases(self, answer: Answer) -> dict[str, float]:
+    def _seconds_of_phases(self, problem: Problem, answer: Answer) -> dict[str, float]:
         spent = self._numbers("phases", answer)
         return {name: number * UNITS[self.program.unit] for name, number in spent.items()}
 

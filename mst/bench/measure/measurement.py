@@ -58,8 +58,7 @@ def measurement_of(
         "reason": outcome.reason,
         "detail": outcome.detail,
         "samples": _samples(processes),
-        "phases": outcome.phases
-        or [c["phases"] for p in processes if "phases" in (c := p.get("counters", {}))],
+        "phases": outcome.phases or [p["phases"] for p in processes if p.get("phases")],
         "counters": _counters(outcome),
         "memory": _memory(processes, outcome.peak_tree_bytes),
         "energy": energies[len(energies) // 2] if energies else None,
@@ -107,8 +106,8 @@ def _samples(processes: list[dict[str, Any]]) -> dict[str, list[list[float]]]:
 
 
 def _counters(outcome: Outcome) -> list[dict[str, Any]]:
-    """Return the counters of each process, with those that the profiler read in a further one, without its phases."""
-    own = [{k: v for k, v in p.get("counters", {}).items() if k != "phases"} for p in outcome.processes]
+    """Return the counters of each process, with those that the profiler read in a further one."""
+    own = [p.get("counters", {}) for p in outcome.processes]
     both = itertools.zip_longest(own, outcome.profiled, fillvalue=dict[str, Any]())
     return [{**counted, **profiled} for counted, profiled in both if counted or profiled]
 

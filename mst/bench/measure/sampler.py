@@ -73,6 +73,7 @@ class Sampler:
             "transfer": ready.transfer,
             "warmup": taken.warmup,
             "compute": taken.compute,
+            "phases": self.implementation.printed_phases(ready.problem, taken.result),
             "counters": self.implementation.counters(ready.problem, taken.result),
             "memory": at_peak,
             "energy": of_one(taken.metered, len(taken.compute)),
