@@ -713,6 +713,14 @@ def test_runs_on_a_gpu_judge_with_the_versions_of_cupy_cuda_and_driver(tmp_path,
     assert judged(program, source, book).verdict == CONFIRMED
 
 
+def test_failed_run_on_a_gpu_counts_without_the_version_of_cuda(tmp_path, book):
+    records = Records(tmp_path, "titan-box", TITAN)
+    records.add("jucele-cuda", ROAD, 2.0, paradigm="cuda", status="error", reason="an error of the library")
+    made = claim(f"1 - ran('jucele-cuda', '{ROAD.name}')", anywhere={"equals": 1})
+    assert judged(made, records.source(), book).reason.endswith("does not state the version of cupy")
+    assert judged(made, change(records, versions={"cupy": "14.2.0"}), book).verdict == CONFIRMED
+
+
 @pytest.mark.parametrize(
     "quantity",
     ["share('boruvka', 'USA-road-d.NY', 'map')", "counter('boruvka', 'USA-road-d.NY', 'rounds')",

@@ -55,7 +55,9 @@ def objection(
         wanted = (
             ("cuda", "driver") if record.run.algorithm.startswith("command-") else ("cupy", "cuda", "driver")
         )
-        if lacking := [name for name in wanted if not stated.get(name)]:
+        # A process that has measured tells the version of CUDA: a run that failed in all of them has none.
+        none_measured = not measurement["samples"]["compute"]
+        if lacking := [name for name in wanted if not (stated.get(name) or (none_measured and name == "cuda"))]:
             return f"does not state the version of {' and '.join(lacking)}"
     return "" if numbers is None else objection_to_numbers(quantity, numbers, direction=direction)
 
