@@ -305,11 +305,21 @@ def test_page_of_nothing_measured_says_so(tmp_path):
 
 
 def test_the_front_page_says_how_many_records_were_disturbed(rows):
-    busy = rows.assign(disturbed=rows["status"] == "ok")
+    recorded = rows["status"].isin(["ok", "wrong", *data.NOT_FINISHED])
+    busy = rows.assign(disturbed=recorded)
     texts = dict(render(Shown(busy, [], [], {}, "kruskal", [])))
-    count = int((rows["status"] == "ok").sum())
+    count = int(recorded.sum())
     assert f"{count} of {count} records were disturbed" in texts[""]
     assert f"{count} of {count} records disturbed" in texts[""].partition("<main>")[0], "beside the headline"
+
+
+def test_the_front_page_says_that_every_record_is_proved_only_where_none_is_wrong(rows):
+    of_ours = rows[rows["grade"] != data.CLAIMED]
+    proved = of_ours[of_ours["grade"].notna() | (of_ours["status"] == "wrong")]
+    for shown, is_said in ((proved, False), (proved[proved["status"] == "ok"], True)):
+        front = dict(render(Shown(shown, [], [], {}, "kruskal", [])))[""]
+        assert ("Every record that finished is proved." in front) == is_said
+        assert ("Wrong forests" in front) != is_said
 
 
 def test_reasons_of_files_set_aside_are_escaped(rows):

@@ -157,7 +157,7 @@ def frame(shown: Shown) -> dict[str, Any]:
         "headline": answer.headline(shown.cards, shown.baseline),
         "lead_badge": lead.finding.badge if lead and lead.finding else None,
         "disturbed": int(rows["disturbed"].sum()),
-        "measured": int((rows["status"] == "ok").sum()),
+        "measured": len(created),
         "to_come": shown.to_come,
         "captions": shown.captions,
         "baseline": shown.baseline,
