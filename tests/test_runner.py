@@ -225,7 +225,7 @@ def test_versions_are_of_packages_by_any_name_and_those_that_a_program_states(mo
     ("name", "limit", "reason"),
     [
         ("probe-children", 3, "a process took more than 3 s"),
-        ("probe-compiling", 1, "importing and compiling took more than 5 s"),
+        ("probe-compiling", 1, "compiling on small graphs took more than 5 s"),
     ],
 )
 def test_time_limit_ends_the_run_and_its_children(probe, name, limit, reason):

@@ -112,7 +112,7 @@ class Session:
         started = time.monotonic()
         server.send(self._index, "open", spec=asdict(self._spec), log=str(self._log))
         # Everything that a first run compiles counts, on a machine that may be busy: no fault of the algorithm.
-        ready = self._follow("ready", "importing and compiling", _COMPILING * self.measure.timeout)
+        ready = self._follow("ready", "compiling on small graphs", _COMPILING * self.measure.timeout)
         if ready and self.outcome.status == "ok":
             # Memory that compiling took is not the run's.
             self.outcome.peak_tree_bytes = tree_bytes(self._template)
