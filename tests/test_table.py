@@ -68,6 +68,15 @@ def test_measured_experiment_is_printed_and_an_unmeasured_one_is_refused(tmp_pat
     assert main(["table", "--configfile", str(file), "--part", "call"]) == 0
     head, kruskal, ours, note = capsys.readouterr().out.splitlines()
     assert float(kruskal.split()[1]) > 0 and float(ours.split()[1]) > 0 and note.startswith("2 runs")
+    assert "other" not in note
+    proof = next((tmp_path / "results/records").glob("*/*/filter-boruvka/*/*/*.proof.json"))
+    proof.write_text(
+        json.dumps(json.loads(proof.read_text()) | {"status": "wrong", "grade": None, "reason": "so"})
+    )
+    assert main(["table", "--configfile", str(file)]) == 0
+    *_, note = capsys.readouterr().out.splitlines()
+    assert note.startswith("1 run") and not note.startswith("1 runs"), note
+    assert "1 other failed, wrong or not proved" in note
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from mst.commands._arguments import add_config, add_scopes
+from mst.units import counted
 
 if TYPE_CHECKING:
     from mst.bench.planning.plan import Planned
@@ -44,7 +45,9 @@ def run(arguments: argparse.Namespace) -> int:
     places = [Place(settings.machine_name, config.machine_of(settings))]
     papers, entries = config.papers(settings), catalog.load()
     planned = [config.scope_plan(settings, papers, entries, places, scope) for scope in arguments.scopes]
-    measured = dict(_measured(settings, chain.from_iterable(planned)))
+    done = {row.run.path: row for row in chain.from_iterable(planned) if row.status == "done" and row.run}
+    proved = list(_measured(settings, done.values()))
+    measured = dict(proved)
     part = PARTS[arguments.part]
     found = {key: value for key, m in measured.items() if (value := part(m)) is not None}
     if not found:
@@ -55,7 +58,10 @@ def run(arguments: argparse.Namespace) -> int:
     unit = "MiB" if arguments.part == "memory" else "ms"
     print(columns(table(found, registry.get(against).id, unit)))
     flags = Counter(flag for key in found for flag in measured[key]["conditions"]["flags"])
-    print(f"{len(found)} runs" + "".join(f"; {count} flagged {flag}" for flag, count in flags.most_common()))
+    remarks = [f"{count} flagged {flag}" for flag, count in flags.most_common()]
+    if unproved := len(done) - len(proved):
+        remarks.append(f"{counted(unproved, 'other')} failed, wrong or not proved: `mst report` shows why")
+    print("; ".join((counted(len(found), "run"), *remarks)))
     return 0
 
 
