@@ -370,8 +370,9 @@ def test_title_names_the_one_graph_or_algorithm(rows, scope, title):
 
 
 def test_gate_names_the_wrong_run(report, tmp_path):
-    with pytest.raises(MSTError, match="wrong: "):
+    with pytest.raises(MSTError, match="wrong: ") as refused:
         check_table(report / "table.parquet", tmp_path / "checked.json")
+    assert "its code is repaired, or its folder below results/records" in str(refused.value)
     assert not (tmp_path / "checked.json").exists()
 
 
