@@ -293,35 +293,30 @@ class _TimedWithoutCode:
     """Times calls without compiling and loading machine code."""
 
     def __init__(self) -> None:
-        self._clock: Callable[[], float] | None = None
+        self._began: float | None = None
 
     def __call__(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> tuple[Any, float]:
         # Nothing is compiled between the stages, so the clock is as it was after the last one.
-        if self._clock is None:
-            self._clock = code_clock()
-            self._began = self._code = self._clock()
+        if self._began is None:
+            self._began = self._code = code_seconds()
         started = perf_counter()
         value = function(*args, **kwargs)
-        seconds, now = perf_counter() - started, self._clock()
+        seconds, now = perf_counter() - started, code_seconds()
         code, self._code = now - self._code, now
         return value, seconds - code
 
     def code_seconds(self) -> float:
         """Return the time of compiling and loading since the first call began."""
-        return self._clock() - self._began if self._clock else 0.0
+        return 0.0 if self._began is None else code_seconds() - self._began
 
 
-def code_clock() -> Callable[[], float]:
-    """Return the clock of compiling and loading machine code; it stands still where numba is not loaded."""
-    global _code_seconds
-    if _code_seconds is None and "numba" in sys.modules:
-        from mst.kernels.primitives.machine_code import code_seconds
-
-        _code_seconds = code_seconds
-    return _code_seconds or float
-
-
-_code_seconds: Callable[[], float] | None = None
+def code_seconds() -> float:
+    """Return for how many seconds this thread has compiled and loaded machine code: 0 where numba is not loaded."""
+    module = sys.modules.get("mst.kernels.primitives.machine_code")
+    try:
+        return module.code_seconds() if module else 0.0
+    except AttributeError:  # another thread is loading it
+        return 0.0
 
 
 def _width_without_ranks(algorithm: registry.Algorithm, threads: int | None) -> int:
