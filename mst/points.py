@@ -17,7 +17,7 @@ from mst.cores import cores_for, whole_threads
 from mst.errors import DependencyError, InputError, OutOfMemoryError, UnsupportedError, names_missing_numba
 from mst.forest import Forest
 from mst.graph import MANY, Graph, frozen
-from mst.interop.arrays import ArrayForest, like
+from mst.interop.arrays import ArrayForest, in_library_of
 from mst.solver import minimum_spanning_forest, usable_gpu
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ def from_points(
     seconds = {"compute": perf_counter() - started}
     ids = np.arange(len(w))
     forest = Forest(graph, ids, algorithm=name, seconds=seconds, exact=k is None, trusted=True)
-    return like(forest, X)
+    return in_library_of(forest, X)
 
 
 def _by_threads(given: np.ndarray, samples: int, k: int | None, width: int) -> tuple[Any, Any, Any]:

@@ -116,18 +116,20 @@ def minimum_spanning_forest(
     13
     """
     if isinstance(graph, tuple) and not all(isinstance(part, _ON_HOST) for part in columns_of(graph)):
-        return _of_other_arrays(graph, algorithm, threads, maximum, options)
-    return _of_any(graph, algorithm, threads, maximum, options)
+        return _forest_of_foreign_arrays(graph, algorithm, threads, maximum, options)
+    return _forest_of_any(graph, algorithm, threads, maximum, options)
 
 
-def _of_other_arrays(
+def _forest_of_foreign_arrays(
     graph: tuple, algorithm: str, threads: int | None, maximum: bool, options: dict[str, Any]
 ) -> Forest | ArrayForest | DeviceForest:
     """Return the forest of arrays that may be those of other libraries, in arrays of the same library."""
     if not any(map(arrays.is_on_device, graph)):
-        from mst.interop.arrays import like
+        from mst.interop.arrays import in_library_of
 
-        return like(_of_any(arrays.readable(graph), algorithm, threads, maximum, options), *graph[1:])
+        return in_library_of(
+            _forest_of_any(arrays.readable(graph), algorithm, threads, maximum, options), *graph[1:]
+        )
     if maximum:
         raise UnsupportedError(
             "maximum takes a graph in host memory, no arrays on a device: negate their weights"
@@ -141,24 +143,26 @@ def _of_other_arrays(
     return forest_on_device(*graph, algorithm=algorithm, **options)
 
 
-def _of_any(graph: Any, algorithm: str, threads: int | None, maximum: bool, options: dict[str, Any]) -> Any:
+def _forest_of_any(
+    graph: Any, algorithm: str, threads: int | None, maximum: bool, options: dict[str, Any]
+) -> Any:
     """Return the forest of a graph of any kind but arrays of other libraries."""
     if maximum:
-        return _maximum(graph, algorithm, threads, options)
+        return _maximum_forest(graph, algorithm, threads, options)
     if isinstance(graph, tuple):
-        forest = _of_unchecked(graph, algorithm, threads, options)
+        forest = _forest_checked_by_gpu(graph, algorithm, threads, options)
         if forest is not None:
             return forest
     if not isinstance(graph, Graph | tuple | str | os.PathLike) and _is_stream(graph):
-        return _of_stream(graph, algorithm, threads, options)
+        return _forest_of_stream(graph, algorithm, threads, options)
     graph = as_graph(graph, threads=_checking_cores(graph, algorithm, threads))
     try:
-        return _of_graph(graph, algorithm, threads, options)
+        return _forest_of_graph(graph, algorithm, threads, options)
     except MemoryError as error:
         raise OutOfMemoryError(f"no memory for a forest of {graph!r}: {error or 'none is left'}") from error
 
 
-def _maximum(graph: Any, algorithm: str, threads: int | None, options: dict[str, Any]) -> Forest:
+def _maximum_forest(graph: Any, algorithm: str, threads: int | None, options: dict[str, Any]) -> Forest:
     """Return the maximum spanning forest: the minimum one of weights in reverse order."""
     if not isinstance(graph, Graph | tuple | str | os.PathLike) and _is_stream(graph):
         raise UnsupportedError("maximum takes a graph in host memory, no batches: negate their weights")
@@ -170,7 +174,9 @@ def _maximum(graph: Any, algorithm: str, threads: int | None, options: dict[str,
     return replace(forest, graph=graph, maximum=True, trusted=True)  # the edge ids were checked
 
 
-def _of_unchecked(arrays: tuple, algorithm: str, threads: int | None, options: dict[str, Any]) -> Forest | None:
+def _forest_checked_by_gpu(
+    columns: tuple, algorithm: str, threads: int | None, options: dict[str, Any]
+) -> Forest | None:
     """Return the forest of arrays in host memory if a GPU is to solve them, which then checks them as well.
 
     None where that does not apply, or where the arrays are not legal: `Graph` finds the reason.
@@ -179,7 +185,7 @@ def _of_unchecked(arrays: tuple, algorithm: str, threads: int | None, options: d
         return None
     from mst.interop.device import forest_of_unchecked, unchecked_graph
 
-    graph = unchecked_graph(*arrays)
+    graph = unchecked_graph(*columns)
     if graph is None or (whole_threads(threads) not in (None, 1) and algorithm != "auto"):
         return None
     if algorithm != "auto":
@@ -200,27 +206,29 @@ def _is_stream(graph: Any) -> bool:
     return isinstance(graph, Iterator | list) or hasattr(graph, "to_batches")
 
 
-def _of_stream(batches: Any, algorithm: str, threads: int | None, options: dict[str, Any]) -> StreamForest:
+def _forest_of_stream(
+    batches: Any, algorithm: str, threads: int | None, options: dict[str, Any]
+) -> StreamForest:
     """Return the forest of batches: the options of a stream are its own, the others are those of the algorithm."""
     from mst.streaming import forest_of_batches
 
     own = {name: options.pop(name) for name in ("n", "memory") if name in options}
-    solve, width = solver(algorithm, threads, options)
+    solve, width = batch_solver(algorithm, threads, options)
     return forest_of_batches(batches, solve=solve, width=width, **own)
 
 
-def refuse_mistakes(algorithm: str, threads: int | None, options: dict[str, Any]) -> None:
+def check_arguments(algorithm: str, threads: int | None, options: dict[str, Any]) -> None:
     """Raise at once the errors of a named algorithm that depend on no graph: its options, width and packages."""
-    chosen = registry.get(algorithm)
-    chosen.resolve(options)
-    _width_without_ranks(chosen, threads)
-    chosen.refuse_missing()
+    named = registry.get(algorithm)
+    named.resolve(options)
+    _width_in_process(named, threads)
+    named.refuse_missing()
 
 
-def solver(
+def batch_solver(
     algorithm: str, threads: int | None, options: dict[str, Any]
 ) -> tuple[Callable[[Graph], Forest], int]:
-    """Return a function that solves graphs between which others are read, and the cores for both.
+    """Return the function that solves a stream's graphs, one after another, and the cores for solving and reading.
 
     The arguments are checked now.
 
@@ -236,57 +244,60 @@ def solver(
     """
     cores = cores_for(threads)
     if not isinstance(algorithm, str) or algorithm != "auto":
-        refuse_mistakes(algorithm, threads, options)
+        check_arguments(algorithm, threads, options)
     elif cores == 2:
         # Reading and filtering go on meanwhile: two threads would share what is left of the second core.
         threads = 1
-    return lambda graph: _of_graph(graph, algorithm, threads, options, often=True), cores
+    return lambda graph: _forest_of_graph(graph, algorithm, threads, options, often=True), cores
 
 
-def _of_graph(
+def _forest_of_graph(
     graph: Graph, algorithm: str, threads: int | None, options: dict[str, Any], *, often: bool = False
 ) -> Forest:
     """Return the forest of a graph; code that has to be compiled is worth the wait if it is to be used often."""
     if not isinstance(algorithm, str) or algorithm != "auto":
-        return _forest(graph, registry.get(algorithm), threads, advice.for_one_solve(algorithm, options))
+        return _run(graph, registry.get(algorithm), threads, advice.for_one_solve(algorithm, options))
     choice = choose(graph, threads) if often else choose_now(graph, threads, options)
     try:
-        return _chosen(graph, choice, options)
+        return _run_choice(graph, choice, options)
     except (OutOfMemoryError, DependencyError, RuntimeError):  # CuPy's own are RuntimeErrors
         if choice.gpu is None:
             raise
-        return _chosen(graph, choose(graph, threads, gpu=None), options)
+        return _run_choice(graph, choose(graph, threads, gpu=None), options)
 
 
-def _chosen(graph: Graph, choice: advice.Choice, options: dict[str, Any]) -> Forest:
-    chosen = registry.get(choice.algorithm)
+def _run_choice(graph: Graph, choice: advice.Choice, options: dict[str, Any]) -> Forest:
+    """Return the forest by the algorithm that ``"auto"`` chose, whose options the caller may have given."""
+    algorithm = registry.get(choice.algorithm)
     try:
-        chosen.resolve(options)
+        algorithm.resolve(options)
     except ConfigError as error:
         raise ConfigError(
             f'with algorithm="auto", options are those of the algorithm that it takes: {error}'
         ) from error
-    return _forest(graph, chosen, choice.width, {**choice.options, **options})
+    return _run(graph, algorithm, choice.width, {**choice.options, **options})
 
 
-def _forest(graph: Graph, chosen: registry.Algorithm, threads: int | None, options: dict[str, Any]) -> Forest:
+def _run(graph: Graph, algorithm: registry.Algorithm, threads: int | None, options: dict[str, Any]) -> Forest:
     """Return the forest that an algorithm finds; raise an error with the reason if it does not take the graph."""
-    width = _width_without_ranks(chosen, threads)
-    if chosen.paradigm == "threads":
+    width = _width_in_process(algorithm, threads)
+    if algorithm.paradigm == "threads":
         check_cores(width)
     timed = _TimedWithoutCode()
-    execution = execute(chosen, graph, width, options, timed=timed)
+    execution = execute(algorithm, graph, width, options, timed=timed)
     edge_ids = execution.collect()
     seconds = {"init": execution.init, "transfer": execution.transfer or 0.0, "compute": execution.compute}
     if code := timed.code_seconds():
         seconds["code"] = code
     used = width
-    if chosen.paradigm == "threads" and width > 1:
+    if algorithm.paradigm == "threads" and width > 1:
         # A graph that was left to one core has no code for threads compiled.
         used = execution.counters().get("width", width)
-    first.solved(graph, chosen, options, used)
-    cores = width if chosen.paradigm == "threads" else usable_width() if chosen.paradigm == "cuda" else 1
-    return Forest(graph, edge_ids, algorithm=chosen.id, seconds=seconds, exact=chosen.exact, threads=cores)
+    first.solved(graph, algorithm, options, used)
+    cores = width if algorithm.paradigm == "threads" else usable_width() if algorithm.paradigm == "cuda" else 1
+    return Forest(
+        graph, edge_ids, algorithm=algorithm.id, seconds=seconds, exact=algorithm.exact, threads=cores
+    )
 
 
 class _TimedWithoutCode:
@@ -319,7 +330,7 @@ def code_seconds() -> float:
         return 0.0
 
 
-def _width_without_ranks(algorithm: registry.Algorithm, threads: int | None) -> int:
+def _width_in_process(algorithm: registry.Algorithm, threads: int | None) -> int:
     if algorithm.paradigm == "mpi":
         raise UnsupportedError(
             f"{algorithm.id} runs under MPI: `mst run` starts it there, and scripts call mst.mpi"

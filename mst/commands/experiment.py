@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     from mst.commands._interrupt import interrupt_on_sigterm
 
     interrupt_on_sigterm()
-    _refuse_mistakes(arguments.cores, arguments.engine)
+    _check_arguments(arguments.cores, arguments.engine)
     command = [sys.executable, "-m", "snakemake", "--profile", "workflow/profiles/workstation"]
     command += ["--cores", arguments.cores, *arguments.engine]
     if any(argument.startswith("-") for argument in arguments.engine):
@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
     return _watched(command, settings, arguments.engine or ["default"])
 
 
-def _refuse_mistakes(cores: str, targets: list[str]) -> None:
+def _check_arguments(cores: str, targets: list[str]) -> None:
     """Refuse at once calls that the engine would refuse later: outside a clone, without cores, of unknown targets."""
     from mst import catalog, config
 

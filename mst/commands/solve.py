@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     import mst
     from mst import formats, registry
     from mst.errors import InputError
-    from mst.solver import choose_now, code_seconds, refuse_mistakes, width_of
+    from mst.solver import check_arguments, choose_now, code_seconds, width_of
 
     options: dict[str, Any] = assignments(arguments.option, "--option", "sort=radix")
     if arguments.out:
@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
             raise InputError(f"{arguments.out} is the graph: write the forest to another file")
     if arguments.algorithm != "auto":
         # Before a large file is read.
-        refuse_mistakes(arguments.algorithm, arguments.threads, options)
+        check_arguments(arguments.algorithm, arguments.threads, options)
     if reads_in_parts(arguments.file, arguments.format, arguments.memory):
         return _solve_in_parts(arguments, options)
     with step(f"reading {arguments.file}") as working:
@@ -101,14 +101,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _solve_in_parts(arguments: argparse.Namespace, options: dict[str, Any]) -> int:
     """Solve for a file that need not fit into memory."""
-    from mst.solver import code_seconds, solver
+    from mst.solver import batch_solver, code_seconds
     from mst.streaming import forest_of_file, open_edges
 
     started = perf_counter()
     checkpoint = None
     if arguments.out and not is_standard_output(arguments.out):
         checkpoint = arguments.out.with_name(arguments.out.name + ".checkpoint")
-    solve, width = solver(arguments.algorithm, arguments.threads, options)
+    solve, width = batch_solver(arguments.algorithm, arguments.threads, options)
     file = open_edges(Path(arguments.file), format=arguments.format, width=width, memory=arguments.memory)
     forest = forest_of_file(file, solve=solve, width=width, memory=arguments.memory, checkpoint=checkpoint)
     if arguments.out:

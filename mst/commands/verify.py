@@ -123,12 +123,12 @@ def _verify_files(arguments: argparse.Namespace) -> dict[str, Any]:
 def _verify_in_parts(arguments: argparse.Namespace) -> dict[str, Any]:
     import dataclasses
 
-    from mst.solver import solver
+    from mst.cores import cores_for
     from mst.streaming import open_edges, prove_batches
     from mst.streaming.files import read_forest
     from mst.streaming.memory import require_memory
 
-    _, width = solver("auto", arguments.threads, {})
+    width = cores_for(arguments.threads)
     started = perf_counter()
     with step(f"reading {arguments.forest}"):
         forest = read_forest(arguments.forest)

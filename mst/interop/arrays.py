@@ -72,7 +72,7 @@ class ArrayForest:
         return ArrayForest(value, self.from_dlpack) if isinstance(value, Forest) else value
 
 
-def like(forest: Forest, *given: Any) -> Forest | ArrayForest:
+def in_library_of(forest: Forest, *given: Any) -> Forest | ArrayForest:
     """Return a forest in the arrays of the library of the first foreign one of the `given`; itself if there is none."""
     from_dlpack = importer(given)
     if from_dlpack is None:
