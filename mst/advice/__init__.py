@@ -210,7 +210,7 @@ def choose_for(graph: Any, *, width: int = 1, gpu: str | None = None) -> Choice:
     if unsampled is not None:
         return unsampled
     if gpu == "device":
-        choose = partial(at.choose_by, graph.n, graph.m, traits_of(graph), width=width, gpu=gpu)
+        choose = partial(at.choose_for_traits, graph.n, graph.m, traits_of(graph), width=width, gpu=gpu)
     else:
         weights = weights_along_rows(graph.w)
         choose = partial(at.choose, graph.n, graph.m, weights=weights, width=width, gpu=gpu)
@@ -250,13 +250,29 @@ def _accepting(facts: Facts, choose: Callable[..., Any]) -> Any:
         without |= {choice.algorithm}
 
 
-class _Place(NamedTuple):
-    """A cell, its logarithms to base 2 of edges and density, and the candidates in it."""
+class _Cell(NamedTuple):
+    """A cell as the table has it, its logarithms to base 2 of edges and density, and candidates in it."""
 
     log_m: float
     log_density: float
-    cell: Mapping[str, Any]
+    facts: Mapping[str, Any]
     candidates: list[Candidate]
+
+    def seconds(self, candidate: Candidate) -> float:
+        """Return the measured time of a candidate."""
+        return self.facts["times"][str(candidate)]
+
+
+class _Question(NamedTuple):
+    """A graph, its size and density in steps of the table, and the hardware and algorithms that it may use."""
+
+    size: int
+    density: int
+    degrees: str
+    weights: str
+    width: int
+    gpu: str | None
+    without: frozenset[str]
 
 
 class Table:
@@ -274,14 +290,14 @@ class Table:
         self.machine: str = data["machine"]
         self.cells: list[dict[str, Any]] = list(data["cells"])
         self.checked: Mapping[str, int] | None = data.get("checked")
-        self._places = [
-            _Place(log2(cell["m"]), log2(cell["density"]), cell, list(map(Candidate.parse, cell["times"])))
+        self._cells = [
+            _Cell(log2(cell["m"]), log2(cell["density"]), cell, list(map(Candidate.parse, cell["times"])))
             for cell in self.cells
         ]
-        self.widths = sorted({c.width for place in self._places for c in place.candidates if not c.gpu})
-        self._known: dict[tuple, Choice] = {}
-        self._unsampled: dict[tuple, Choice | None] = {}
-        self._fitting: dict[tuple, list[_Place]] = {}
+        self.widths = sorted({c.width for cell in self._cells for c in cell.candidates if not c.gpu})
+        # A report asks for hundreds of graphs on the same hardware, a loop over small graphs for one after another.
+        self._nearest, self._usable = cache(self._nearest_choice), cache(self._usable_cells)
+        self._unsampled = cache(self._choice_unsampled)
 
     def choose(
         self,
@@ -303,9 +319,11 @@ class Table:
         if gpu not in GPU:
             raise ValueError(f"gpu must be one of None, 'host' and 'device', got {gpu!r}")
         degrees = DEGREES[0] if skew is None else degrees_of(skew)
-        return self._at(*_steps(n, m), degrees, weights or WEIGHTS[0], width, gpu, without)
+        return self._answer(_Question(*_steps(n, m), degrees, weights or WEIGHTS[0], width, gpu, without))
 
-    def choose_by(self, n: int, m: int, traits: Traits, *, gpu: str | None = None, **asked: Any) -> Choice:
+    def choose_for_traits(
+        self, n: int, m: int, traits: Traits, *, gpu: str | None = None, **asked: Any
+    ) -> Choice:
         """Return the best candidate for a graph of these traits; the other arguments are those of `choose`."""
         return self.choose(n, m, skew=traits.skew, weights=weights_that_count(traits, gpu), gpu=gpu, **asked)
 
@@ -324,100 +342,78 @@ class Table:
         Every graph pays for that and only some kinds gain by it, so the mean gain over all kinds decides. Weights may
         be *wide* where their dtype is.
         """
-        place = (*_steps(n, m), wide, width, gpu, without)
-        if place not in self._unsampled:
-            size, density = _steps(n, m)
-            kinds = product(DEGREES, WEIGHTS) if gpu == "device" else product(DEGREES[:1], ALONG_ROWS)
-            choices = [
-                self._at(size, density, *kind, width, gpu, without)
-                for kind in kinds
-                if wide or "wide" not in kind
-            ]
-            usual = choices[0]
-            name = next(iter(usual.times), "")
-            lost = fmean(choice.seconds * (choice.times.get(name, HOPELESS) - 1) for choice in choices)
-            worth_a_look = usual.times and lost > looking(n, gpu)
-            self._unsampled[place] = None if worth_a_look else usual
-        return self._unsampled[place]
+        return self._unsampled(*_steps(n, m), wide, width, gpu, without)
+
+    def _choice_unsampled(
+        self, size: int, density: int, wide: bool, width: int, gpu: str | None, without: frozenset[str]
+    ) -> Choice | None:
+        kinds = product(DEGREES, WEIGHTS) if gpu == "device" else product(DEGREES[:1], ALONG_ROWS)
+        choices = [
+            self._answer(_Question(size, density, *kind, width, gpu, without))
+            for kind in kinds
+            if wide or "wide" not in kind
+        ]
+        usual = choices[0]
+        name = next(iter(usual.times), "")
+        lost = fmean(choice.seconds * (choice.times.get(name, HOPELESS) - 1) for choice in choices)
+        n = round(2 ** ((size - density) / _STEPS))
+        worth_a_look = usual.times and lost > looking(n, gpu)
+        return None if worth_a_look else usual
 
     def winners(self, width: int) -> list[Candidate]:
         """Return the candidates on up to `width` cores that are the fastest in some cell, in the table's order."""
-        fastest: dict[Candidate, None] = {}
-        for _, _, cell, candidates in self._usable(width, None, frozenset()):
-            fastest[min(candidates, key=lambda candidate: cell["times"][str(candidate)])] = None
-        return list(fastest)
+        usable = self._usable(width, None, frozenset())
+        return list(dict.fromkeys(min(cell.candidates, key=cell.seconds) for cell in usable))
 
-    def _at(self, size: int, density: int, degrees: str, weights: str, *setting: Any) -> Choice:
-        _, gpu, without = setting
-        if gpu == "device":
-            return self._nearest(size, density, degrees, weights, *setting)
-        usual = self._nearest(size, density, DEGREES[0], WEIGHTS[0], *setting)
-        if usual.gpu or usual.width > 1 or weights not in ALONG_ROWS[1:]:
+    def _answer(self, asked: _Question) -> Choice:
+        """Return the choice by the degrees and weights that count where the graph is."""
+        if asked.gpu == "device":
+            return self._nearest(asked)
+        usual = self._nearest(asked._replace(degrees=DEGREES[0], weights=WEIGHTS[0]))
+        if usual.gpu or usual.width > 1 or asked.weights not in ALONG_ROWS[1:]:
             return usual
-        return self._nearest(size, density, DEGREES[0], weights, 1, None, without)
+        return self._nearest(asked._replace(degrees=DEGREES[0], width=1, gpu=None))
 
-    def _nearest(self, *question: Any) -> Choice:
-        if question not in self._known:
-            self._known[question] = self._look_up(*question)
-        return self._known[question]
-
-    def _look_up(
-        self,
-        size: int,
-        density: int,
-        degrees: str,
-        weights: str,
-        width: int,
-        gpu: str | None,
-        without: frozenset[str],
-    ) -> Choice:
-        log_m, log_density = size / _STEPS, density / _STEPS
-        usable = self._usable(width, gpu, without)
+    def _nearest_choice(self, asked: _Question) -> Choice:
+        """Return the best candidate of the nearest cell in which one can run."""
+        log_m, log_density = asked.size / _STEPS, asked.density / _STEPS
+        usable = self._usable(asked.width, asked.gpu, asked.without)
         if not usable:
-            return FALLBACK_ON_DEVICE if gpu == "device" else FALLBACK
+            return FALLBACK_ON_DEVICE if asked.gpu == "device" else FALLBACK
 
-        def distance(place: _Place) -> float:
-            near = abs(log_m - place.log_m) + abs(log_density - place.log_density)
-            return near + _distance_of_kinds(degrees, weights, place.cell["kinds"])
+        def distance(cell: _Cell) -> float:
+            near = abs(log_m - cell.log_m) + abs(log_density - cell.log_density)
+            return near + _distance_of_kinds(asked.degrees, asked.weights, cell.facts["kinds"])
 
-        _, _, cell, fitting = min(usable, key=distance)
-        sizes = [place.log_m for place in usable]
+        nearest = min(usable, key=distance)
+        sizes, kinds = [cell.log_m for cell in usable], nearest.facts["kinds"]
         outside = []
         if not min(sizes) - 1 <= log_m <= max(sizes) + 1:
             outside.append(f"m: measured from {2 ** min(sizes):,.0f} to {2 ** max(sizes):,.0f} edges")
-        if _distance_of_kinds(degrees, weights, cell["kinds"]):
-            outside.append(f"kind: measured with {', '.join(cell['kinds'])}, not with {degrees} {weights}")
-        return self._choice(cell, fitting, width, "; ".join(outside))
+        if _distance_of_kinds(asked.degrees, asked.weights, kinds):
+            outside.append(f"kind: measured with {', '.join(kinds)}, not with {asked.degrees} {asked.weights}")
+        return self._choice(nearest, asked.width, "; ".join(outside))
 
-    def _usable(self, width: int, gpu: str | None, without: frozenset[str]) -> list[_Place]:
-        """Return the cells in which some candidates can run here, each with these candidates alone.
+    def _usable_cells(self, width: int, gpu: str | None, without: frozenset[str]) -> list[_Cell]:
+        """Return the cells in which some candidates can run here, each with these candidates alone."""
+        usable = []
+        for cell in self._cells:
+            fitting = [c for c in cell.candidates if c.fits(width, gpu) and c.algorithm not in without]
+            if fitting:
+                usable.append(cell._replace(candidates=fitting))
+        if gpu != "host":
+            return usable
+        # A cell that was measured without the GPU cannot compare it with cores, unless it is too small for one.
+        tried = [cell for cell in usable if any(c.gpu for c in cell.candidates)]
+        least = min((cell.log_m for cell in tried), default=inf)
+        return [cell for cell in usable if cell.log_m < least or cell in tried]
 
-        Cached, since a report looks up hundreds of graphs on the same hardware.
-        """
-        setting = (width, gpu, without)
-        if setting not in self._fitting:
-            places = [
-                place._replace(candidates=fitting)
-                for place in self._places
-                if (
-                    fitting := [
-                        c for c in place.candidates if c.fits(width, gpu) and c.algorithm not in without
-                    ]
-                )
-            ]
-            if gpu == "host":
-                # A cell that was measured without the GPU cannot compare it with cores, unless it is too small for one.
-                tried = [place for place in places if any(c.gpu for c in place.candidates)]
-                least = min((place.log_m for place in tried), default=inf)
-                places = [place for place in places if place.log_m < least or place in tried]
-            self._fitting[setting] = places
-        return self._fitting[setting]
-
-    def _choice(self, cell: Mapping[str, Any], usable: list[Candidate], width: int, outside: str) -> Choice:
-        ranked = sorted(usable, key=lambda candidate: cell["times"][str(candidate)])
+    def _choice(self, cell: _Cell, width: int, outside: str) -> Choice:
+        """Return the fastest candidate of a cell."""
+        ranked = sorted(cell.candidates, key=cell.seconds)
         best = ranked[0]
-        least = cell["times"][str(best)]
-        times = {str(candidate): cell["times"][str(candidate)] / least for candidate in ranked}
+        least = cell.seconds(best)
+        times = {str(candidate): cell.seconds(candidate) / least for candidate in ranked}
         others = [times[str(candidate)] for candidate in ranked if candidate.algorithm != best.algorithm]
         algorithm = registry.get(best.algorithm)
         widest = max((measured for measured in self.widths if measured <= width), default=1)
@@ -430,9 +426,9 @@ class Table:
             machine=self.machine,
             options=algorithm.changed_options(best.slug),
             gpu=best.gpu,
-            m=cell["m"],
-            density=cell["density"],
-            kinds=tuple(cell["kinds"]),
+            m=cell.facts["m"],
+            density=cell.facts["density"],
+            kinds=tuple(cell.facts["kinds"]),
             extrapolated=outside,
             seconds=least,
         )

@@ -229,7 +229,7 @@ def judge(table: Table, measured: Sequence[Measured]) -> pd.DataFrame:
         # As `mst.advice.choose_for` does, which samples edges only where that pays.
         choice, cost = table.choose_unsampled(one.n, one.m, width=width, gpu=gpu), 0.0
         if choice is None:
-            choice = table.choose_by(one.n, one.m, one.traits, width=width, gpu=gpu)
+            choice = table.choose_for_traits(one.n, one.m, one.traits, width=width, gpu=gpu)
             cost = looking(one.n, gpu)
         place = {"host": "gpu", "device": "device", None: str(choice.width)}[choice.gpu]
         slug = registry.get(choice.algorithm).options_slug(choice.options)
