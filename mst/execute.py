@@ -254,5 +254,5 @@ def execute(
 
 def refuse_unfit(algorithm: Algorithm, graph: Any, width: int, options: Mapping[str, Any]) -> None:
     """Raise `UnsupportedError` with the reason if an algorithm does not take a graph."""
-    if algorithm.is_picky and (reason := algorithm.skip(Facts.of(graph), width=width, options=options)):
+    if algorithm.may_skip and (reason := algorithm.skip(Facts.of(graph), width=width, options=options)):
         raise UnsupportedError(f"{algorithm.id} does not take this graph: {reason}")

@@ -91,18 +91,11 @@ _ALLOWED = frozenset(
     ("id", "paradigm", "paper", "title", "input", "options", "exact", "ties", "requires", "limits")
 )
 _NEEDED = frozenset(("id", "paradigm", "title"))
-# The functions that a run calls; `skip` only decides whether there is a run.
-_MEASURED: tuple[str, ...] = (
-    "prepare",
-    "transfer",
-    "solve",
-    "collect",
-    "weight",
-    "counters",
-    "phases",
-    "timed_solve",
+# Everything of an algorithm that a run reaches; `skip` only decides whether there is a run.
+_REACHED_BY_RUNS = (
+    *("prepare", "transfer", "solve", "collect", "weight", "counters", "phases", "timed_solve"),
+    *("edge_ids", "device_bytes", "PROFILED", "profiled"),  # on a GPU
 )
-_MEASURED += ("edge_ids", "device_bytes", "PROFILED", "profiled")
 
 
 @dataclass(frozen=True)
@@ -184,7 +177,9 @@ class Algorithm:
     def options_slug(self, options: Mapping[str, Any] | None = None) -> str:
         """Return the canonical text of options: those that differ from the defaults, or ``default``."""
         resolved = self.resolve(options)
-        changed = [f"{k}={_text(v)}" for k, v in sorted(resolved.items()) if v != self.options[k].default]
+        changed = [
+            f"{k}={_option_text(v)}" for k, v in sorted(resolved.items()) if v != self.options[k].default
+        ]
         return ",".join(changed) or "default"
 
     def parse_slug(self, slug: str) -> dict[str, Any]:
@@ -212,19 +207,10 @@ class Algorithm:
 
     def load(self) -> ModuleType:
         """Import the algorithm's module."""
-        return self._loaded if self.program is None else self._load()
+        return self._loaded
 
     @cached_property
     def _loaded(self) -> ModuleType:
-        return self._load()
-
-    def refuse_missing(self) -> None:
-        """Raise `DependencyError` with the remedy if this algorithm cannot be imported here."""
-        if reason := self.missing():
-            remedy = "" if self.program else f": {_remedy(self)}"
-            raise DependencyError(f"{self.id} {reason}{remedy}")
-
-    def _load(self) -> ModuleType:
         self.refuse_missing()
         if self.program:
             return importlib.import_module("mst.algorithms.peers._program").Command(self.program)
@@ -239,6 +225,12 @@ class Algorithm:
             sys.modules[name] = module
         return sys.modules[name]
 
+    def refuse_missing(self) -> None:
+        """Raise `DependencyError` with the remedy if this algorithm cannot be imported here."""
+        if reason := self.missing():
+            remedy = "" if self.program else f": {_remedy(self)}"
+            raise DependencyError(f"{self.id} {reason}{remedy}")
+
     def skip(self, facts: Facts, *, width: int = 1, options: Mapping[str, Any] | None = None) -> str | None:
         """Return the reason why this graph, width or option set does not fit, or None; imports nothing."""
         for name, limit in self.limits.items():
@@ -246,11 +238,11 @@ class Algorithm:
                 return f"{name} = {getattr(facts, name):,} is above its limit of {limit:,}"
         if self.program and facts.weight_dtype not in self.program.weights:
             return f"it takes {', '.join(self.program.weights)} weights, not {facts.weight_dtype}"
-        reason = self._skip
-        return reason(facts, width=width, **self.resolve(options)) if reason else None
+        skip = self._skip
+        return skip(facts, width=width, **self.resolve(options)) if skip else None
 
     @cached_property
-    def is_picky(self) -> bool:
+    def may_skip(self) -> bool:
         """Whether there are graphs, widths or options for which `skip` may have a reason."""
         return bool(self.limits or self.program or self._skip)
 
@@ -259,15 +251,14 @@ class Algorithm:
         return _standalone_function(self.file, "skip")
 
     def source_fingerprint(self) -> str:
-        """Return 12 hex digits over the code that this algorithm's runs reach, and over the versions of a peer's
-        packages.
+        """Return 12 hex digits over all that this algorithm's runs depend on.
 
-        The reached code counts, and the keys of the literal that a run depends on; see
-        `mst.fingerprints`.
+        That is the code that they reach (`mst.fingerprints`), some keys of the literal, and the versions
+        of a peer's packages.
         """
         literal = (self.paradigm, self.input, self.exact, self.ties)
         options = tuple((name, option.default) for name, option in self.options.items())
-        roots = ("Command",) if self.program else _MEASURED
+        roots = ("Command",) if self.program else _REACHED_BY_RUNS
         total = hashlib.sha256(repr(literal).encode())
         total.update(algorithm_fingerprint(self.file, roots, options).encode())
         if self.program:
@@ -303,7 +294,7 @@ def algorithms() -> dict[str, Algorithm]:
         if algorithm.id in found:
             raise ConfigError(f"{file} and {found[algorithm.id].file} both define {algorithm.id!r}")
         found[algorithm.id] = algorithm
-    found |= {a.id: a for a in map(_of_program, programs.known())}
+    found |= {a.id: a for a in map(_algorithm_of_program, programs.known())}
     return dict(sorted(found.items(), key=lambda item: (PARADIGMS.index(item[1].paradigm), item[0])))
 
 
@@ -313,7 +304,7 @@ def use_programs(described: Mapping[str, Any] | None) -> None:
     algorithms.cache_clear()
 
 
-def _of_program(program: programs.Program) -> Algorithm:
+def _algorithm_of_program(program: programs.Program) -> Algorithm:
     where = f"programs.{program.name}"
     return Algorithm(
         id=f"command-{program.name}",
@@ -335,7 +326,7 @@ def read_literal(file: Path) -> Algorithm:
         # Parsing all files whole takes a process longer than solving its first graph.
         with contextlib.suppress(SyntaxError, ValueError):
             literal = _evaluate(ast.parse(usual[1], str(file), "eval").body)
-            return _checked(file, text.count("\n", 0, usual.start(1)) + 1, literal)
+            return _algorithm_of_literal(file, text.count("\n", 0, usual.start(1)) + 1, literal)
     try:
         body = ast.parse(text, str(file)).body
     except SyntaxError as error:
@@ -346,11 +337,11 @@ def read_literal(file: Path) -> Algorithm:
                 literal = _evaluate(node.value)
             except ValueError as error:
                 raise ConfigError(f"{file}, line {node.lineno}: ALGORITHM must be a literal: {error}") from None
-            return _checked(file, node.lineno, literal)
+            return _algorithm_of_literal(file, node.lineno, literal)
     raise ConfigError(f"{file} has no ALGORITHM literal: see mst/registry.py, or prefix its name with '_'")
 
 
-def _checked(file: Path, line: int, literal: dict[str, Any]) -> Algorithm:
+def _algorithm_of_literal(file: Path, line: int, literal: dict[str, Any]) -> Algorithm:
     where = f"{file}, line {line}"
     for key in literal:
         if key not in _ALLOWED:
@@ -409,7 +400,7 @@ def _standalone_function(file: Path, name: str) -> Callable[..., str | None] | N
     return None
 
 
-def _text(value: Any) -> str:
+def _option_text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
