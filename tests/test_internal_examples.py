@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
+from mst.bench.measure.driver import Cost, affordable
 from mst.bench.measure.samples import take_calls
-from mst.bench.measure.session import Cost, affordable
 from mst.bench.records.account import summary
 from mst.bench.records.compare import judge
 from mst.bench.statistics import ratio

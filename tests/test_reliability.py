@@ -25,7 +25,7 @@ import yaml
 from workflow_clone import Clone
 
 from mst.bench.launch import find_launcher
-from mst.bench.measure import session
+from mst.bench.measure import driver
 from mst.bench.measure.runner import Request, measure_runs
 from mst.bench.planning.experiment import Measure
 from mst.bench.records.bundle import export_bundle
@@ -398,7 +398,7 @@ def test_clock_that_jumps_ends_nothing(tmp_path, monkeypatch):
         def now(cls, tz=None):
             return datetime.now(tz) + next(cls.jumps)
 
-    monkeypatch.setattr(session, "datetime", JumpingClock)
+    monkeypatch.setattr(driver, "datetime", JumpingClock)
     file = graph_file(tmp_path)
     manifest = {
         "name": "ring",

@@ -21,12 +21,12 @@ import pytest
 from mst import registry
 from mst.bench.machine import cores_first
 from mst.bench.measure import measurement as measuring
+from mst.bench.measure.driver import RunDriver
 from mst.bench.measure.fork_server import ForkServer
 from mst.bench.measure.messages import MessageReader, RunSpec, send
 from mst.bench.measure.outcome import Outcome
 from mst.bench.measure.processes import pinned_environment
 from mst.bench.measure.runner import Request, measure_runs
-from mst.bench.measure.session import Session
 from mst.bench.planning.experiment import Measure
 from mst.bench.records.store import Run, load_ids, read_measurement
 from mst.commands._interrupt import interrupt_on_sigterm
@@ -158,9 +158,9 @@ def sleepers(marker: str) -> list[psutil.Process]:
     return [p for p in psutil.process_iter(["cmdline"]) if p.info["cmdline"] == ["sleep", marker]]
 
 
-def session_of(run: int, scratch: Path, timeout: float) -> Session:
+def driver_of(run: int, scratch: Path, timeout: float) -> RunDriver:
     spec = RunSpec("kruskal", {}, 1, "graph.arrow", str(scratch), {})
-    return Session(run, spec, Measure(timeout=timeout), Outcome())
+    return RunDriver(run, spec, Measure(timeout=timeout), Outcome())
 
 
 def test_time_limit_before_the_template_starts_kills_no_process(tmp_path, monkeypatch):
@@ -172,11 +172,11 @@ def test_time_limit_before_the_template_starts_kills_no_process(tmp_path, monkey
             return []
 
     ended = []
-    monkeypatch.setattr("mst.bench.measure.session.end_tree", ended.append)
-    session = session_of(0, tmp_path, timeout=0.01)
-    session.sample(SilentServer())
-    session.close()
-    assert session.outcome.status == "timeout" and ended == []
+    monkeypatch.setattr("mst.bench.measure.driver.end_tree", ended.append)
+    driver = driver_of(0, tmp_path, timeout=0.01)
+    driver.sample(SilentServer())
+    driver.close()
+    assert driver.outcome.status == "timeout" and ended == []
 
 
 @pytest.mark.slow
@@ -460,14 +460,14 @@ def test_events_that_arrive_together_reach_their_runs(tmp_path):
     send(sent, event="exited", run=1, code=-9)
     send(sent, event="ready", run=0, phases=False, ranks=False, profile=False)
     send(sent, event="exited", run=0, code=3)
-    sessions = [session_of(run, tmp_path, timeout=5) for run in (0, 1)]
-    for session in sessions:
-        session._server = server
-        session._follow("ready", "compiling", 5)
+    drivers = [driver_of(run, tmp_path, timeout=5) for run in (0, 1)]
+    for driver in drivers:
+        driver._server = server
+        driver._follow("ready", "compiling", 5)
     os.close(sent)
     os.close(events)
-    assert sessions[0].outcome.reason == "ended with exit code 3"
-    assert sessions[1].outcome.status == "out-of-memory"
+    assert drivers[0].outcome.reason == "ended with exit code 3"
+    assert drivers[1].outcome.status == "out-of-memory"
 
 
 def test_small_budget_gives_fewer_processes_and_a_flag(probe):

@@ -56,11 +56,11 @@ class Outcome:
 _JSON = TypeAdapter(Outcome)
 
 
-def taken_up(file: Path, most: int, made_by: dict[str, Any]) -> Outcome:
+def resumed(file: Path, most: int, made_by: dict[str, Any]) -> Outcome:
     """Return an outcome with the processes that `Outcome.keep` wrote, of which at least one more is wanted.
 
-    At `most` so many are taken: a new one measures the phases and leaves the edge ids. Nothing is taken from a file
-    that is damaged or of another machine, code or request.
+    It has no more than `most` of them: a new one measures the phases and leaves the edge ids. It has none if the file
+    is damaged or of another machine, code or request.
     """
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
         kept = json.loads(file.read_bytes())

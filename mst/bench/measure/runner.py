@@ -17,12 +17,12 @@ import numpy as np
 
 from mst import registry
 from mst.bench.machine import conditions, this_machine, usable_cores
+from mst.bench.measure.driver import Cost, RunDriver, affordable
 from mst.bench.measure.fork_server import ForkServer
 from mst.bench.measure.measurement import git_state, measurement_of, versions_of
 from mst.bench.measure.messages import RunSpec
-from mst.bench.measure.outcome import Outcome, taken_up
+from mst.bench.measure.outcome import Outcome, resumed
 from mst.bench.measure.processes import pinned_environment
-from mst.bench.measure.session import Cost, Session, affordable
 from mst.bench.planning.experiment import Measure
 from mst.bench.records.store import Run, save_ids, write_json
 from mst.progress import step
@@ -69,13 +69,14 @@ def measure_runs(
         together = requests[first : first + _MOST_TOGETHER]
         with tempfile.TemporaryDirectory(prefix="mst-run-") as scratch:
             runs = [
-                _Measured(request, k, graph_file, Path(scratch, str(k))) for k, request in enumerate(together)
+                _MeasuredRun(request, k, graph_file, Path(scratch, str(k)))
+                for k, request in enumerate(together)
             ]
             yield from _in_turns(runs, manifest, Path(scratch), granted)
 
 
 def _in_turns(
-    runs: list[_Measured], manifest: dict[str, Any], scratch: Path, granted: int | None
+    runs: list[_MeasuredRun], manifest: dict[str, Any], scratch: Path, granted: int | None
 ) -> Iterator[dict[str, Any]]:
     shared, unfinished = {"granted_width": granted, "interleaved_with": len(runs) - 1}, runs
     with contextlib.ExitStack() as servers:
@@ -91,14 +92,13 @@ def _in_turns(
         for turn in itertools.count():
             if not unfinished:
                 return
-            for measured in unfinished if turn % 2 == 0 else unfinished[::-1]:
-                turning.update(measured.next_turn, left=_seconds_left([run.session.cost for run in runs]))
-                measured.take_turn(server_of)
-            more = affordable([measured.session.cost for measured in runs])
-            continued = list(itertools.compress(runs, more))
-            for measured in unfinished:
-                if measured not in continued:
-                    yield measured.finish(manifest, shared)
+            for run in unfinished if turn % 2 == 0 else unfinished[::-1]:
+                turning.update(run.next_turn, left=_seconds_left([run.driver.cost for run in runs]))
+                run.take_turn(server_of)
+            continued = list(itertools.compress(runs, affordable([run.driver.cost for run in runs])))
+            for run in unfinished:
+                if run not in continued:
+                    yield run.finish(manifest, shared)
             unfinished = continued
 
 
@@ -111,7 +111,7 @@ def _seconds_left(costs: Sequence[Cost]) -> float | None:
     return sum(min(cost.missing * (cost.last or mean), max(cost.left, cost.last)) for cost in costs)
 
 
-class _Measured:
+class _MeasuredRun:
     """A run while it is measured."""
 
     def __init__(self, request: Request, index: int, graph_file: Path, scratch: Path):
@@ -135,13 +135,13 @@ class _Measured:
             "git": git_state(),
         }
         file, most = request.unfinished, request.measure.processes - 1
-        outcome = taken_up(file, most, self._made_by) if file else Outcome()
-        self.session = Session(index, spec, request.measure, outcome)
+        outcome = resumed(file, most, self._made_by) if file else Outcome()
+        self.driver = RunDriver(index, spec, request.measure, outcome)
 
     @property
     def next_turn(self) -> str:
         """The next turn in words."""
-        run, finished = self._request.run, len(self.session.outcome.processes)
+        run, finished = self._request.run, len(self.driver.outcome.processes)
         options = "" if run.options == "default" else f" {run.options}"
         compiling = "" if finished else ", importing and compiling"
         return (
@@ -151,16 +151,16 @@ class _Measured:
 
     def take_turn(self, server_of: Callable[[int], ForkServer]) -> None:
         """Measure one more process."""
-        outcome = self.session.outcome
+        outcome = self.driver.outcome
         outcome.before = outcome.before or conditions()
-        self.session.sample(server_of(self._request.run.width))
+        self.driver.sample(server_of(self._request.run.width))
         if self._request.unfinished and outcome.status == "ok":
             outcome.keep(self._request.unfinished, self._made_by)
 
     def finish(self, manifest: dict[str, Any], shared: dict[str, Any]) -> dict[str, Any]:
         """End the run; return its measurement, as written; `shared` are conditions of all runs that took turns."""
-        session, outcome, request = self.session, self.session.outcome, self._request
-        session.close()
+        driver, outcome, request = self.driver, self.driver.outcome, self._request
+        driver.close()
         if outcome.abrupt and outcome.before.get("scheduled"):
             # A scheduler that ends a job signals its processes one by one, this one last, which then writes nothing.
             time.sleep(_SIGNALLED_SECONDS)

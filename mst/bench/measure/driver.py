@@ -51,7 +51,7 @@ def affordable(costs: Sequence[Cost]) -> list[bool]:
     return granted
 
 
-class Session:
+class RunDriver:
     """One run in a fork server, which identifies its events by `index`: opened by its first turn, ended by a limit."""
 
     def __init__(self, index: int, spec: RunSpec, measure: Measure, outcome: Outcome):
@@ -77,7 +77,7 @@ class Session:
         outcome = self.outcome
         if outcome.status == "ok":
             begun, before = datetime.now(UTC), processor_seconds()
-            self._last, used = self._turn("sample")
+            self._last, used = self._command("sample")
             outcome.spans.append((begun, datetime.now(UTC)))
             outcome.turn_seconds += self._last
             if used is not None:
@@ -97,9 +97,9 @@ class Session:
             within_budget = self._last <= left or not self._starts_ranks
             wanted = self._has_phases and self.measure.phases and within_budget
             if self.outcome.status == "ok" and wanted:
-                left -= self._turn("phases")[0]
+                left -= self._command("phases")[0]
             if self.outcome.status == "ok" and self._has_profile and self.measure.profile:
-                self._turn("profile")
+                self._command("profile")
         self._end_template()
         self._server.send(self._index, "close")
         if self.outcome.status == "ok" and not self.outcome.processes:
@@ -118,7 +118,7 @@ class Session:
             self.outcome.peak_tree_bytes = tree_bytes(self._template)
         self.outcome.open_seconds = time.monotonic() - started
 
-    def _turn(self, command: str) -> tuple[float, float | None]:
+    def _command(self, command: str) -> tuple[float, float | None]:
         """Return how long a command took and the processor time of its processes (None where it was ended)."""
         assert self._server is not None
         started = time.monotonic()
@@ -137,7 +137,7 @@ class Session:
                 self.outcome.fail("error", reason, abrupt=True)
                 return None
             # All of them are taken: one that follows the end of a step may say that the run has ended.
-            last = [event for event in events if self._take(event) == until]
+            last = [event for event in events if self._note(event) == until]
             if last:
                 return last[0]
             if self.outcome.status != "ok" and not self._template:
@@ -153,7 +153,7 @@ class Session:
                 self._end("timeout", f"{subject} took more than {limit:g} s")
                 return None
 
-    def _take(self, event: dict[str, Any]) -> str:
+    def _note(self, event: dict[str, Any]) -> str:
         """Note an event's values and return its name."""
         name = event.pop("event")
         if name == "opened":
