@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field, field_validator
 
 from mst import registry
-from mst.bench.machine import Machine, host_name, this_machine
+from mst.bench.machine import Hardware, host_name, this_machine
 from mst.bench.planning.batches import FOLDER, Batch, batches, folder_of
 from mst.bench.planning.experiment import Experiment, read_experiment
 from mst.bench.planning.plan import GraphState, Planned, plan
-from mst.bench.planning.site import Place, Site
+from mst.bench.planning.site import Machine, Site
 from mst.bench.records.reference import Reference, bundles
 from mst.errors import ConfigError, nearest
 from mst.names import path_part
@@ -170,7 +170,7 @@ def graph_states(config: Config, catalog: Catalog, names: Iterable[str]) -> dict
     return states
 
 
-def machine_of(config: Config, name: str | None = None) -> Machine:
+def hardware_of(config: Config, name: str | None = None) -> Hardware:
     """Return the hardware at hand, the machine `name`; refuse a known name with another fingerprint."""
     here = this_machine()
     name = name or config.machine_name
@@ -189,11 +189,11 @@ def machine_of(config: Config, name: str | None = None) -> Machine:
     return here
 
 
-def places(config: Config) -> list[Place]:
+def machines(config: Config) -> list[Machine]:
     """Return every machine that runs are planned for: the one at hand, or each kind of node of the site."""
     if config.site is None:
-        return [Place(config.machine_name, machine_of(config))]
-    return [Place(node.machine, node.declared(), node) for node in config.site.nodes.values()]
+        return [Machine(config.machine_name, hardware_of(config))]
+    return [Machine(node.machine, node.declared(), node) for node in config.site.nodes.values()]
 
 
 def scope_experiment(config: Config, papers: Mapping[str, Experiment], scope: str) -> Experiment:
@@ -233,22 +233,26 @@ def scope_graphs(config: Config, papers: Mapping[str, Experiment], scope: str) -
 
 
 def scope_plan(
-    config: Config, papers: Mapping[str, Experiment], catalog: Catalog, places: Sequence[Place], scope: str
+    config: Config,
+    papers: Mapping[str, Experiment],
+    catalog: Catalog,
+    machines: Sequence[Machine],
+    scope: str,
 ) -> list[Planned]:
     """Return the plan of a scope, from the existing manifests."""
     graphs = graph_states(config, catalog, scope_graphs(config, papers, scope))
-    return _plan_of(config, papers, places, scope, graphs)
+    return _plan_of(config, papers, machines, scope, graphs)
 
 
 def _plan_of(
     config: Config,
     papers: Mapping[str, Experiment],
-    places: Sequence[Place],
+    machines: Sequence[Machine],
     scope: str,
     graphs: Mapping[str, GraphState],
 ) -> list[Planned]:
-    experiments = [scope_experiment(config, papers, scope)]
-    rows = [row for place in places for row in plan(experiments, graphs, place=place, records=config.records)]
+    experiment = scope_experiment(config, papers, scope)
+    rows = plan(experiment, graphs, machines=machines, records=config.records)
     kind, _, name = scope.partition("/")
     return [row for row in rows if row.algorithm == name] if kind == "algorithms" else rows
 
@@ -261,14 +265,14 @@ def scope_folder(config: Config, scope: str) -> Path:
 def scope_batches(
     config: Config,
     papers: Mapping[str, Experiment],
-    places: Sequence[Place],
+    machines: Sequence[Machine],
     scope: str,
     rows: Iterable[Planned],
     *,
     apart: bool = False,
 ) -> list[Batch]:
     """Return the batches of the plan `rows` of a scope; with `apart` each software environment has its own."""
-    return batches(_plan_of(config, papers, places, scope, {}), rows, apart=apart)
+    return batches(_plan_of(config, papers, machines, scope, {}), rows, apart=apart)
 
 
 def batch_folder(config: Config, scope: str, batch: Batch) -> Path:
@@ -279,15 +283,15 @@ def batch_folder(config: Config, scope: str, batch: Batch) -> Path:
 
 
 def request_document(
-    config: Config, papers: Mapping[str, Experiment], places: Sequence[Place]
+    config: Config, papers: Mapping[str, Experiment], machines: Sequence[Machine]
 ) -> dict[str, Any]:
     """Return all that a plan and its table depend on, besides graphs and this machine's own records."""
     return {
         "config": config.model_dump(mode="json"),
         "papers": {name: experiment.model_dump(mode="json") for name, experiment in papers.items()},
         "algorithms": {a.id: [a.missing(), a.options_slug()] for a in registry.algorithms().values()},
-        "machines": [{"name": place.name, **place.machine.as_dict()} for place in places],
-        "imported": _records_of_others(config, {place.name for place in places}),
+        "machines": [{"name": machine.name, **machine.hardware.as_dict()} for machine in machines],
+        "imported": _records_of_others(config, {machine.name for machine in machines}),
     }
 
 

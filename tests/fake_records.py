@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from mst.bench.machine import Machine
+from mst.bench.machine import Hardware
 from mst.bench.records.schema import MEASUREMENT_VERSION, PROOF_VERSION
 from mst.bench.records.store import Run, proof_path, write_json
 
-DESKTOP = Machine("Intel(R) Core(TM) i9-0000K CPU @ 3.60GHz", 1, 8, 16, 32)
-GPU_BOX = Machine("AMD EPYC 0000 64-Core Processor", 2, 128, 256, 512, ("NVIDIA H000 80GB HBM3",), "999.99.01")
-CLUSTER = Machine("Intel(R) Xeon(R) Platinum 0000 CPU @ 2.00GHz", 2, 48, 96, 192)
+DESKTOP = Hardware("Intel(R) Core(TM) i9-0000K CPU @ 3.60GHz", 1, 8, 16, 32)
+GPU_BOX = Hardware("AMD EPYC 0000 64-Core Processor", 2, 128, 256, 512, ("NVIDIA H000 80GB HBM3",), "999.99.01")
+CLUSTER = Hardware("Intel(R) Xeon(R) Platinum 0000 CPU @ 2.00GHz", 2, 48, 96, 192)
 MACHINES = {"fake-desktop": DESKTOP, "fake-gpu-box": GPU_BOX, "fake-cluster": CLUSTER}
 
 
@@ -117,7 +117,7 @@ def measurement(
     algorithm: FakeAlgorithm,
     width: int,
     *,
-    facts: Machine | None = None,
+    facts: Hardware | None = None,
     options: str = "default",
     layout: str = "",
     commit: str = COMMIT,

@@ -12,7 +12,7 @@ import pytest
 from claim_names import Everything, formulas_of
 
 from mst import registry, resources
-from mst.bench.machine import Machine
+from mst.bench.machine import Hardware
 from mst.bench.planning.experiment import Experiment
 from mst.bench.records.store import load_records
 from mst.errors import ConfigError
@@ -35,7 +35,7 @@ from mst.yaml_models import parse
 
 GRAPHS = {g.name: g for g in fake_records.GRAPHS}
 ROAD, SOCIAL = GRAPHS["USA-road-d.NY"], GRAPHS["com-youtube"]
-TITAN = Machine("AMD Ryzen Threadripper 2950X", 1, 16, 32, 64, ("NVIDIA TITAN V",), "515.43")
+TITAN = Hardware("AMD Ryzen Threadripper 2950X", 1, 16, 32, 64, ("NVIDIA TITAN V",), "515.43")
 
 
 @pytest.fixture

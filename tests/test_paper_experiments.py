@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 from mst import Graph, catalog, config, programs, registry
-from mst.bench.machine import Machine
+from mst.bench.machine import Hardware
 from mst.bench.planning.experiment import Experiment, widths_of
 from mst.bench.planning.plan import GraphState, plan
-from mst.bench.planning.site import Place
+from mst.bench.planning.site import Machine
 from mst.errors import ConfigError
 from mst.execute import execute
 from mst.facts import Facts
@@ -26,11 +26,11 @@ from mst.reporting.papers.observations import options_text, program_of
 from mst.reporting.papers.published import published
 from mst.yaml_models import parse
 
-LAPTOP = Machine("Laptop", 1, 4, 8, 16)
-SERVER = Machine("Server", 2, 128, 256, 512, ("NVIDIA H200",), "570")
-SMT = Machine("Two threads a core", 2, 32, 64, 128, ("NVIDIA GeForce RTX 3080 Ti",), "525")
-SIX_CORES = Machine("Six cores", 1, 6, 12, 31)
-NODE = Machine("Node", 1, 16, 16, 126, ("NVIDIA H200",), "580")
+LAPTOP = Hardware("Laptop", 1, 4, 8, 16)
+SERVER = Hardware("Server", 2, 128, 256, 512, ("NVIDIA H200",), "570")
+SMT = Hardware("Two threads a core", 2, 32, 64, 128, ("NVIDIA GeForce RTX 3080 Ti",), "525")
+SIX_CORES = Hardware("Six cores", 1, 6, 12, 31)
+NODE = Hardware("Node", 1, 16, 16, 126, ("NVIDIA H200",), "580")
 PAPERS = ("biagiotti", "bhargava-zaia", "durbhakula", "ecl-mst", "shou-he")
 
 
@@ -42,7 +42,7 @@ def experiments(scale):
 def planned(experiment, machine, tmp_path):
     facts = Facts(1000, 5000, components=1)
     graphs = {name: GraphState(name, "ok", facts, "digest") for name in experiment.graphs}
-    return plan([experiment], graphs, place=Place("m", machine), records=tmp_path)
+    return plan(experiment, graphs, machines=[Machine("m", machine)], records=tmp_path)
 
 
 @pytest.mark.parametrize("scale", ["small", "full"])

@@ -11,7 +11,7 @@ from mst import config, registry
 from mst.bench.planning.batches import MEASURED, PROVED, Batch, batches, folder_of, write_index
 from mst.bench.planning.experiment import Experiment, widths_of
 from mst.bench.planning.plan import GraphState, Planned, plan
-from mst.bench.planning.site import Place, Site, hardware_profile
+from mst.bench.planning.site import Machine, Site, hardware_profile
 from mst.bench.planning.usage import predicted
 from mst.bench.records import account
 from mst.bench.records.store import Run
@@ -99,11 +99,10 @@ def test_each_kind_of_node_plans_its_own_paradigms():
     facts = Facts(n=3, m=3)
     rows = {}
     for node in described.nodes.values():
-        place = Place(node.machine, node.declared(), node)
-        planned = plan(
-            [experiment], {"g": GraphState("g", "ok", facts, "d")}, place=place, records=Path("nowhere")
-        )
-        rows[place.name] = [(row.algorithm, row.width, row.status) for row in planned]
+        machine = Machine(node.machine, node.declared(), node)
+        states = {"g": GraphState("g", "ok", facts, "d")}
+        planned = plan(experiment, states, machines=[machine], records=Path("nowhere"))
+        rows[machine.name] = [(row.algorithm, row.width, row.status) for row in planned]
     assert rows == {
         "box-cpu": [
             ("kruskal", 1, "planned"),
@@ -119,8 +118,8 @@ def test_places_are_the_kinds_of_nodes_of_a_site_or_the_machine_at_hand():
     node = {"machine": "far-cpu", "runs": ["peer"], "cpus": 4}
     experiment = {"title": "t", "graphs": [], "runs": []}
     settings = config.from_mapping({"site": {"nodes": {"cpu": node}}, "experiment": experiment})
-    assert [place.name for place in config.places(settings)] == ["far-cpu"]
-    assert config.places(config.from_mapping({"machine": "here", "experiment": experiment}))[0].name == "here"
+    assert [machine.name for machine in config.machines(settings)] == ["far-cpu"]
+    assert config.machines(config.from_mapping({"machine": "here", "experiment": experiment}))[0].name == "here"
 
 
 def test_hardware_profiles_of_the_papers_exist():
@@ -229,8 +228,8 @@ def test_usage_of_three_kinds_of_nodes_is_predicted():
     experiment = parse(
         Experiment, {"title": "t", "graphs": ["g", "h"], "measure": measure, "runs": blocks}, "e"
     )
-    places = [Place(node.machine, node.declared(), node) for node in described.nodes.values()]
-    rows = [row for place in places for row in plan([experiment], {}, place=place, records=Path("nowhere"))]
+    machines = [Machine(node.machine, node.declared(), node) for node in described.nodes.values()]
+    rows = plan(experiment, {}, machines=machines, records=Path("nowhere"))
     # Whether CuPy is installed where the test runs makes no difference.
     rows = [replace(r, status="waiting") if r.paradigm == "cuda" and r.width == 1 else r for r in rows]
     found = {usage.machine: usage for usage in predicted(batches(rows, rows), described)}

@@ -23,7 +23,7 @@ _PROCESSORS = Path("/sys/devices/system/cpu")
 
 
 @dataclass(frozen=True)
-class Machine:
+class Hardware:
     """Hardware facts that identify a machine, of the whole host; equal facts are the same machine.
 
     The model of its processor, numbers as the kernel counts them, installed memory, CUDA devices by name, and the
@@ -49,10 +49,10 @@ class Machine:
 
 
 @cache
-def this_machine() -> Machine:
+def this_machine() -> Hardware:
     """Return the facts of the host that this process runs on."""
     gpus, driver = _gpus()
-    return Machine(
+    return Hardware(
         cpu=_cpu_model(),
         sockets=_topology("physical_package_id"),
         cores=_topology("physical_package_id", "core_id"),

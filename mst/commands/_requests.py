@@ -15,7 +15,7 @@ from mst.bench.measure.runner import Request
 from mst.bench.planning.batches import TOGETHER, part_of
 from mst.bench.planning.experiment import Experiment, Measure, wants
 from mst.bench.planning.plan import Planned
-from mst.bench.planning.site import Place
+from mst.bench.planning.site import Machine
 from mst.bench.records.store import STAGED, Run, ids_path, proof_path, run_fingerprint, write_json
 from mst.commands._arguments import assignments
 from mst.config import Config
@@ -27,13 +27,13 @@ def request_of(arguments: argparse.Namespace, settings: Config) -> Request:
     """Return the request for the run that the arguments name."""
     if not (arguments.algorithm and arguments.graph):
         raise ConfigError("name an ALGORITHM and a GRAPH")
-    place = Place(settings.machine_name, config.machine_of(settings))
+    machine = Machine(settings.machine_name, config.hardware_of(settings))
     _, manifest = graph_of(settings, arguments.graph)
     algorithm = registry.get(arguments.algorithm)
     options = algorithm.options_slug(assignments(arguments.option, "--option", "sort=radix"))
     fingerprint = run_fingerprint(algorithm.source_fingerprint(), manifest["digest"])
-    width = width_of(algorithm, arguments.threads, cores=place.machine.cores)
-    run = Run(place.name, arguments.graph, algorithm.id, options, width, fingerprint)
+    width = width_of(algorithm, arguments.threads, cores=machine.hardware.cores)
+    run = Run(machine.name, arguments.graph, algorithm.id, options, width, fingerprint)
     experiments = (
         [config.paper(settings, arguments.paper)] if arguments.paper else config.every_experiment(settings)
     )
@@ -47,10 +47,10 @@ def request_of(arguments: argparse.Namespace, settings: Config) -> Request:
 def batch_rows(settings: Config, scope: str, batch: str) -> list[Planned]:
     """Return the planned and the finished runs of the batch ``MACHINE/GRAPH/PART`` of a scope."""
     machine, graph, part = batch.split("/")
-    known = {place.name: place for place in config.places(settings)}
+    known = {known.name: known for known in config.machines(settings)}
     if machine not in known:
         raise ConfigError(f"batch {batch} belongs to machine {machine!r}, this is {' or '.join(known)}")
-    config.machine_of(settings, machine)
+    config.hardware_of(settings, machine)
     rows = config.scope_plan(settings, config.papers(settings), catalog.load(), [known[machine]], scope)
     apart = part not in (TOGETHER, *(row.layout for row in rows))
     return [row for row in rows if row.graph == graph and row.run and part_of(row, apart=apart) == part]

@@ -116,7 +116,9 @@ def _to_come(settings: Config) -> str:
 def _plan(settings: Config, scope: str) -> list[Planned]:
     from mst import catalog, config
 
-    return config.scope_plan(settings, config.papers(settings), catalog.load(), config.places(settings), scope)
+    return config.scope_plan(
+        settings, config.papers(settings), catalog.load(), config.machines(settings), scope
+    )
 
 
 def _seconds(rows: list[Planned]) -> float:

@@ -60,11 +60,11 @@ def measure_scopes(
 ) -> list[str]:
     """Measure and prove the planned runs of scopes, graph by graph; return the status of each proof."""
     from mst import catalog, config
-    from mst.bench.planning.site import Place
+    from mst.bench.planning.site import Machine
     from mst.bench.records.store import put_invalid_aside
     from mst.commands._requests import note_machine
 
-    places = [Place(settings.machine_name, config.machine_of(settings))]
+    machines = [Machine(settings.machine_name, config.hardware_of(settings))]
     note_machine(settings, settings.machine_name)
     for reason in put_invalid_aside(settings.records / settings.machine_name):
         print(f"set aside: {reason}", file=sys.stderr)
@@ -74,7 +74,7 @@ def measure_scopes(
     graphs = _graphs(
         settings, (name for scope in scopes for name in config.scope_graphs(settings, papers, scope))
     )
-    rows = [row for scope in scopes for row in config.scope_plan(settings, papers, entries, places, scope)]
+    rows = [row for scope in scopes for row in config.scope_plan(settings, papers, entries, machines, scope)]
     title = ", ".join("first part" if scope == "first" else scope for scope in scopes)
     missing = len({row.run for row in rows if row.status == "planned"})
     with step(title, total=missing) as whole:

@@ -44,12 +44,10 @@ def run(arguments: argparse.Namespace) -> int:
     entries = catalog.load()
     config.check_graphs(settings, {arguments.paper: experiment} if arguments.paper else {}, entries)
     graphs = config.graph_states(settings, entries, experiment.graphs)
-    places = config.places(settings)
+    machines = config.machines(settings)
 
     def rows_of(states: Mapping[str, GraphState]) -> list[Planned]:
-        return [
-            row for place in places for row in plan([experiment], states, place=place, records=settings.records)
-        ]
+        return plan(experiment, states, machines=machines, records=settings.records)
 
     rows = rows_of(graphs)
     if arguments.profile and settings.site:
@@ -67,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
             f"{row.status:<11}  {row.graph:<22}  {row.algorithm:<22}  {row.options:<14}  "
             f"w{row.width:<4}  {seconds:>8}  {row.reason}".rstrip()
         )
-    print(_summary(rows, ", ".join(place.name for place in places)))
+    print(_summary(rows, ", ".join(machine.name for machine in machines)))
     return 0
 
 

@@ -47,13 +47,13 @@ def run(arguments: argparse.Namespace) -> int:
             )
     settings = config.load(arguments.configfile)
     if not arguments.dry_run:
-        for place in config.places(settings):
-            for reason in put_invalid_aside(settings.records / place.name):
+        for machine in config.machines(settings):
+            for reason in put_invalid_aside(settings.records / machine.name):
                 print(f"set aside: {reason}")
-    papers, entries, places = config.papers(settings), catalog.load(), config.places(settings)
+    papers, entries, machines = config.papers(settings), catalog.load(), config.machines(settings)
     scopes = arguments.scope or ["default", *(f"papers/{name}" for name in papers)]
     wanted = set(arguments.statuses or STATUSES)
-    rows = [row for scope in scopes for row in config.scope_plan(settings, papers, entries, places, scope)]
+    rows = [row for scope in scopes for row in config.scope_plan(settings, papers, entries, machines, scope)]
     files = dict.fromkeys([*_of_runs(settings, rows, wanted), *_of_graphs(settings, entries, rows, wanted)])
     for file in files:
         print(f"{'would remove' if arguments.dry_run else 'removed'}: {file}")

@@ -37,14 +37,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the proved measurements of the planned runs by today's code."""
     from mst import catalog, config, registry
-    from mst.bench.planning.site import Place
+    from mst.bench.planning.site import Machine
     from mst.commands._print import columns
     from mst.errors import InputError
 
     settings = config.load(arguments.configfile)
-    places = [Place(settings.machine_name, config.machine_of(settings))]
+    machines = [Machine(settings.machine_name, config.hardware_of(settings))]
     papers, entries = config.papers(settings), catalog.load()
-    planned = [config.scope_plan(settings, papers, entries, places, scope) for scope in arguments.scopes]
+    planned = [config.scope_plan(settings, papers, entries, machines, scope) for scope in arguments.scopes]
     done = {row.run.path: row for row in chain.from_iterable(planned) if row.status == "done" and row.run}
     proved = list(_measured(settings, done.values()))
     measured = dict(proved)

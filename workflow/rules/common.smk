@@ -33,7 +33,7 @@ if not workflow.is_main_process and settings_of.ENVIRONMENT in os.environ:
 try:
     CONFIG = settings_of.from_mapping(config, "configuration")
     CATALOG = catalog.load()
-    PLACES = settings_of.places(CONFIG)
+    MACHINES = settings_of.machines(CONFIG)
     PAPERS = settings_of.papers(CONFIG)
     settings_of.check_graphs(CONFIG, PAPERS, CATALOG)
 except MSTError as error:
@@ -157,22 +157,22 @@ def imported():
 @functools.cache
 def batches_of(scope):
     """Return the batches of a scope by their folders, as they were when the engine first asked."""
-    rows = settings_of.scope_plan(CONFIG, PAPERS, CATALOG, PLACES, scope)
+    rows = settings_of.scope_plan(CONFIG, PAPERS, CATALOG, MACHINES, scope)
     found = settings_of.scope_batches(
-        CONFIG, PAPERS, PLACES, scope, rows, apart=IN_CONDA
+        CONFIG, PAPERS, MACHINES, scope, rows, apart=IN_CONDA
     )
     return {settings_of.batch_folder(CONFIG, scope, batch): batch for batch in found}
 
 
 @functools.cache
-def batches_by_place(scope):
-    return {batch.place: batch for batch in batches_of(scope).values()}
+def batches_by_subfolder(scope):
+    return {batch.subfolder: batch for batch in batches_of(scope).values()}
 
 
 def batch_of(wildcards):
     """Return the batch of a job."""
-    place = Path(wildcards.machine, wildcards.graph, wildcards.part)
-    return batches_by_place(scope_of(wildcards))[place]
+    subfolder = Path(wildcards.machine, wildcards.graph, wildcards.part)
+    return batches_by_subfolder(scope_of(wildcards))[subfolder]
 
 
 def proved(scope):
@@ -188,7 +188,7 @@ def indexes(scope):
 @functools.cache
 def request():
     """Return a digest of everything but graphs that a plan depends on."""
-    document = settings_of.request_document(CONFIG, PAPERS, PLACES)
+    document = settings_of.request_document(CONFIG, PAPERS, MACHINES)
     text = json.dumps(document, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 

@@ -53,8 +53,8 @@ def work_resources(together=lambda wildcards: 1):
 
 
 def proofs_together(wildcards):
-    places = batches_by_place(scope_of(wildcards))
-    return sum(place.parts[1] == wildcards.graph for place in places)
+    subfolders = batches_by_subfolder(scope_of(wildcards))
+    return sum(folder.parts[1] == wildcards.graph for folder in subfolders)
 
 
 def work_cpus():

@@ -9,6 +9,6 @@ from mst.logged import logged
 with logged(snakemake.log[0]):
     settings = config.load()
     rows = config.scope_plan(
-        settings, config.papers(settings), catalog.load(), config.places(settings), snakemake.params.scope
+        settings, config.papers(settings), catalog.load(), config.machines(settings), snakemake.params.scope
     )
     write_json(Path(snakemake.output[0]), config.plan_document(rows))

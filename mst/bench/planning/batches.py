@@ -40,7 +40,7 @@ class Batch:
     rows: tuple[Planned, ...] = ()
 
     @property
-    def place(self) -> Path:
+    def subfolder(self) -> Path:
         """Folder of the batch below that of all batches."""
         return Path(self.machine, self.graph, self.part)
 
@@ -76,9 +76,9 @@ def folder_of(batch: Batch, records: Path, own: Path, others: Sequence[Path] = (
 
     It is below `own`, the folder of the scope's batches, or of `others`, whose scopes may have measured the same runs.
     """
-    numbered = _numbered(own / batch.place)
+    numbered = _numbered(own / batch.subfolder)
     unfinished = numbered[-1] if numbered and not (numbered[-1] / PROVED).is_file() else None
-    following = own / batch.place / str(int(numbered[-1].name) + 1 if numbered else 1)
+    following = own / batch.subfolder / str(int(numbered[-1].name) + 1 if numbered else 1)
     missing = [row.run for row in batch.rows if row.run and row.status == "planned"]
     if missing or any(row.status == "waiting" for row in batch.rows):
         if unfinished and (unfinished / MEASURED).is_file():
@@ -86,18 +86,18 @@ def folder_of(batch: Batch, records: Path, own: Path, others: Sequence[Path] = (
             return unfinished if all((records / r.path).is_file() for r in missing) else following
         return unfinished or following
     wanted = {str(row.run.path) for row in batch.rows if row.run}
-    places = [own, *(other for other in others if other != own)]
-    for folder in (found for place in places for found in reversed(_numbered(place / batch.place))):
+    scopes = [own, *(other for other in others if other != own)]
+    for folder in (found for scope in scopes for found in reversed(_numbered(scope / batch.subfolder))):
         if (folder / PROVED).is_file() and wanted <= _listed(folder / PROVED):
             return folder
     return unfinished or following
 
 
-def _numbered(place: Path) -> list[Path]:
+def _numbered(folder: Path) -> list[Path]:
     """Return the numbered folders of a batch, oldest first."""
-    if not place.is_dir():
+    if not folder.is_dir():
         return []
-    return sorted((f for f in place.iterdir() if f.name.isdigit()), key=lambda folder: int(folder.name))
+    return sorted((f for f in folder.iterdir() if f.name.isdigit()), key=lambda number: int(number.name))
 
 
 @functools.cache

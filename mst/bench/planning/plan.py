@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from mst import registry
 from mst.bench.launch import find_launcher
 from mst.bench.planning.experiment import Block, Experiment, Measure, option_sets, widths_of
-from mst.bench.planning.site import Place
+from mst.bench.planning.site import Machine
 from mst.bench.records.store import Run, proof_path, run_fingerprint
 from mst.facts import Facts
 
@@ -61,31 +61,32 @@ class Planned:
 
 
 def plan(
-    experiments: Iterable[Experiment], graphs: Mapping[str, GraphState], *, place: Place, records: Path
+    experiment: Experiment, graphs: Mapping[str, GraphState], *, machines: Iterable[Machine], records: Path
 ) -> list[Planned]:
-    """Return every run of the experiments, once each, in their order.
+    """Return every run of an experiment on each of the machines, once each, in its order.
 
-    Runs of graphs that are absent from `graphs` are ``waiting``; algorithms that `place` does not run are left out.
+    Runs of graphs that are absent from `graphs` are ``waiting``; algorithms that a machine does not run are left out.
     The folder `records` shows which runs are done, and how long they took.
     """
-    seen: dict[tuple, Planned] = {}
-    for experiment in experiments:
-        asked: dict[tuple, Planned] = {}
-        for block in experiment.runs:
-            for wanted in _wanted(experiment, block, place):
-                state = graphs.get(wanted.graph, GraphState(wanted.graph, "waiting"))
-                if wanted.graph in experiment.left_out:
-                    state = GraphState(wanted.graph, "left-out", reason=experiment.left_out[wanted.graph])
-                planned = _planned(wanted, state, place, records)
-                key = (planned.graph, planned.algorithm, planned.options, planned.width)
-                asked.setdefault(key, planned)
-        runs = sum(row.status in ("planned", "done", "waiting") for row in asked.values())
-        share = experiment.within and experiment.within / max(runs, 1)
-        for key, planned in asked.items():
-            if share and planned.measure:
-                planned = replace(planned, measure=_limited(planned.measure, share))
-            seen.setdefault(key, planned)
-    return list(seen.values())
+    return [row for machine in machines for row in _plan_on(machine, experiment, graphs, records)]
+
+
+def _plan_on(
+    machine: Machine, experiment: Experiment, graphs: Mapping[str, GraphState], records: Path
+) -> list[Planned]:
+    rows: dict[tuple, Planned] = {}
+    for block in experiment.runs:
+        for wanted in _wanted(experiment, block, machine):
+            state = graphs.get(wanted.graph, GraphState(wanted.graph, "waiting"))
+            if wanted.graph in experiment.left_out:
+                state = GraphState(wanted.graph, "left-out", reason=experiment.left_out[wanted.graph])
+            row = _planned(wanted, state, machine, records)
+            rows.setdefault((row.graph, row.algorithm, row.options, row.width), row)
+    if experiment.within is None:
+        return list(rows.values())
+    runs = sum(row.status in ("planned", "done", "waiting") for row in rows.values())
+    share = experiment.within / max(runs, 1)
+    return [replace(row, measure=_limited(row.measure, share)) if row.measure else row for row in rows.values()]
 
 
 @functools.cache
@@ -105,33 +106,33 @@ class _Wanted(NamedTuple):
     width: int = 1
 
 
-def _wanted(experiment: Experiment, block: Block, place: Place) -> Iterator[_Wanted]:
+def _wanted(experiment: Experiment, block: Block, machine: Machine) -> Iterator[_Wanted]:
     measure, absent = block.measure or experiment.measure, block.absent
     names = registry.algorithms() if block.algorithms == "all" else block.algorithms
     algorithms = [registry.get(name) for name in names if name not in absent]
     for graph in filter(block.covers, (*experiment.graphs, *experiment.left_out)):
         yield from (_Wanted(block, measure, graph, name) for name in absent)
-        for algorithm in filter(place.takes, filter(block.takes, algorithms)):
-            cores = place.cores(algorithm.paradigm)
+        for algorithm in filter(machine.takes, filter(block.takes, algorithms)):
+            cores = machine.cores(algorithm.paradigm)
             for options in option_sets(block, algorithm):
                 for width in widths_of(block, algorithm.paradigm, cores, experiment.machine):
                     yield _Wanted(block, measure, graph, algorithm, options, width)
 
 
-def _planned(wanted: _Wanted, state: GraphState, place: Place, records: Path) -> Planned:
+def _planned(wanted: _Wanted, state: GraphState, machine: Machine, records: Path) -> Planned:
     """Return the row of a requested run: with its path, or with the reason why it cannot run."""
     algorithm, width = wanted.algorithm, wanted.width
     if isinstance(algorithm, str):
         reason = state.reason or _absence(algorithm, wanted.block)
-        return Planned(place.name, state.name, algorithm, "peer", "default", width, "unsupported", reason)
-    status, reason = _status(wanted, algorithm, state, place)
-    slug, layout = algorithm.options_slug(wanted.options), place.layout(algorithm.paradigm, width)
-    what = (place.name, state.name, algorithm.id, algorithm.paradigm, slug, width, status, reason, layout)
-    row = Planned(*what, measure=wanted.measure, oversubscribe=wanted.block.oversubscribe)
+        return Planned(machine.name, state.name, algorithm, "peer", "default", width, "unsupported", reason)
+    status, reason = _status(wanted, algorithm, state, machine)
+    slug, layout = algorithm.options_slug(wanted.options), machine.layout(algorithm.paradigm, width)
+    columns = (machine.name, state.name, algorithm.id, algorithm.paradigm, slug, width, status, reason, layout)
+    row = Planned(*columns, measure=wanted.measure, oversubscribe=wanted.block.oversubscribe)
     if status != "planned":
         return row
     fingerprint = run_fingerprint(algorithm.source_fingerprint(), state.digest)
-    run = Run(place.name, state.name, algorithm.id, slug, width, fingerprint, layout)
+    run = Run(machine.name, state.name, algorithm.id, slug, width, fingerprint, layout)
     record = records / run.path
     done = record.is_file() and proof_path(record).is_file()
     return replace(row, status="done" if done else status, run=run, seconds=_seconds_before(records, run))
@@ -146,7 +147,9 @@ def _absence(name: str, block: Block) -> str:
     )
 
 
-def _status(wanted: _Wanted, algorithm: registry.Algorithm, state: GraphState, place: Place) -> tuple[str, str]:
+def _status(
+    wanted: _Wanted, algorithm: registry.Algorithm, state: GraphState, machine: Machine
+) -> tuple[str, str]:
     """Return the status of a run, and the reason if it cannot run."""
     block, width = wanted.block, wanted.width
     if state.status == "unavailable":
@@ -155,7 +158,7 @@ def _status(wanted: _Wanted, algorithm: registry.Algorithm, state: GraphState, p
         return "unsupported", state.reason
     if block.left_out:
         return "unsupported", block.left_out
-    absent = hardware_reason(algorithm.paradigm, width, place, block) or algorithm.missing()
+    absent = hardware_reason(algorithm.paradigm, width, machine, block) or algorithm.missing()
     if absent:
         return "unsupported", absent
     if state.facts is None:
@@ -165,20 +168,20 @@ def _status(wanted: _Wanted, algorithm: registry.Algorithm, state: GraphState, p
     return "planned", ""
 
 
-def hardware_reason(paradigm: str, width: int, place: Place, block: Block) -> str:
+def hardware_reason(paradigm: str, width: int, machine: Machine, block: Block) -> str:
     """Return why a paradigm cannot run at this width on this machine, or an empty string."""
-    gpus, cores = len(place.machine.gpus), place.cores(paradigm)
+    gpus, cores = len(machine.hardware.gpus), machine.cores(paradigm)
     if paradigm == "cuda" and width > gpus:
         return f"needs {width} CUDA device{'s' * (width > 1)}, this machine has {gpus or 'none'}"
     most, unit = cores, "cores"
     if block.hyperthreads and paradigm == "threads":
-        most, unit = max(cores, place.machine.hardware_threads), "hardware threads"
+        most, unit = max(cores, machine.hardware.hardware_threads), "hardware threads"
     if paradigm in ("threads", "mpi") and width > most and not block.oversubscribe:
         return f"width {width} is above the {most} {unit} of this machine"
-    if paradigm == "mpi" and width > 1 and place.node is None and find_launcher() is None:
+    if paradigm == "mpi" and width > 1 and machine.node is None and find_launcher() is None:
         return "needs mpiexec, not found beside Python nor on PATH; $MST_MPIEXEC may name it"
-    if paradigm == "mpi" and place.node is not None and not place.node.layout(width):
-        return f"{width} ranks do not spread evenly over nodes of {place.node.cores} cores"
+    if paradigm == "mpi" and machine.node is not None and not machine.node.layout(width):
+        return f"{width} ranks do not spread evenly over nodes of {machine.node.cores} cores"
     return ""
 
 

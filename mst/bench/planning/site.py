@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, PositiveInt, field_validator, model_validator
 
 from mst import registry
-from mst.bench.machine import Machine
+from mst.bench.machine import Hardware
 from mst.errors import ConfigError, nearest
 from mst.resources import path as resource
 from mst.yaml_models import StrictModel, parse, read_yaml
@@ -139,12 +139,12 @@ class Node(Queue):
         """Physical cores of one node."""
         return self.cpus // self.threads_per_core
 
-    def declared(self) -> Machine:
+    def declared(self) -> Hardware:
         """Return this kind of node as the site describes it; records hold the hardware that their jobs found."""
         known = hardware_profile(self.hardware) if self.hardware else HardwareProfile(title="")
         memory = round(self.memory or known.memory_gib or 0)
         gpus = tuple((known.gpus + ["GPU"] * self.gpus)[: self.gpus])
-        return Machine(known.cpu, known.sockets, self.cores, self.cpus, memory, gpus)
+        return Hardware(known.cpu, known.sockets, self.cores, self.cpus, memory, gpus)
 
     def run_resources(self, paradigm: str, width: int) -> dict[str, str | int | None]:
         """Return the resources of a timed run: exactly its GPUs or ranks, and exclusive nodes."""
@@ -195,19 +195,19 @@ class Site(StrictModel):
 
 
 @dataclass(frozen=True)
-class Place:
+class Machine:
     """A machine that runs are planned for: its name in the results, its hardware, and how to request it.
 
     The machine at hand has no `node`.
     """
 
     name: str
-    machine: Machine
+    hardware: Hardware
     node: Node | None = None
 
     def cores(self, paradigm: str) -> int:
         """Return the cores that a run of this paradigm can have: those of a node, or of all nodes for MPI."""
-        return self.machine.cores * (self.node.nodes if self.node and paradigm == "mpi" else 1)
+        return self.hardware.cores * (self.node.nodes if self.node and paradigm == "mpi" else 1)
 
     def layout(self, paradigm: str, width: int) -> str:
         """Return the placement of ranks on nodes, as ``<nodes>x<ranks on each>``; empty where there is no choice."""

@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import from_json, to_json
 
-from mst.bench.machine import Machine
+from mst.bench.machine import Hardware
 from mst.errors import InputError
 from mst.registry import PARADIGMS
 from mst.yaml_models import Model, mistakes
@@ -111,7 +111,7 @@ class ForestFacts(_Strict):
 
 
 class MachineFacts(_Strict):
-    """A machine, as in `mst.bench.machine.Machine`, and the fingerprint of these facts."""
+    """A machine, as in `mst.bench.machine.Hardware`, and the fingerprint of these facts."""
 
     cpu: str
     sockets: Count
@@ -133,7 +133,7 @@ class MachineFacts(_Strict):
 @lru_cache(maxsize=1024, typed=True)
 def _machine_fingerprint(**facts: Any) -> str:
     # All records of a machine have the same facts.
-    return Machine(**facts).fingerprint
+    return Hardware(**facts).fingerprint
 
 
 class Conditions(BaseModel):

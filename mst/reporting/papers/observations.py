@@ -26,7 +26,7 @@ Key = tuple[str, str, str]  # graph, algorithm and options of a run
 class Measured(Source):
     """The records of one machine, as a source of formulas.
 
-    `machine` has its facts (`mst.bench.machine.Machine.as_dict`) and its ``name``; `runs` its records by width, of
+    `machine` has its facts (`mst.bench.machine.Hardware.as_dict`) and its ``name``; `runs` its records by width, of
     several layouts the fastest; `others` the other layouts and older versions, for numbers that those lack; `reasons`
     why planned runs were not possible; `facts` the manifests by graph; `programs` the program that is looked up in
     place of each port. If it is `judging`, records that judge no claim (`mst.reporting.papers.evidence`) are missing;
