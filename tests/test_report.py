@@ -22,17 +22,17 @@ from mst.reporting import data
 from mst.reporting.charts import figures
 from mst.reporting.charts.figures import all_widths, comparable, draw_all
 from mst.reporting.charts.style import PARADIGMS
-from mst.reporting.data import errors, mean_of, prepare
+from mst.reporting.data import mean_interval, prepared_rows, standard_errors
 from mst.reporting.page import explorer
 from mst.reporting.page.build import render, write_report
-from mst.reporting.page.chapters import FOLDER, Shown, chapters, frame
+from mst.reporting.page.chapters import FOLDER, ReportData, chapters, frame
 from mst.reporting.table import COLUMNS, write_table
 from mst.units import count, seconds, size, times
 
 
 @pytest.fixture(scope="module")
 def rows(report) -> pd.DataFrame:
-    return data.prepare(pd.read_parquet(report / "table.parquet"), "kruskal")
+    return data.prepared_rows(pd.read_parquet(report / "table.parquet"), "kruskal")
 
 
 def test_every_column_of_a_record_is_in_the_table(report):
@@ -106,7 +106,7 @@ def test_self_speedup_of_width_one_is_one(rows):
 
 
 def test_matrix_shows_the_worst_of_an_algorithms_runs(rows):
-    graphs, lines = data.matrix(rows)
+    graphs, lines = data.proof_matrix(rows)
     wrong = rows[rows["status"] == "wrong"]
     assert len(wrong)
     for row in wrong.itertuples():
@@ -117,12 +117,12 @@ def test_matrix_shows_the_worst_of_an_algorithms_runs(rows):
         assert cell is not None and cell["kind"] == "wrong" and cell["reason"] == row.reason
 
 
-@pytest.mark.parametrize("kind", data.KINDS)
+@pytest.mark.parametrize("kind", data.CELL_KINDS)
 def test_matrix_has_a_cell_for_every_outcome(kind):
     proved = kind in ("identical", "edges", "weight", "claimed")
     row = dict(origin="local", machine="m", algorithm="a", graph="g", m=3, reason=None)
     rows = pd.DataFrame([{**row, "status": "ok" if proved else kind, "grade": kind if proved else None}])
-    assert [cell["kind"] for _, _, cells in data.matrix(rows)[1] for cell in cells] == [kind]
+    assert [cell["kind"] for _, _, cells in data.proof_matrix(rows)[1] for cell in cells] == [kind]
 
 
 def test_chart_shows_the_baseline_and_the_fastest_of_each_paradigm(rows):
@@ -150,7 +150,7 @@ def test_local_records_come_before_references(rows, tmp_path):
     reference = rows.assign(origin=rows["origin"].where(rows["machine"] == "fake-gpu-box", "reference"))
     machines = ["fake-gpu-box", "fake-cluster", "fake-desktop"]
     assert data.machines_of(reference) == machines
-    assert list(dict.fromkeys(machine for machine, _, _ in data.matrix(reference)[1])) == machines
+    assert list(dict.fromkeys(machine for machine, _, _ in data.proof_matrix(reference)[1])) == machines
     panels = {
         figure.name: [name for name, _ in figure.panels] for figure in draw_all(reference, tmp_path, "kruskal")
     }
@@ -159,7 +159,7 @@ def test_local_records_come_before_references(rows, tmp_path):
         expected = [f"{name}-{machine}" for machine in machines if f"{name}-{machine}" in panels[name]]
         assert panels[name] == expected and expected
     own = rows[rows["machine"] == "fake-gpu-box"]
-    shown = Shown(reference, [], [], {"scope": "default"}, "kruskal", [])
+    shown = ReportData(reference, [], [], {"scope": "default"}, "kruskal", [])
     (verification,) = (
         s for chapter in chapters(shown) for s in chapter.sections if s.template == "verification"
     )
@@ -208,9 +208,9 @@ def test_self_speedup_averages_graphs_that_were_measured_at_all_widths():
 def test_the_interval_of_a_mean_needs_three_processes(rows):
     some = rows[rows["shown"]].head(4)
     speeds = some["edges_per_second"]
-    mean, low, high = mean_of(speeds, errors(some.assign(processes=5)))
+    mean, low, high = mean_interval(speeds, standard_errors(some.assign(processes=5)))
     assert low < mean < high
-    assert math.isnan(mean_of(speeds, errors(some.assign(processes=2)))[1])
+    assert math.isnan(mean_interval(speeds, standard_errors(some.assign(processes=2)))[1])
 
 
 def test_panels_of_fewer_than_three_points_are_not_drawn(rows, tmp_path):
@@ -307,7 +307,7 @@ def test_page_of_nothing_measured_says_so(tmp_path):
 def test_the_front_page_says_how_many_records_were_disturbed(rows):
     recorded = rows["status"].isin(["ok", "wrong", *data.NOT_FINISHED])
     busy = rows.assign(disturbed=recorded)
-    texts = dict(render(Shown(busy, [], [], {}, "kruskal", [])))
+    texts = dict(render(ReportData(busy, [], [], {}, "kruskal", [])))
     count = int(recorded.sum())
     assert f"{count} of {count} records were disturbed" in texts[""]
     assert f"{count} of {count} records disturbed" in texts[""].partition("<main>")[0], "beside the headline"
@@ -317,14 +317,14 @@ def test_the_front_page_says_that_every_record_is_proved_only_where_none_is_wron
     of_ours = rows[rows["grade"] != data.CLAIMED]
     proved = of_ours[of_ours["grade"].notna() | (of_ours["status"] == "wrong")]
     for shown, is_said in ((proved, False), (proved[proved["status"] == "ok"], True)):
-        front = dict(render(Shown(shown, [], [], {}, "kruskal", [])))[""]
+        front = dict(render(ReportData(shown, [], [], {}, "kruskal", [])))[""]
         assert ("Every record that finished is proved." in front) == is_said
         assert ("Wrong forests" in front) != is_said
 
 
 def test_reasons_of_files_set_aside_are_escaped(rows):
     reason = "</script><script>window.taken=2</script>"
-    stem, front = next(render(Shown(rows, [], [], {}, "kruskal", [], set_aside=[reason])))
+    stem, front = next(render(ReportData(rows, [], [], {}, "kruskal", [], set_aside=[reason])))
     assert (
         stem == ""
         and "1 file of records set aside" in front
@@ -336,7 +336,7 @@ def test_reasons_of_files_set_aside_are_escaped(rows):
 def test_sections_hold_their_own_content_only(rows):
     environment = jinja2.Environment()
     paper = {"id": "p", "title": "P: q", "claims": [], "tally": [], "on_stand_ins": [], "exhibits": []}
-    shown = Shown(rows, [], [], {}, "kruskal", [], [paper])
+    shown = ReportData(rows, [], [], {}, "kruskal", [], [paper])
     parts, around = (
         [s for chapter in chapters(shown) for s in chapter.sections],
         {*frame(shown), "root", "pages"},
@@ -356,7 +356,7 @@ def test_stand_ins_are_explained_once_on_a_page(rows):
     empty = dict.fromkeys(("values", "note", "why", "pictures", "static", "tables", "files"), "")
     exhibit = {**empty, "id": "x", "number": "Table 1", "title": "T", "stand_ins": True, "objections": True}
     paper = {"id": "biagiotti", "title": "P: q", "claims": [], "tally": [], "on_stand_ins": []}
-    shown = Shown(rows, [], [], {}, "kruskal", [], [{**paper, "exhibits": [exhibit] * 2}])
+    shown = ReportData(rows, [], [], {}, "kruskal", [], [{**paper, "exhibits": [exhibit] * 2}])
     page = dict(render(shown))["biagiotti"]
     assert page.count("Stand-ins are graphs") == page.count("Numbers with a star") == 1
 
@@ -366,7 +366,7 @@ def test_stand_ins_are_explained_once_on_a_page(rows):
     [("default", "All"), ("papers/x", "All"), ("graphs/g", "g · All"), ("algorithms/a", "a · All")],
 )
 def test_title_names_the_one_graph_or_algorithm(rows, scope, title):
-    assert frame(Shown(rows, [], [], {"title": "All", "scope": scope}, "kruskal", []))["title"] == title
+    assert frame(ReportData(rows, [], [], {"title": "All", "scope": scope}, "kruskal", []))["title"] == title
 
 
 def test_gate_names_the_wrong_run(report, tmp_path):
@@ -403,7 +403,7 @@ def test_other_quantities():
 @pytest.mark.parametrize(("most", "graphs"), [(10**6, 100), (600, 20), (29, 1)])
 def test_explorer_holds_a_limited_number_of_runs(report, monkeypatch, most, graphs):
     monkeypatch.setattr(explorer, "MOST_RUNS", most)
-    rows = prepare(pd.read_parquet(report / "table.parquet"), "kruskal")
+    rows = prepared_rows(pd.read_parquet(report / "table.parquet"), "kruskal")
     one = pd.concat([rows[rows["shown"]]] * 30)[:30]
     data = explorer.explorer_data(
         pd.concat([one.assign(graph=f"g{i:02}", m=i + 1) for i in range(100)]), "kruskal"

@@ -10,7 +10,7 @@ import pytest
 
 from mst import advice
 from mst.advice import Table
-from mst.reporting.data import prepare
+from mst.reporting.data import prepared_rows
 from mst.reporting.hardware import HARDWARE_KINDS
 from mst.reporting.page import chooser
 from mst.reporting.page.build import write_report
@@ -86,7 +86,7 @@ def test_a_call_to_copy_runs():
 
 
 def test_evidence_names_the_fastest_record_and_what_it_is_compared_with(report):
-    rows = prepare(pd.read_parquet(report / "table.parquet"), "kruskal")
+    rows = prepared_rows(pd.read_parquet(report / "table.parquet"), "kruskal")
     found = chooser.evidence(rows, "kruskal", {})
     assert {one["hardware"] for one in found} <= {"core", "cores", "gpu"} and found
     for one in found:

@@ -12,13 +12,13 @@ from mst.reporting.data import spreads, without_result
 from mst.reporting.hardware import HARDWARE_KINDS
 from mst.reporting.page import answer
 from mst.reporting.page.build import render
-from mst.reporting.page.chapters import Shown
+from mst.reporting.page.chapters import ReportData
 from mst.reporting.page.facts import graph_rows, merged, missing_graphs
 
 
 @pytest.fixture(scope="module")
 def rows(report) -> pd.DataFrame:
-    return data.prepare(pd.read_parquet(report / "table.parquet"), "kruskal")
+    return data.prepared_rows(pd.read_parquet(report / "table.parquet"), "kruskal")
 
 
 def made(*runs: tuple, processes: int = 5) -> pd.DataFrame:
@@ -35,7 +35,7 @@ def made(*runs: tuple, processes: int = 5) -> pd.DataFrame:
         )
         for graph, algorithm, paradigm, width, seconds in runs
     ]  # fmt: skip
-    return data.prepare(pd.DataFrame(table), "kruskal")
+    return data.prepared_rows(pd.DataFrame(table), "kruskal")
 
 
 CORE, CORES, GPU, MPI = HARDWARE_KINDS
@@ -100,7 +100,7 @@ def test_fewer_than_three_processes_give_no_headline_number():
     cards = answer.cards(made(*TWO_GRAPHS, processes=2), "kruskal", {})
     sentence = answer.headline(cards, "kruskal")
     assert sentence == "On one core of m, filter-boruvka is fastest on 2 of 2 graphs."
-    stem, page = next(render(Shown(made(*TWO_GRAPHS, processes=2), [], [], {}, "kruskal", [])))
+    stem, page = next(render(ReportData(made(*TWO_GRAPHS, processes=2), [], [], {}, "kruskal", [])))
     assert stem == ""
     assert "fewer than three processes: no figure" in page and '<div class="gain"><b>' not in page
 
@@ -202,7 +202,7 @@ def test_missing_hardware_says_why(rows):
 
 
 def test_hardware_that_was_not_measured_has_a_line_for_each_reason_and_no_card():
-    page = next(render(Shown(made(*TWO_GRAPHS), [], [], {}, "kruskal", [])))[1]
+    page = next(render(ReportData(made(*TWO_GRAPHS), [], [], {}, "kruskal", [])))[1]
     assert page.count('<article class="card') == 1
     assert "<p>Not measured here: Many cores, GPU, MPI; no such run was planned.</p>" in page
 

@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import pandas as pd
 import pytest
 
-from mst.reporting.data import prepare
+from mst.reporting.data import prepared_rows
 from mst.reporting.page.explorer import as_json, explorer_data
 
 pytestmark = pytest.mark.browser
@@ -25,7 +25,7 @@ VIEWS = ["graph", *(pytest.param(view, marks=pytest.mark.slow) for view in ("siz
 
 @pytest.fixture(scope="module")
 def rows(report) -> pd.DataFrame:
-    table = prepare(pd.read_parquet(report / "table.parquet"), "kruskal")
+    table = prepared_rows(pd.read_parquet(report / "table.parquet"), "kruskal")
     return table[table["shown"]]
 
 

@@ -30,7 +30,7 @@ def _series(row: Mapping[str, Any]) -> str:
     return name
 
 
-def prepare(table: pd.DataFrame, baseline: str) -> pd.DataFrame:
+def prepared_rows(table: pd.DataFrame, baseline: str) -> pd.DataFrame:
     """Return the current rows with the columns that the page shows.
 
     Adds ``name`` (the algorithm with the options that differ from its defaults), ``exact``, ``library`` (which Python
@@ -90,13 +90,13 @@ def fastest(rows: pd.DataFrame, *keys: str) -> pd.DataFrame:
     return rows.loc[rows.groupby(list(keys), sort=False)["compute_seconds"].idxmin()]
 
 
-def errors(rows: pd.DataFrame) -> pd.Series:
+def standard_errors(rows: pd.DataFrame) -> pd.Series:
     """Return the standard errors of the logarithms of medians, from their intervals; NaN below three processes."""
     known = (rows["processes"] >= FEWEST_PROCESSES) & (rows["compute_low"] > 0)
     return np.log(rows["compute_high"] / rows["compute_low"]).where(known) / (2 * NORMAL_95)
 
 
-def mean_of(values: pd.Series, *errors: pd.Series) -> tuple[float, float, float]:
+def mean_interval(values: pd.Series, *errors: pd.Series) -> tuple[float, float, float]:
     """Return the geometric mean of medians or their ratios, and its 95 % interval; NaN where an error is.
 
     The standard errors are those of the logarithms of all medians that the values are made of.
@@ -124,15 +124,15 @@ def representative(rows: pd.DataFrame, baseline: str, most: int, key: str = "alg
 
 
 _PROVED = ("identical", "edges", "weight")
-KINDS = (*NOT_RUN, *_PROVED, "timeout", "out-of-memory", "error", CLAIMED, "unproved", "wrong")
+CELL_KINDS = (*NOT_RUN, *_PROVED, "timeout", "out-of-memory", "error", CLAIMED, "unproved", "wrong")
 """The kinds of cells of the verification matrix, the worst last."""
 
 
-def matrix(rows: pd.DataFrame) -> tuple[list[str], list[tuple[str, str, list[dict[str, str] | None]]]]:
+def proof_matrix(rows: pd.DataFrame) -> tuple[list[str], list[tuple[str, str, list[dict[str, str] | None]]]]:
     """Return the graphs, and for each machine and algorithm a cell for each graph: kind and reason of the worst run."""
     graphs = list(dict.fromkeys(rows.sort_values("m", na_position="last", kind="stable")["graph"]))
     kind = rows["status"].where(rows["status"] != "ok", rows["grade"].fillna("unproved"))
-    rows = rows.assign(kind=kind, severity=kind.map(KINDS.index), reason=rows["reason"].fillna(""))
+    rows = rows.assign(kind=kind, severity=kind.map(CELL_KINDS.index), reason=rows["reason"].fillna(""))
     keys = ["machine", "algorithm", "graph"]
     worst = rows.loc[rows.groupby(keys)["severity"].idxmax()].set_index(keys)
     cells = worst[["kind", "reason"]].to_dict("index")
@@ -167,7 +167,7 @@ def _grouped(rows: pd.DataFrame, statuses: Sequence[str], *, together: bool = Fa
     return firsts.join(lists).to_dict("records")
 
 
-def flags(rows: pd.DataFrame, meanings: Mapping[str, str]) -> list[tuple[str, int, str]]:
+def flag_counts(rows: pd.DataFrame, meanings: Mapping[str, str]) -> list[tuple[str, int, str]]:
     """Return each flag, the number of records that carry it, and its meaning, the commonest first."""
     counted = Counter(flag for text in rows["flags"].dropna() for flag in text.split(",") if flag)
     return [(flag, number, meanings.get(flag, "")) for flag, number in counted.most_common()]

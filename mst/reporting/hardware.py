@@ -1,4 +1,4 @@
-"""Kinds of hardware that the report compares, as choices among prepared rows (`mst.reporting.data.prepare`)."""
+"""Kinds of hardware that the report compares, as choices among prepared rows (`mst.reporting.data.prepared_rows`)."""
 
 from __future__ import annotations
 

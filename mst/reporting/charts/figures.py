@@ -20,7 +20,7 @@ from mst.bench.statistics import geometric_mean
 from mst.reporting.charts.axes import End, Figure, Panel, finished, name_ends, new_axes, readable, slug
 from mst.reporting.charts.style import DASHES, GREY, MOST_MARKS, PARADIGMS, mark
 from mst.reporting.charts.workers import Run, Task, one_by_one
-from mst.reporting.data import by_machine, errors, fastest, mean_of
+from mst.reporting.data import by_machine, fastest, mean_interval, standard_errors
 from mst.reporting.hardware import HARDWARE_KINDS
 from mst.units import count, counted, seconds
 
@@ -43,7 +43,7 @@ class Bars(NamedTuple):
 
 
 def draw_all(rows: pd.DataFrame, folder: Path, baseline: str, run: Run = one_by_one) -> list[Figure]:
-    """Draw every figure for which there are numbers, from prepared rows (`mst.reporting.data.prepare`)."""
+    """Draw every figure for which there are numbers, from prepared rows (`mst.reporting.data.prepared_rows`)."""
     shown = rows[rows["shown"]]
     if not len(shown):
         return []
@@ -149,7 +149,7 @@ def _by_algorithm(shown: pd.DataFrame, folder: Path, bars: Bars) -> Figure | Non
     for machine, own in by_machine(shown):
         rows = comparable(own, bars.column)
         groups = rows.groupby("algorithm")
-        means = {str(name): mean_of(group[bars.column], errors(group)) for name, group in groups}
+        means = {str(name): mean_interval(group[bars.column], standard_errors(group)) for name, group in groups}
         order = sorted(means, key=lambda name: bars.sign * means[name][0])
         if len(order) < FEWEST or rows["graph"].nunique() < FEWEST:
             continue
@@ -222,11 +222,11 @@ def _self_speedup(shown: pd.DataFrame, folder: Path) -> Figure | None:
         lines = []
         for _, own in group.groupby("name"):
             if len(own := all_widths(own)):
-                narrow = errors(own[own["width"] == 1])
+                narrow = standard_errors(own[own["width"] == 1])
                 for width, at in own.groupby("width"):
                     # T(1) has an interval of its own.
-                    noise = (errors(at), narrow) if width > 1 else (narrow,)
-                    mean, low, high = mean_of(at["self_speedup"], *noise)
+                    noise = (standard_errors(at), narrow) if width > 1 else (narrow,)
+                    mean, low, high = mean_interval(at["self_speedup"], *noise)
                     same = at[["machine", "name", "paradigm", "origin"]].iloc[0].to_dict()
                     point = {"graphs": len(at), "width": width, "self_speedup": mean, "low": low, "high": high}
                     lines.append(same | point)

@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from mst.bench.statistics import geometric_mean
-from mst.reporting.data import NORMAL_95, by_machine, errors, fastest, mean_of
+from mst.reporting.data import NORMAL_95, by_machine, fastest, mean_interval, standard_errors
 from mst.reporting.hardware import HARDWARE_KINDS, HardwareKind
 from mst.units import counted
 
@@ -87,7 +87,7 @@ class Finding:
 def findings(rows: pd.DataFrame, hardware: HardwareKind, baseline: str) -> list[Finding]:
     """Return the fastest for each machine on which such hardware was measured, from prepared rows."""
     usable = rows[rows["shown"] & rows["exact"]]
-    usable = usable.assign(error=errors(usable))
+    usable = usable.assign(error=standard_errors(usable))
     # An experiment without our algorithm does not leave it out.
     expected = hardware.ours if (rows["algorithm"] == hardware.ours).any() else None
     found = []
@@ -180,7 +180,7 @@ def _gain(mine: pd.DataFrame, other: pd.DataFrame) -> Gain | None:
     if both.empty:
         return None
     ratios = both["compute_seconds_other"] / both["compute_seconds"]
-    mean, *interval = mean_of(ratios, both["error"], both["error_other"])
+    mean, *interval = mean_interval(ratios, both["error"], both["error_other"])
     low, high = (None if math.isnan(end) else end for end in interval)
     pairs = sorted(zip(both["graph"].astype(str), ratios), key=lambda pair: pair[1])
     return Gain(mean, low, high, tuple(pairs), tuple(Counter(both["name_other"]).most_common()))
@@ -246,15 +246,15 @@ def _in_words(facts: Mapping[str, Any] | None, hardware: HardwareKind) -> str:
     return f"{cpu}, {facts['cores']} cores"
 
 
-def leading(shown: Sequence[Card]) -> Card | None:
+def leading(cards: Sequence[Card]) -> Card | None:
     """Return the card of the page's headline: the first that names an algorithm, made here if there is one."""
-    return next((card for card in shown if card.finding and card.finding.algorithm), None)
+    return next((card for card in cards if card.finding and card.finding.algorithm), None)
 
 
-def headline(shown: Sequence[Card], baseline: str) -> str:
+def headline(cards: Sequence[Card], baseline: str) -> str:
     """Return the answer in one sentence: the leading finding, with the figures that three processes support."""
-    if (card := leading(shown)) is None or (found := card.finding) is None:
-        measured = any(card.finding for card in shown)
+    if (card := leading(cards)) is None or (found := card.finding) is None:
+        measured = any(card.finding for card in cards)
         return "No algorithm is fastest here yet." if measured else "No record has been proved here yet."
     where = {"core": "On one core", "cores": "With many cores", "gpu": "On the GPU", "mpi": "With MPI"}
     wins = dict(found.firsts).get(found.algorithm, 0)

@@ -19,8 +19,8 @@ from mst.catalog import read_manifest
 from mst.errors import MSTError
 from mst.reporting.charts.figures import draw_all
 from mst.reporting.charts.workers import workers
-from mst.reporting.data import prepare
-from mst.reporting.page.chapters import FOLDER, Shown, chapters, frame, scope_of, verbatim
+from mst.reporting.data import prepared_rows
+from mst.reporting.page.chapters import FOLDER, ReportData, chapters, frame, scope_of, verbatim
 from mst.reporting.page.facts import machine_facts
 from mst.reporting.papers.observations import gather
 from mst.reporting.papers.section import papers_of
@@ -47,7 +47,7 @@ def write_report(
     without a row in the table are said to be still to come.
     """
     baseline = str(config.get("baseline", "kruskal"))
-    rows = prepare(pd.read_parquet(table), baseline)
+    rows = prepared_rows(pd.read_parquet(table), baseline)
     set_aside = set_aside_of(table)
     manifests = _read_manifests(graphs, set_aside)
     folder = out.with_name("figures")
@@ -66,7 +66,7 @@ def write_report(
             papers = papers_of(
                 sources, pages, folder, only=name or None, every_picture=every, elsewhere=elsewhere, run=run
             )
-    shown = Shown(
+    report = ReportData(
         rows=rows,
         manifests=manifests,
         machines=machine_facts(records),
@@ -80,7 +80,7 @@ def write_report(
         set_aside=set_aside,
     )
     written = []
-    for stem, text in render(shown, out.name, pages.name):
+    for stem, text in render(report, out.name, pages.name):
         written.append(pages / f"{stem}.html" if stem else out)
         write_text(written[-1], text)
     return written
@@ -107,14 +107,14 @@ def _to_come(plan: Sequence[Mapping[str, Any]], rows: Any) -> int:
     )
 
 
-def render(shown: Shown, front: str = "report.html", folder: str = "report") -> Iterator[tuple[str, str]]:
+def render(report: ReportData, front: str = "report.html", folder: str = "report") -> Iterator[tuple[str, str]]:
     """Yield the stem of each page and its HTML: its frame around its sections, each from its own context.
 
     The folder has the front page, too, as ``index``, and its pages link to that: the engine's report takes the folder
     apart from what is beside it. The stem of the front page, which is called `front`, is empty; the others are in the
     `folder` beside it.
     """
-    templates, around, made = environment(), frame(shown), chapters(shown)
+    templates, around, made = environment(), frame(report), chapters(report)
     outside = {"root": "", "pages": f"{folder}/", "front": front}
     inside = {"root": "../", "pages": "", "front": "index.html"}
     for chapter, stem in ((c, stem) for c in made for stem in ([c.stem] if c.stem else ["", "index"])):

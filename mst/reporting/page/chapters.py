@@ -32,7 +32,7 @@ _FRONT = ("landscape", "self-speedup", "speedup")  # the figures of the front pa
 
 
 @dataclass(frozen=True)
-class Shown:
+class ReportData:
     """Everything that the chapters show, as `mst.reporting.page.build.write_report` gathered it."""
 
     rows: pd.DataFrame
@@ -89,34 +89,34 @@ class Chapter(NamedTuple):
     scripts: Sequence[str] = ()
 
 
-def chapters(shown: Shown) -> list[Chapter]:
+def chapters(report: ReportData) -> list[Chapter]:
     """Return the front page and the other pages in their order."""
-    others = [figure for figure in shown.figures if figure.name not in _FRONT]
-    flags = data.flags(shown.rows, shown.captions["flags"])
-    graphs = {"graphs": graph_rows(shown.manifests), "missing_graphs": missing_graphs(shown.manifests)}
-    machines = [(f"machine-{place}", machine["name"]) for place, machine in enumerate(shown.described, 1)]
+    others = [figure for figure in report.figures if figure.name not in _FRONT]
+    flags = data.flag_counts(report.rows, report.captions["flags"])
+    graphs = {"graphs": graph_rows(report.manifests), "missing_graphs": missing_graphs(report.manifests)}
+    machines = [(f"machine-{place}", machine["name"]) for place, machine in enumerate(report.described, 1)]
     bibtex = (FOLDER / "references.bib").read_text(encoding="utf-8").replace("{VERSION}", __version__)
-    configuration = json.dumps(dict(shown.config), indent=1, default=str)
-    parts = _apart(shown.rows)
-    matrices = [(words, own["machine"].nunique() > 1, *data.matrix(own)) for words, own in parts]
+    configuration = json.dumps(dict(report.config), indent=1, default=str)
+    parts = _apart(report.rows)
+    matrices = [(words, own["machine"].nunique() > 1, *data.proof_matrix(own)) for words, own in parts]
     proofs = [
         _alone("verification", "Verification", {"matrices": matrices}),
-        _alone("unfinished", "Not finished", data.without_result(shown.rows)),
+        _alone("unfinished", "Not finished", data.without_result(report.rows)),
     ]
     method = [
         _alone("method", "Method", {"configuration": configuration}),
         _alone("cite", "How to cite", {"bibtex": bibtex}),
     ]
-    explorer, spreads = _alone("explorer", "Explorer", _explorer(shown)), data.spreads(shown.rows)
+    explorer, spreads = _alone("explorer", "Explorer", _explorer(report)), data.spreads(report.rows)
     return [
-        Chapter("", "Results", _front(shown), ["copy.js", "front.js"]),
-        *map(_paper, shown.papers),
+        Chapter("", "Results", _front(report), ["copy.js", "front.js"]),
+        *map(_paper, report.papers),
         *([Chapter("charts", "Charts", [_charts(others)])] if others else ()),
         Chapter("explorer", "Explorer: every record", [explorer], ["page.js", "explorer.js"]),
         Chapter("graphs", "Graphs", [_alone("graphs", "Graphs", graphs)], ["page.js"]),
         Chapter("proofs", "Proofs: verified and failed runs", proofs, ["page.js"]),
         Chapter("noise", "Noise", [_alone("noise", "Noise", {"flags": flags, "spreads": spreads})]),
-        Chapter("machines", "Machines", [Section("machines", machines, {"machines": shown.described})]),
+        Chapter("machines", "Machines", [Section("machines", machines, {"machines": report.described})]),
         Chapter("method", "Method", method, ["copy.js"]),
     ]
 
@@ -126,13 +126,13 @@ def _alone(template: str, title: str, context: Mapping[str, Any]) -> Section:
     return Section(template, [(template, title)], context)
 
 
-def _front(shown: Shown) -> list[Section]:
-    drawn = {figure.name: figure for figure in shown.figures}
+def _front(report: ReportData) -> list[Section]:
+    drawn = {figure.name: figure for figure in report.figures}
     return [
-        Section("answer", [("answer", "What to use"), ("fastest", "Fastest")], _answer(shown)),
+        Section("answer", [("answer", "What to use"), ("fastest", "Fastest")], _answer(report)),
         *(_charts([drawn[name]]) for name in _FRONT if name in drawn),
-        *([_alone("papers", "Five papers", _papers(shown))] if shown.papers else []),
-        _alone("doubts", "Doubts and gaps", _doubts(shown)),
+        *([_alone("papers", "Five papers", _papers(report))] if report.papers else []),
+        _alone("doubts", "Doubts and gaps", _doubts(report)),
     ]
 
 
@@ -146,21 +146,21 @@ def _charts(figures: Sequence[Any]) -> Section:
     return Section("charts", [(f.name, f.short) for f in figures], {"figures": figures})
 
 
-def frame(shown: Shown) -> dict[str, Any]:
+def frame(report: ReportData) -> dict[str, Any]:
     """Return the context of every page around its sections."""
-    rows, created = shown.rows, shown.rows["created"].dropna()
-    lead = answer.leading(shown.cards)
+    rows, created = report.rows, report.rows["created"].dropna()
+    lead = answer.leading(report.cards)
     return {
-        "title": _title(shown.config),
-        "description": shown.config.get("description", ""),
+        "title": _title(report.config),
+        "description": report.config.get("description", ""),
         "css": verbatim("style.css") + variables(),
-        "headline": answer.headline(shown.cards, shown.baseline),
+        "headline": answer.headline(report.cards, report.baseline),
         "lead_badge": lead.finding.badge if lead and lead.finding else None,
         "disturbed": int(rows["disturbed"].sum()),
         "measured": len(created),
-        "to_come": shown.to_come,
-        "captions": shown.captions,
-        "baseline": shown.baseline,
+        "to_come": report.to_come,
+        "captions": report.captions,
+        "baseline": report.baseline,
         "several_machines": rows["machine"].nunique() > 1,
         "commits": sorted(rows["commit"].dropna().unique()),
         "version": __version__,
@@ -168,40 +168,40 @@ def frame(shown: Shown) -> dict[str, Any]:
     }
 
 
-def _answer(shown: Shown) -> dict[str, Any]:
-    largest = {m["name"]: m.get("maximum_degree") for m in shown.manifests}
+def _answer(report: ReportData) -> dict[str, Any]:
+    largest = {m["name"]: m.get("maximum_degree") for m in report.manifests}
     table = advice.table()
-    if scope_of(shown.config)[0] not in ("default", "first") or not table.cells:
-        return {"cards": shown.cards, "choices": None, "at": "", "overview": []}
+    if scope_of(report.config)[0] not in ("default", "first") or not table.cells:
+        return {"cards": report.cards, "choices": None, "at": "", "overview": []}
     made = chooser.choices(table)
     at, rows = chooser.overview(made)
-    made["evidence"] = chooser.evidence(shown.rows, shown.baseline, largest)
+    made["evidence"] = chooser.evidence(report.rows, report.baseline, largest)
     choices, overview = Markup(as_json(made)), (made["hardware"], rows)
-    return {"cards": shown.cards, "choices": choices, "at": at, "overview": overview}
+    return {"cards": report.cards, "choices": choices, "at": at, "overview": overview}
 
 
-def _papers(shown: Shown) -> dict[str, Any]:
+def _papers(report: ReportData) -> dict[str, Any]:
     """Return each paper with its numbers of claims by verdict, those on stand-ins, and the claim that matters most."""
     rows = []
-    for paper in shown.papers:
+    for paper in report.papers:
         claims = paper["claims"]
         tally = Counter(claim["overall"] for claim in claims)
         judged = [tally[CONFIRMED], tally[CONTRADICTED]]
-        matters = [claim for claim in claims if claim["id"] == shown.captions["matters"].get(paper["id"])]
+        matters = [claim for claim in claims if claim["id"] == report.captions["matters"].get(paper["id"])]
         besides = ", ".join(f"{n} {verdict}" for verdict, _, n in paper["on_stand_ins"])
         rows.append((paper, [*judged, len(claims) - sum(judged), besides], next(iter(matters), None)))
     return {"papers": rows}
 
 
-def _doubts(shown: Shown) -> dict[str, Any]:
-    rows = shown.rows
+def _doubts(report: ReportData) -> dict[str, Any]:
+    rows = report.rows
     status = Counter(rows["status"])
     return {
-        "counts": _counts(rows, shown.manifests),
-        "flagged": data.flags(rows, shown.captions["flags"]),
+        "counts": _counts(rows, report.manifests),
+        "flagged": data.flag_counts(rows, report.captions["flags"]),
         "unproved": int((rows["grade"].isna() & (rows["status"] == "ok")).sum()),
         "claimed": int((rows["grade"] == CLAIMED).sum()),
-        "set_aside": shown.set_aside,
+        "set_aside": report.set_aside,
         "few": int((rows["shown"] & (rows["processes"] < FEWEST_PROCESSES)).sum()),
         "wrong": sorted(rows.loc[rows["status"] == "wrong", "series"].unique()),
         "failed": {kind: status[kind] for kind in data.NOT_FINISHED if status[kind]},
@@ -209,13 +209,13 @@ def _doubts(shown: Shown) -> dict[str, Any]:
     }
 
 
-def _explorer(shown: Shown) -> dict[str, Any]:
-    runs = explorer_data(shown.rows, shown.baseline, shown.about)
+def _explorer(report: ReportData) -> dict[str, Any]:
+    runs = explorer_data(report.rows, report.baseline, report.about)
     return {
         "left_out": runs["left_out"],
         "explorer": Markup(as_json(runs)),
-        "anything": bool(shown.rows["shown"].any()),
-        "digest": shown.digest,
+        "anything": bool(report.rows["shown"].any()),
+        "digest": report.digest,
     }
 
 
