@@ -21,7 +21,7 @@ from mst import advice, cli, cores, registry, solver
 from mst.advice import Candidate, Table, first
 from mst.advice.traits import ALONG_ROWS, Traits, traits_of, weights_along_rows
 from mst.bench import advice as making
-from mst.bench.advice import Measured, alike, cells, judge, promising, report, settings
+from mst.bench.advice import MeasuredGraph, alike, cells, judge, promising, report, settings
 from mst.bench.measure import sampler
 from mst.bench.measure.messages import RunSpec
 from mst.bench.planning.experiment import Measure
@@ -131,7 +131,7 @@ def test_rows_in_the_order_of_their_weights_are_for_filter_boruvka(monkeypatch):
         graph = mst.Graph(250_000, *ends, weights)
         assert advice.choose_for(graph).algorithm == algorithm
         # Answers are judged that `auto` gives.
-        row = Measured("", graph.n, graph.m, traits_of(graph), {"kruskal@1": 1.0, "filter-boruvka@1": 2.0})
+        row = MeasuredGraph("", graph.n, graph.m, traits_of(graph), {"kruskal@1": 1.0, "filter-boruvka@1": 2.0})
         assert list(judge(TABLE, [row]).chosen) == [f"{algorithm}@1"]
 
 
@@ -253,11 +253,11 @@ def test_a_fork_of_a_process_with_threads_uses_one_core():
 SLOW, FAST = {"kruskal@1": 4.0, "filter-boruvka@1": 1.0}, {"kruskal@1": 1.0, "filter-boruvka@1": 4.0}
 
 
-def measured(times: dict[str, float], kind: str = "even random", m: int = 1000) -> Measured:
+def measured(times: dict[str, float], kind: str = "even random", m: int = 1000) -> MeasuredGraph:
     skew, weights = kind.split()
     along = weights if weights in ALONG_ROWS else "random"
     traits = Traits(9.0 if skew == "skewed" else 1.0, weights, 1, 0.0, 1, along)
-    return Measured("uniform", m // 4, m, traits, times)
+    return MeasuredGraph("uniform", m // 4, m, traits, times)
 
 
 def test_kinds_share_a_cell_unless_they_change_the_answer():

@@ -357,7 +357,7 @@ class Table:
         name = next(iter(usual.times), "")
         lost = fmean(choice.seconds * (choice.times.get(name, HOPELESS) - 1) for choice in choices)
         n = round(2 ** ((size - density) / _STEPS))
-        worth_a_look = usual.times and lost > looking(n, gpu)
+        worth_a_look = usual.times and lost > look_seconds(n, gpu)
         return None if worth_a_look else usual
 
     def winners(self, width: int) -> list[Candidate]:
@@ -445,7 +445,7 @@ def _steps(n: int, m: int) -> tuple[int, int]:
     return round(_STEPS * log2(max(m, 1))), round(_STEPS * log2(max(m / max(n, 1), 0.1)))
 
 
-def looking(n: int, gpu: str | None) -> float:
+def look_seconds(n: int, gpu: str | None) -> float:
     """Return the seconds of looking at edges of a graph of `n` vertices; `gpu` is that of `Table.choose`."""
     return LOOKING + SAMPLING * sample_size(n) * (gpu == "device")
 

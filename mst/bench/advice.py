@@ -24,7 +24,7 @@ from typing import Any
 import pandas as pd
 
 from mst import atomic, catalog, registry
-from mst.advice import HOPELESS, Candidate, Table, kind_of, looking
+from mst.advice import HOPELESS, Candidate, Table, kind_of, look_seconds
 from mst.advice.traits import Traits, traits_of
 from mst.bench.records.compare import DISTURBED
 from mst.bench.records.store import Record, load_records, medians
@@ -38,7 +38,7 @@ WITHIN = 1.2
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredGraph:
     """A graph with its traits, and seconds by candidate."""
 
     name: str
@@ -48,7 +48,7 @@ class Measured:
     seconds: dict[str, float] = field(default_factory=dict)
 
     @property
-    def place(self) -> tuple[int, int]:
+    def cell(self) -> tuple[int, int]:
         """The cell that the graph belongs to: octave of m, half octave of the density."""
         return round(log2(self.m)), round(2 * log2(self.m / self.n))
 
@@ -80,10 +80,10 @@ def write_table(file: Path, data: Mapping[str, Any]) -> None:
     atomic.write_text(file, f'{{\n{head} "cells": [\n{lines}\n ]\n}}\n')
 
 
-def read(results: Path) -> tuple[str, list[Measured]]:
+def read(results: Path) -> tuple[str, list[MeasuredGraph]]:
     """Return the machine in words and the measured graphs; print how many records do not count, and why."""
     entries, sources = catalog.load(), Sources.from_environment()
-    found: dict[str, Measured] = {}
+    found: dict[str, MeasuredGraph] = {}
     machines: dict[str, Mapping[str, Any]] = {}
     unused: Counter[str] = Counter()
     for record in sorted(load_records(results / "records"), key=lambda r: r.measurement["created"]):
@@ -96,7 +96,7 @@ def read(results: Path) -> tuple[str, list[Measured]]:
             entry = entries[graph["name"]]
             folder, _ = catalog.obtain(entry, results / "graphs" / entry.name / entry.recipe, sources=sources)
             traits = traits_of(read_canonical(folder / "graph.arrow"))
-            found[entry.name] = Measured(entry.name, graph["n"], graph["m"], traits)
+            found[entry.name] = MeasuredGraph(entry.name, graph["n"], graph["m"], traits)
         found[graph["name"]].seconds.update(times_of(record))
     for reason, count in unused.most_common():
         print(f"{count} records do not count: {reason}")
@@ -131,33 +131,33 @@ def times_of(record: Record) -> Iterator[tuple[str, float]]:
             yield str(Candidate(run["algorithm"], run["options"], place)), calls.median
 
 
-def settings(measured: Iterable[Measured]) -> list[tuple[int, str | None]]:
+def settings(measured: Iterable[MeasuredGraph]) -> list[tuple[int, str | None]]:
     """Return the parts of the hardware that a caller may use: cores, and the graph's location if there is a GPU."""
     candidates = {Candidate.parse(name) for one in measured for name in one.seconds}
     widths = sorted({1, *(candidate.width for candidate in candidates)})
-    places = {candidate.gpu for candidate in candidates}
+    locations = {candidate.gpu for candidate in candidates}
     found: list[tuple[int, str | None]] = [(width, None) for width in widths]
-    if "host" in places:
+    if "host" in locations:
         found += [(width, "host") for width in widths]
-    return [*found, (1, "device")] if "device" in places else found
+    return [*found, (1, "device")] if "device" in locations else found
 
 
-def cells(measured: Sequence[Measured]) -> list[dict[str, Any]]:
+def cells(measured: Sequence[MeasuredGraph]) -> list[dict[str, Any]]:
     """Return the table's cells: at each size and density, kinds with the same best candidates share a cell.
 
     A cell keeps the candidates that are near the best, those that an answer or its margin needs, and those that answer
     for another kind at the same size and density, so that the cost of mistaking the kind is known.
     """
     where = settings(measured)
-    places: dict[tuple, dict[str, list[Measured]]] = {}
+    by_cell: dict[tuple, dict[str, list[MeasuredGraph]]] = {}
     for one, gpu in product(measured, (None, "device")):
         seconds = {name: s for name, s in one.seconds.items() if name.endswith("@device") == bool(gpu)}
         if seconds and (gpu or not one.traits.in_order):
-            kinds = places.setdefault((*one.place, bool(gpu)), {})
+            kinds = by_cell.setdefault((*one.cell, bool(gpu)), {})
             kinds.setdefault(kind_of(one.traits, gpu), []).append(replace(one, seconds=seconds))
     made = []
-    for _, kinds in sorted(places.items()):
-        groups: list[dict[str, list[Measured]]] = []
+    for _, kinds in sorted(by_cell.items()):
+        groups: list[dict[str, list[MeasuredGraph]]] = []
         for kind in sorted(kinds, key=lambda kind: (-len(kinds[kind]), kind)):
             fitting = (group for group in groups if alike([*group.values(), kinds[kind]], where))
             if (group := next(fitting, None)) is None:
@@ -175,7 +175,7 @@ def cells(measured: Sequence[Measured]) -> list[dict[str, Any]]:
     return [cell for cell in made if cell["times"]]
 
 
-def pooled(graphs: Sequence[Measured]) -> dict[str, float]:
+def pooled(graphs: Sequence[MeasuredGraph]) -> dict[str, float]:
     """Return the geometric means over the graphs, of the candidates measured on all of them."""
     names = set.intersection(*(set(graph.seconds) for graph in graphs))
     return {name: geometric_mean(graph.seconds[name] for graph in graphs) for name in names}
@@ -206,8 +206,8 @@ def leading(seconds: Mapping[str, float], where: Iterable[tuple[int, str | None]
     return kept
 
 
-def alike(kinds: Sequence[Sequence[Measured]], where: Iterable[tuple[int, str | None]]) -> bool:
-    """Whether one choice suits the graphs of all kinds, for all parts of the hardware."""
+def alike(kinds: Sequence[Sequence[MeasuredGraph]], where: Iterable[tuple[int, str | None]]) -> bool:
+    """Return whether one choice suits the graphs of all kinds, for all parts of the hardware."""
     means = pooled(list(chain.from_iterable(kinds)))
     for width, gpu in where:
         best = next(iter(usable(means, width, gpu)), None)
@@ -219,7 +219,7 @@ def alike(kinds: Sequence[Sequence[Measured]], where: Iterable[tuple[int, str | 
     return True
 
 
-def judge(table: Table, measured: Sequence[Measured]) -> pd.DataFrame:
+def judge(table: Table, measured: Sequence[MeasuredGraph]) -> pd.DataFrame:
     """Return a row for every graph and all parts of the hardware where the chosen candidate was measured.
 
     Its *regret* is the candidate's time with the cost of choosing, over the best candidate's time.
@@ -230,7 +230,7 @@ def judge(table: Table, measured: Sequence[Measured]) -> pd.DataFrame:
         choice, cost = table.choose_unsampled(one.n, one.m, width=width, gpu=gpu), 0.0
         if choice is None:
             choice = table.choose_for_traits(one.n, one.m, one.traits, width=width, gpu=gpu)
-            cost = looking(one.n, gpu)
+            cost = look_seconds(one.n, gpu)
         place = {"host": "gpu", "device": "device", None: str(choice.width)}[choice.gpu]
         slug = registry.get(choice.algorithm).options_slug(choice.options)
         name, times = str(Candidate(choice.algorithm, slug, place)), usable(one.seconds, width, gpu)

@@ -22,7 +22,7 @@ def output_of(command: Sequence[str], timeout: float = 20.0, **options: Any) -> 
         return ""
 
 
-def answer(command: Sequence[str]) -> str:
+def scheduler_output(command: Sequence[str]) -> str:
     """Return everything that a command of the scheduler prints; nothing where there is none."""
     return output_of(command, timeout=60, stderr=subprocess.STDOUT)
 
@@ -31,7 +31,7 @@ def fields_of(jobs: Iterable[str], *commands: Sequence[str]) -> dict[str, list[s
     """Return the fields of each job in the output of the first command that knows any: lines of ``ID|FIELD|FIELD``."""
     ids = ",".join(dict.fromkeys(filter(None, jobs)))
     for command in commands if ids else ():
-        rows = [line.split("|") for line in answer([*command, "-j", ids]).splitlines()]
+        rows = [line.split("|") for line in scheduler_output([*command, "-j", ids]).splitlines()]
         if found := {job: fields for job, *fields in rows if fields}:
             return found
     return {}

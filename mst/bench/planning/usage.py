@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from mst.bench.output import answer, fields_of
+from mst.bench.output import fields_of, scheduler_output
 from mst.bench.planning.batches import Batch
 from mst.bench.planning.plan import Planned
 from mst.bench.planning.site import Node, Site
@@ -75,7 +75,7 @@ def _waiting(node: Node) -> float | None:
     given = [f"--{name}={value}" for name, value in options.items() if value]
     command = ["sbatch", "--test-only", *given, "--exclusive" if node.exclusive else "--nodes=1", "--wrap=true"]
     # sbatch: Job 7 to start at 2026-01-31T12:00:00 using 128 processors on nodes n1 in partition cpu
-    words = answer(command).split()
+    words = scheduler_output(command).split()
     try:
         start = datetime.fromisoformat(words[words.index("at") + 1])
     except (ValueError, IndexError):

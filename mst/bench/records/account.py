@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from mst.bench.output import answer, fields_of
+from mst.bench.output import fields_of, scheduler_output
 from mst.bench.records.store import write_json
 from mst.errors import MSTError
 
@@ -95,7 +95,7 @@ def cancel_left(logs: Iterable[Path]) -> None:
     for log in filter(Path.is_file, logs):
         for name in _RUN.findall(log.read_text()):
             # The executor gives all jobs of a run its id as their name.
-            answer(["scancel", f"--name={name}"])
+            scheduler_output(["scancel", f"--name={name}"])
 
 
 def check_table(table: Path, out: Path, *, strict: bool = False) -> None:

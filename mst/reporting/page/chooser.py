@@ -50,13 +50,13 @@ def kind_of(n: int, m: int, maximum_degree: int | None) -> int:
 def settings(table: Table) -> list[dict[str, Any]]:
     """Return the hardware that the table tells apart: its id, in words, cores, and where the graph is."""
     cores = max(table.widths, default=1)
-    places = {Candidate.parse(name).gpu for cell in table.cells for name in cell["times"]}
+    locations = {Candidate.parse(name).gpu for cell in table.cells for name in cell["times"]}
     found = [dict(id="core", name="one core", cores=1, gpu=None)]
     if cores > 1:
         found.append(dict(id="cores", name=f"{cores} cores", cores=cores, gpu=None))
-    if "host" in places:
+    if "host" in locations:
         found.append(dict(id="gpu", name=f"{cores} cores and a GPU", cores=cores, gpu="host"))
-    if "device" in places:
+    if "device" in locations:
         found.append(dict(id="gpu", name="a GPU that holds the graph", cores=1, gpu="device"))
     return found
 
