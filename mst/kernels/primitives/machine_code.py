@@ -37,7 +37,7 @@ class _Clock(event.Listener):
         of_thread.depth = max(depth - 1, 0)
 
 
-class Notice(event.Listener):
+class Notice(_Clock):
     """Says once, on standard error, that code is being compiled, when that has taken `PATIENCE` seconds.
 
     Where progress is shown, that says so instead.
@@ -47,28 +47,22 @@ class Notice(event.Listener):
     """
 
     def __init__(self) -> None:
-        self.by_thread = threading.local()
+        super().__init__()
         self.said = False
 
     def on_start(self, event: event.Event) -> None:
         """Start at the outermost function."""
-        of_thread = self.by_thread
-        of_thread.depth = getattr(of_thread, "depth", 0) + 1
-        if of_thread.depth == 1:
-            of_thread.started = perf_counter()
+        super().on_start(event)
         self._look()
 
     def on_end(self, event: event.Event) -> None:
         """Add up the time of the outermost function."""
         self._look()
-        of_thread = self.by_thread
-        of_thread.depth = max(getattr(of_thread, "depth", 0) - 1, 0)
-        if of_thread.depth == 0:
-            of_thread.before = getattr(of_thread, "before", 0.0) + perf_counter() - of_thread.started
+        super().on_end(event)
 
     def _look(self) -> None:
         of_thread = self.by_thread
-        seconds = getattr(of_thread, "before", 0.0) + perf_counter() - of_thread.started
+        seconds = getattr(of_thread, "seconds", 0.0) + perf_counter() - of_thread.started
         if progress.mark("compiling, once for this machine") or self.said or seconds < PATIENCE:
             return
         self.said = True
