@@ -147,6 +147,6 @@ def test_rows_and_single_vertices_are_left_to_graph(device, monkeypatch):
 
 
 def test_workers_of_large_copies_are_more(device):
-    lane = staging.of_device()
-    lane.workers = 99
-    assert [lane.width(size) for size in (1, staging.LARGE - 1, staging.LARGE)] == [12, 12, 16]
+    copier = staging.of_device()
+    copier.workers = 99
+    assert [copier.width(size) for size in (1, staging.LARGE - 1, staging.LARGE)] == [12, 12, 16]

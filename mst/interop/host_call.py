@@ -47,19 +47,19 @@ def edge_ids_of(graph: Graph, options: dict[str, Any]) -> Found | None:
 
     began = perf_counter()
     device = int(cupy.cuda.runtime.getDevice())
-    lane = staging.of_device()
-    with lane.lock:
+    copier = staging.of_device()
+    with copier.lock:
         plan = _plan(device, graph.n, graph.m, graph.w.dtype, tuple(options.items()))
         columns = plan.columns.allocate(plan.purpose)
-        survey = plan.copy(graph, lane, columns.ptr)
+        survey = plan.copy(graph, copier, columns.ptr)
         if survey is None:
             return None
-        solve = plan.solve(survey.key_bits)
-        block = solve.places.allocate(plan.purpose)
-        plan.keys.write_keys(survey, solve.start_of("edge_keys", block.ptr))
-        solve.start(survey.largest_key, plan.ends(columns.ptr), block.ptr)
+        solver = plan.solver(survey.key_bits)
+        block = solver.places.allocate(plan.purpose)
+        plan.keys.write_keys(survey, solver.start_of("edge_keys", block.ptr))
+        solver.start(survey.largest_key, plan.ends(columns.ptr), block.ptr)
         started = perf_counter()
-        ids = plan.ids(solve, lane, block)
+        ids = plan.ids(solver, copier, block)
     return Found(ids, started - began, perf_counter() - started)
 
 
@@ -78,13 +78,13 @@ class _Plan:
         self.columns = memory.Places({"w": (dtype, m), **ends, "facts": (np.uint64, FACTS)})
         self.keys = KeyKernels(m, dtype)
         self.size = m * (8 + dtype.itemsize)
-        self._solves: dict[int, _Solve] = {}
+        self._solvers: dict[int, _Solver] = {}
 
     def ends(self, first: int) -> dict[str, int]:
         """Return the addresses of the ends in a block of columns."""
         return {name: first + self.columns.starts[name] for name in ("u", "v")}
 
-    def copy(self, graph: Graph, lane: staging.Staging, first: int) -> Survey | None:
+    def copy(self, graph: Graph, copier: staging.Staging, first: int) -> Survey | None:
         """Copy a graph to a block of columns; return its survey, or None if an id or a weight is not legal."""
         at, wide = {name: first + start for name, start in self.columns.starts.items()}, graph.u.itemsize == 8
         columns = [
@@ -93,50 +93,50 @@ class _Plan:
             staging.Column(graph.v, at["v"], wide),
         ]
         # The upper halves do not reach the device: negative ids are among the largest words.
-        if lane.upload(columns) >= self.n:
+        if copier.upload(columns) >= self.n:
             return None
         self.keys.take(at["u"], at["v"], at["w"])
         self.keys.start_survey(at["facts"])
         survey = self.keys.facts()
         return None if survey.largest_end >= self.n or survey.has_nan else survey
 
-    def solve(self, key_bits: int) -> _Solve:
-        """Return the state that solves with keys of a width share."""
-        if key_bits not in self._solves:
-            self._solves[key_bits] = _Solve(self, key_bits)
-        return self._solves[key_bits]
+    def solver(self, key_bits: int) -> _Solver:
+        """Return the solver for keys of this width."""
+        if key_bits not in self._solvers:
+            self._solvers[key_bits] = _Solver(self, key_bits)
+        return self._solvers[key_bits]
 
-    def ids(self, solve: _Solve, lane: staging.Staging, block: Any) -> np.ndarray:
+    def ids(self, solver: _Solver, copier: staging.Staging, block: Any) -> np.ndarray:
         """Return the ids of a solve that was started, ascending."""
         import cupy
 
         from mst.kernels.cuda.staging import positions_of_ones
         from mst.kernels.parallel.runtime import new_tallies, touched_empty, workers
 
-        most, width = min(self.m, self.n - 1), lane.width(self.size)
-        marks = lane.pinned[: -(-self.m // 64)]
+        most, width = min(self.m, self.n - 1), copier.width(self.size)
+        marks = copier.pinned[: -(-self.m // 64)]
         by_marks = marked_is_shorter(self.n, self.m) and 64 * len(marks) >= self.m
         if by_marks:
-            solve.mark(block.ptr, marks)
-        out = np.empty(0, np.int64)
+            solver.mark(block.ptr, marks)
+        room = np.empty(0, np.int64)
         if most > FEW:
             # The system clears the ids' memory meanwhile.
             with workers(width):
-                out = touched_empty(most, np.int64, width, new_tallies(width))
+                room = touched_empty(most, np.int64, width, new_tallies(width))
         cupy.cuda.get_current_stream().synchronize()
-        count = int(solve.counters[0])
+        count = int(solver.counters[0])
         if not by_marks:
-            forest = cupy.ndarray(count, np.uint32, block + solve.places.starts["forest"])
-            return staging.download(cupy.sort(forest), room=out)
-        out = out[:count] if count <= len(out) <= 2 * count else np.empty(count, np.int64)
+            forest = cupy.ndarray(count, np.uint32, block + solver.places.starts["forest"])
+            return staging.download(cupy.sort(forest), room=room)
+        ids = room[:count] if count <= len(room) <= 2 * count else np.empty(count, np.int64)
         width = width if count > FEW else 1
         with workers(width) if width > 1 else nullcontext():
-            positions_of_ones(width, marks, out)
-        return out
+            positions_of_ones(width, marks, ids)
+        return ids
 
 
-class _Solve:
-    """A plan's part that depends on the width of keys."""
+class _Solver:
+    """The part of a plan that depends on the width of keys: launches the solve, and the marking of its edges."""
 
     def __init__(self, plan: _Plan, key_bits: int):
         import cupy
