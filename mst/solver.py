@@ -26,7 +26,7 @@ from mst.execute import execute
 from mst.forest import Forest
 from mst.graph import MANY, Graph, columns_of
 
-_ON_HOST = (np.ndarray, list, int)
+_HOST_TYPES = (np.ndarray, list, int)
 
 if TYPE_CHECKING:
     from mst.interop.arrays import ArrayForest
@@ -115,7 +115,7 @@ def minimum_spanning_forest(
     >>> mst.minimum_spanning_forest((3, [0, 1, 2], [1, 2, 0], [5, 7, 6]), maximum=True).weight
     13
     """
-    if isinstance(graph, tuple) and not all(isinstance(part, _ON_HOST) for part in columns_of(graph)):
+    if isinstance(graph, tuple) and not all(isinstance(part, _HOST_TYPES) for part in columns_of(graph)):
         return _forest_of_foreign_arrays(graph, algorithm, threads, maximum, options)
     return _forest_of_any(graph, algorithm, threads, maximum, options)
 

@@ -15,7 +15,7 @@ from mst.algorithms.cuda.device.keys import KeyKernels, SurveyedGraph
 from mst.errors import DependencyError, InputError, UnsupportedError
 from mst.execute import execute, implementation_of, refuse_unfit
 from mst.forest import Forest
-from mst.graph import WEIGHT_DTYPES, Graph, frozen
+from mst.graph import WEIGHT_DTYPES, Graph, frozen, vertex_count
 
 
 def device_graph(n: int, u: Any, v: Any, w: Any) -> DeviceGraph:
@@ -47,7 +47,7 @@ def device_graph(n: int, u: Any, v: Any, w: Any) -> DeviceGraph:
             raise InputError(f"{name} must hold integers, got dtype {ends.dtype}: convert the ids first")
         if ends.itemsize == 8 and len(ends):
             _refuse_outside(n, name, ends)
-    if w.dtype not in (np.int32, np.int64, np.float32, np.float64):
+    if w.dtype not in WEIGHT_DTYPES:
         raise InputError(f"w has dtype {w.dtype}: use int32, int64, float32 or float64")
     narrow = u.astype(cupy.int32, copy=False), v.astype(cupy.int32, copy=False)
     if not len(w):
@@ -83,12 +83,9 @@ def _cupy() -> Any:
 
 
 def _vertex_count(n: Any) -> int:
-    try:
-        count = int(n)
-    except (TypeError, ValueError, OverflowError):
-        count = -1
-    if not 0 <= count < 2**31 or count != n:
-        raise InputError(f"the vertex count must be an integer from 0 to 2³¹ - 1, got {n!r}")
+    count = vertex_count(n)
+    if count >= 2**31:
+        raise InputError(f"the vertex count on a device must be below 2³¹, got {count}")
     return count
 
 
@@ -214,7 +211,7 @@ def forest_of_tree(n: int, u: Any, v: Any, w: Any, algorithm: str, like: Any) ->
     return DeviceForest(DeviceGraph(n, u, v, w), out(cupy.arange(len(w))), algorithm, (out(u), out(v), out(w)))
 
 
-ON_HOST = "filter-boruvka-cuda"
+CHECKING_ALGORITHM = "filter-boruvka-cuda"
 """The algorithm whose calls check arrays in host memory on the device."""
 
 
@@ -254,12 +251,12 @@ class _WideGraph(Graph):
 
 
 def forest_of_unchecked(given: Graph, options: dict[str, Any]) -> Forest | None:
-    """Return the forest of a graph of `unchecked_graph` by `ON_HOST`; None if an id or a weight is not legal.
+    """Return the forest of a graph of `unchecked_graph` by `CHECKING_ALGORITHM`; None if an id or a weight is illegal.
 
     See `mst.interop.host_call`.
     """
-    algorithm = registry.get(ON_HOST)
-    options = algorithm.resolve(advice.for_one_solve(ON_HOST, options))
+    algorithm = registry.get(CHECKING_ALGORITHM)
+    options = algorithm.resolve(advice.for_one_solve(CHECKING_ALGORITHM, options))
     refuse_unfit(algorithm, given, 1, options)
     algorithm.load()  # before CuPy is needed
     if options.pop("start") != "edges" or given.n < 2:
@@ -271,4 +268,4 @@ def forest_of_unchecked(given: Graph, options: dict[str, Any]) -> Forest | None:
         return None
     graph = given if given.u.dtype == np.int32 else _WideGraph(given)
     seconds = {"init": 0.0, "transfer": found.transfer, "compute": found.compute}
-    return Forest(graph, found.edge_ids, algorithm=ON_HOST, seconds=seconds, trusted=True)
+    return Forest(graph, found.edge_ids, algorithm=CHECKING_ALGORITHM, seconds=seconds, trusted=True)
