@@ -50,7 +50,7 @@ class Config(StrictModel):
 
     @field_validator("machine")
     @classmethod
-    def _slug(cls, value: str | None) -> str | None:
+    def _check_machine(cls, value: str | None) -> str | None:
         return value if value is None else path_part(value, "machine")
 
     @property

@@ -71,7 +71,7 @@ class Weights(StrictModel):
     rule: Literal["hash", "ecl"] = "hash"
 
     @model_validator(mode="after")
-    def _legal(self) -> Weights:
+    def _check_weights(self) -> Weights:
         if self.rule == "ecl" and (others := self.model_fields_set - {"rule"}):
             raise ValueError(f"rule: ecl decides the weights: leave out {', '.join(sorted(others))}")
         try:
@@ -118,7 +118,7 @@ class Source(StrictModel):
     origin: str | None = None
 
     @model_validator(mode="after")
-    def _somewhere(self) -> Source:
+    def _check_location(self) -> Source:
         if not self.path and not self.address and not self.mirror_names:
             raise ValueError("a source needs a path, an address or mirror_names")
         return self
@@ -190,7 +190,7 @@ class Entry(StrictModel):
     note: str | None = None
 
     @model_validator(mode="after")
-    def _one_origin(self) -> Entry:
+    def _check_origin(self) -> Entry:
         if bool(self.sources) == bool(self.generator):
             raise ValueError("give either sources or a generator")
         if self.generator and self.weights is None:

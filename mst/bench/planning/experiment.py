@@ -53,7 +53,7 @@ class Block(StrictModel):
     left_out: str = Field("", description="why these runs are not made; the page shows it")
 
     @model_validator(mode="after")
-    def _known(self) -> Block:
+    def _check_names(self) -> Block:
         named = self.algorithms if isinstance(self.algorithms, list) and not self.optional else []
         for name in (*named, *self.without):
             registry.get(name)
@@ -129,7 +129,7 @@ class Experiment(StrictModel):
         return self.small.of(self).model_copy(update={"left_out": {**self.left_out, **left_out}})
 
     @model_validator(mode="after")
-    def _names_known(self) -> Experiment:
+    def _check_names(self) -> Experiment:
         registry.get(self.baseline)
         known = self.machine and hardware_profile(self.machine)
         if not known and any(block.widths == "source" for block in self.runs):

@@ -107,7 +107,7 @@ class Node(Queue):
 
     @model_validator(mode="before")
     @classmethod
-    def _from_profile(cls, value: Any) -> Any:
+    def _fill_from_profile(cls, value: Any) -> Any:
         if not isinstance(value, dict) or not isinstance(value.get("hardware"), str):
             return value
         known = hardware_profile(value["hardware"])
@@ -118,7 +118,7 @@ class Node(Queue):
         return {**filled, **value}
 
     @model_validator(mode="after")
-    def _sensible(self) -> Node:
+    def _check_cpus(self) -> Node:
         if not self.cpus:
             raise ValueError("give the cpus of a node, or name its hardware")
         if self.cpus % self.threads_per_core:
@@ -127,7 +127,7 @@ class Node(Queue):
 
     @field_validator("runs")
     @classmethod
-    def _known(cls, value: list[str]) -> list[str]:
+    def _check_runs(cls, value: list[str]) -> list[str]:
         known = [*registry.PARADIGMS, *registry.algorithms()]
         for name in value:
             if name not in known:
@@ -182,7 +182,7 @@ class Site(StrictModel):
 
     @field_validator("nodes")
     @classmethod
-    def _named_apart(cls, value: dict[str, Node]) -> dict[str, Node]:
+    def _check_machines(cls, value: dict[str, Node]) -> dict[str, Node]:
         names = [node.machine for node in value.values()]
         for name in names:
             if names.count(name) > 1:

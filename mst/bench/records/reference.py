@@ -35,7 +35,7 @@ class About(StrictModel):
 
     @field_validator("date", mode="before")
     @classmethod
-    def _as_written(cls, value: object) -> str:
+    def _date_as_text(cls, value: object) -> str:
         # YAML parses an unquoted date.
         return str(value)
 

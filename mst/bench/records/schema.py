@@ -123,7 +123,7 @@ class MachineFacts(_Strict):
     fingerprint: Fingerprint
 
     @model_validator(mode="after")
-    def _its_own(self) -> MachineFacts:
+    def _check_fingerprint(self) -> MachineFacts:
         facts = self.model_dump(exclude={"fingerprint"}) | {"gpus": tuple(self.gpus)}
         if _machine_fingerprint(**facts) != self.fingerprint:
             raise ValueError("its fingerprint is that of other facts")
@@ -181,7 +181,7 @@ class Measurement(_Strict):
     created: Time
 
     @model_validator(mode="after")
-    def _measured(self) -> Measurement:
+    def _check_samples(self) -> Measurement:
         measured = self.samples.compute and all(self.samples.compute)
         if self.status == "ok" and not (measured and self.forest):
             raise ValueError("status ok needs samples of every process and a forest")
@@ -201,7 +201,7 @@ class ProofFacts(_Strict):
     claimed: bool = Field(False, description="made elsewhere, and not repeated here")
 
     @model_validator(mode="after")
-    def _graded(self) -> ProofFacts:
+    def _check_grade(self) -> ProofFacts:
         if self.status != "wrong" and (self.status == "ok") != (self.grade is not None):
             raise ValueError(f"status {self.status} with grade {self.grade}")
         return self
