@@ -92,30 +92,30 @@ def write_table(
     set_aside: list[str] = []
     folders = [*((f, "measured") for f in records_folders), *((f, "reference") for f in references)]
     kept = out_parquet.with_name(f".{out_parquet.stem}-rows.parquet")
-    found = rows_of(folders, _schema(), kept, set_aside.append)
-    keys = list(zip(*(found[name].to_pylist() for name in KEY), strict=True))
+    records = rows_of(folders, _schema(), kept, set_aside.append)
+    keys = list(zip(*(records[name].to_pylist() for name in KEY), strict=True))
     versions: dict[tuple, int] = {}
-    for place, version in enumerate(zip(keys, found["fingerprint"].to_pylist(), strict=True)):
-        versions.setdefault(version, place)
+    for row, version in enumerate(zip(keys, records["fingerprint"].to_pylist(), strict=True)):
+        versions.setdefault(version, row)
     if only_planned:
         others = stand_ins or {}
         planned = {
-            (graph, row["algorithm"], row["options"])
-            for row in plan
-            for graph in (row["graph"], others.get(row["graph"], row["graph"]))
+            (graph, run["algorithm"], run["options"])
+            for run in plan
+            for graph in (run["graph"], others.get(run["graph"], run["graph"]))
         }
-        versions = {version: place for version, place in versions.items() if version[0][1:4] in planned}
-    wanted = {_key(row): row["fingerprint"] for row in plan if row.get("fingerprint")}
-    current = _current(versions, wanted, found["created"].to_pylist())
+        versions = {version: row for version, row in versions.items() if version[0][1:4] in planned}
+    wanted = {_key(run): run["fingerprint"] for run in plan if run.get("fingerprint")}
+    current = _current(versions, wanted, records["created"].to_pylist())
     not_run = [
-        {**_BLANK, **{name: value for name, value in row.items() if name in COLUMNS}, "current": True}
-        for row in plan
-        if row.get("status") in NOT_RUN and _key(row) not in current
+        {**_BLANK, **{name: value for name, value in run.items() if name in COLUMNS}, "current": True}
+        for run in plan
+        if run.get("status") in NOT_RUN and _key(run) not in current
     ]
-    places = pa.array(versions.values(), pa.int64())
-    marks = pa.array(np.isin(places, list(current.values())), pa.bool_())
-    rows = found.take(places).set_column(found.num_columns - 1, _schema().field("current"), marks)
-    table = pa.concat_tables([rows, pa.Table.from_pylist(not_run, _schema())])
+    rows = pa.array(versions.values(), pa.int64())
+    marks = pa.array(np.isin(rows, list(current.values())), pa.bool_())
+    chosen = records.take(rows).set_column(records.num_columns - 1, _schema().field("current"), marks)
+    table = pa.concat_tables([chosen, pa.Table.from_pylist(not_run, _schema())])
     order = [(name, "ascending") for name in (*KEY[:5], "created")]
     table = table.take(pc.sort_indices(table, sort_keys=order))
     table = table.replace_schema_metadata({_SET_ASIDE: json.dumps(set_aside).encode()})
@@ -134,10 +134,10 @@ def set_aside_of(table: Path) -> list[str]:
 def _current(
     versions: Mapping[tuple, int], wanted: Mapping[tuple, str], created: Sequence[str]
 ) -> dict[tuple, int]:
-    """Return the place of one version of each run: the planned one if it was measured, else the newest."""
+    """Return the row of one version of each run: the planned one if it was measured, else the newest."""
     best: dict[tuple, tuple] = {}
-    for (key, fingerprint), place in versions.items():
-        rank = (fingerprint == wanted.get(key), created[place], fingerprint, place)
+    for (key, fingerprint), row in versions.items():
+        rank = (fingerprint == wanted.get(key), created[row], fingerprint, row)
         best[key] = max(rank, best.get(key, rank))
     return {key: rank[-1] for key, rank in best.items()}
 
@@ -180,9 +180,9 @@ def rows_of(
             set_aside(reason)
     found = pa.concat_tables(tables)
     # The row that was made last is the valid one.
-    places = {path: place for place, path in enumerate(found[_PATH].to_pylist())}
+    last = {path: row for row, path in enumerate(found[_PATH].to_pylist())}
     unchanged = len(found) == len(kept) == len(order)
-    found = found.take(pa.array([places[path] for path in order], pa.int64())).combine_chunks()
+    found = found.take(pa.array([last[path] for path in order], pa.int64())).combine_chunks()
     if not unchanged:
         _save(found, kept_in, version)
     return found.drop_columns([_PATH, _STATE])
