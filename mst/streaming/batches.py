@@ -176,7 +176,7 @@ def map_ahead(pool: Executor, function: Callable[..., _T], calls: Iterable[tuple
         yield pending.popleft().result()
 
 
-class Room:
+class EdgeSemaphore:
     """Space for edges between reading and the table, which the reading thread waits for.
 
     Parameters
@@ -189,14 +189,14 @@ class Room:
         self.edges, self._taken, self._closed = edges, 0, False
         self._changed = threading.Condition()
 
-    def take(self, edges: int) -> bool:
+    def acquire(self, edges: int) -> bool:
         """Wait for so much space, or for all of it, and take it; return False where there is none any more."""
         with self._changed:
             self._changed.wait_for(lambda: self._closed or not self._taken or self._taken + edges <= self.edges)
             self._taken += edges
             return not self._closed
 
-    def give(self, edges: int) -> None:
+    def release(self, edges: int) -> None:
         """Give back space."""
         with self._changed:
             self._taken -= edges
@@ -209,10 +209,10 @@ class Room:
             self._changed.notify()
 
 
-class Ahead(Generic[_Sized]):
+class ResultsAhead(Generic[_Sized]):
     """The results of a pool for the slices of a stream, in their order.
 
-    A thread reads, and hands slices to the pool, as long as there is room: a slice takes that of its edges, and its
+    A thread reads, and hands slices to the pool, as long as there is space: a slice takes that of its edges, and its
     result that of the edges in it. So reading and filtering go on while a result is used.
 
     Parameters
@@ -221,7 +221,7 @@ class Ahead(Generic[_Sized]):
     function : callable
         ``function(slice, start)`` returns something that has a length.
     parts : iterator of (Batch, int)
-    room : Room
+    space : EdgeSemaphore
     seconds : dict
         The time spent waiting for the thread is added to ``seconds["read"]``.
     """
@@ -231,10 +231,10 @@ class Ahead(Generic[_Sized]):
         pool: Executor,
         function: Callable[[Batch, int], _Sized],
         parts: Iterator[tuple[Batch, int]],
-        room: Room,
+        space: EdgeSemaphore,
         seconds: dict[str, float],
     ):
-        self._pool, self._function, self._room, self._seconds = pool, function, room, seconds
+        self._pool, self._function, self._space, self._seconds = pool, function, space, seconds
         self._found: queue.SimpleQueue[Future[_Sized] | None] = queue.SimpleQueue()
         self._waiting: deque[Future[_Sized] | None] = deque()
         threading.Thread(target=self._read, args=(parts,), daemon=True, name="mst reads ahead").start()
@@ -243,7 +243,7 @@ class Ahead(Generic[_Sized]):
         failed: Future[_Sized] = Future()
         try:
             for part, start in parts:
-                if not self._room.take(len(part.w)):
+                if not self._space.acquire(len(part.w)):
                     return
                 self._found.put(self._pool.submit(self._first, part, start))
             self._found.put(None)
@@ -253,7 +253,7 @@ class Ahead(Generic[_Sized]):
 
     def _first(self, part: Batch, start: int) -> _Sized:
         result = self._function(part, start)
-        self._room.give(len(part.w) - len(result))
+        self._space.release(len(part.w) - len(result))
         return result
 
     def again(self, function: Callable[[_Sized], _Sized]) -> None:
@@ -262,7 +262,7 @@ class Ahead(Generic[_Sized]):
         def repeat(future: Future[_Sized]) -> _Sized:
             before = future.result()
             result = function(before)
-            self._room.give(len(before) - len(result))
+            self._space.release(len(before) - len(result))
             return result
 
         while not self._found.empty():
@@ -283,13 +283,13 @@ class Ahead(Generic[_Sized]):
                     return
                 result = future.result()
                 yield result
-                self._room.give(len(result))
+                self._space.release(len(result))
         finally:
             self.close()
 
     def close(self) -> None:
         """Let the thread that reads end."""
-        self._room.close()
+        self._space.close()
 
 
 _END = object()

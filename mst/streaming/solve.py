@@ -14,7 +14,7 @@ from mst.forest import Forest
 from mst.graph import Graph, vertex_count
 from mst.kernels.primitives.recycled import recycling
 from mst.progress import Step, remark, step
-from mst.streaming.batches import Ahead, Batch, Room, batches_of, slices
+from mst.streaming.batches import Batch, EdgeSemaphore, ResultsAhead, batches_of, slices
 from mst.streaming.checkpoint import Checkpoint, State
 from mst.streaming.files import EdgeFile
 from mst.streaming.filter import Threads
@@ -156,7 +156,7 @@ def add_batches(
     """
     current = running.filter()
     started, others = perf_counter(), sum(running.seconds.values())
-    budget, room = running.budget, Room(running.budget.ahead(running.n))
+    budget, space = running.budget, EdgeSemaphore(running.budget.ahead(running.n))
 
     def kept(part: Batch, start: int) -> Kept:
         # There may be another filter by now.
@@ -166,7 +166,7 @@ def add_batches(
         return keep_again(found, current)
 
     parts = slices(batches, running.seen, lambda: budget.slice_for(running.n), running.weight_type)
-    with closing(Ahead(running.threads.pool, kept, parts, room, running.seconds)) as ahead:
+    with closing(ResultsAhead(running.threads.pool, kept, parts, space, running.seconds)) as ahead:
         for read in ahead:
             found = kept_again(read)
             is_due = checkpoint is not None and checkpoint.is_due
@@ -178,7 +178,7 @@ def add_batches(
             if is_due and checkpoint:
                 _save(checkpoint, State(running.n, running.seen, running.columns()))
             running.add(found)
-            room.edges = budget.ahead(running.n)
+            space.edges = budget.ahead(running.n)
             if working:
                 shown = f"{count(running.seen)} edges read, {count(running.forest)} in the forest so far"
                 working.update(shown, done=running.seen)
