@@ -11,7 +11,7 @@ import numpy as np
 
 from mst.algorithms._buckets import exact_in_float64, mantissa_bits, refuse_negative
 from mst.algorithms.sequential._lazy_kruskal import lazy_kruskal, workspace
-from mst.algorithms.sequential.filter_boruvka import NARROW, EdgeList, Result, grow
+from mst.algorithms.sequential.filter_boruvka import NARROW, EdgeListSource, Result, grow
 from mst.facts import Facts
 from mst.graph import Graph, frozen
 from mst.kernels.primitives.buckets import bucket_numbers
@@ -55,7 +55,7 @@ def solve(problem: Problem) -> Result:
     if max(graph.n, graph.m) >= NARROW:
         return Result(lazy_kruskal(*workspace(graph, numbers), 16_384, 63, True), {})
     keys = LazyKeys(frozen(numbers), np.uint32(0), np.uint32(0))
-    return grow(graph, EdgeList(graph, keys), filtering=True)
+    return grow(graph, EdgeListSource(graph, keys), filtering=True)
 
 
 def collect(problem: Problem, result: Result) -> np.ndarray:

@@ -61,7 +61,7 @@ class Problem:
     """A graph, the source of its light and heavy edges (None: on the generic path), and the option `filter`."""
 
     graph: Graph
-    edges: EdgeList | Rows | None
+    edges: EdgeListSource | RowSource | None
     filtering: bool
 
 
@@ -139,7 +139,7 @@ class Candidates(EdgesToJoin):
 class AllRows(EdgesToJoin):
     """All edges of compressed sparse rows in a window of keys, scattered directly from the rows: no code is written."""
 
-    rows: Rows
+    rows: RowSource
     window: Window
 
     @property
@@ -166,9 +166,9 @@ def prepare(graph: Graph, *, width: int, filter: bool, input: str) -> Problem:
     if max(graph.n, graph.m) >= NARROW:
         return Problem(graph, None, filter)
     if input == "csr":
-        return Problem(graph, Rows(graph), filter)
+        return Problem(graph, RowSource(graph), filter)
     filtering = filter and rules.filters(graph.m, graph.n, ONE_CORE)
-    return Problem(graph, EdgeList(graph, lazy_keys(graph.w)), filtering)
+    return Problem(graph, EdgeListSource(graph, lazy_keys(graph.w)), filtering)
 
 
 def solve(problem: Problem, lap: Lap = no_lap) -> Result:
@@ -179,13 +179,13 @@ def solve(problem: Problem, lap: Lap = no_lap) -> Result:
         return Result(lazy_kruskal(*workspace(problem.graph), 16_384, 63, problem.filtering), {})
     graph, edges, filtering = problem.graph, problem.edges, problem.filtering
     rows = None
-    if filtering and isinstance(edges, EdgeList):
+    if filtering and isinstance(edges, EdgeListSource):
         rows = rows_left_by_tiles(graph.n, edges.ends.u, edges.ends.v, edges.keys, 1, ONE_CORE)
     if rows is None:
         return grow(graph, edges, filtering, lap)
     fewer = Graph(graph.n, graph.u[rows], graph.v[rows], graph.w[rows], trusted=True)
     lap("tiles")
-    result = grow(fewer, EdgeList(fewer, lazy_keys(fewer.w)), True, lap)
+    result = grow(fewer, EdgeListSource(fewer, lazy_keys(fewer.w)), True, lap)
     return Result(rows[result.edge_ids], dict(tiles=len(rows), **result.counters))
 
 
@@ -203,12 +203,12 @@ def phases(problem: Problem) -> dict[str, float]:
     return laps.seconds
 
 
-def grow(graph: Graph, edges: EdgeList | Rows, filtering: bool, lap: Lap = no_lap) -> Result:
+def grow(graph: Graph, edges: EdgeListSource | RowSource, filtering: bool, lap: Lap = no_lap) -> Result:
     """Return the forest of `edges`, whose keys need not be the graph's weights."""
-    forest = Forest(graph, edges.keys_by_id, lap)
+    forest = GrowingForest(graph, edges.keys_by_id, lap)
     if edges.m == 0:
         return forest.result()
-    if isinstance(edges, EdgeList) and forest.join_in_order(edges):
+    if isinstance(edges, EdgeListSource) and forest.join_in_order(edges):
         return forest.result()
     split, light_window, heavy_window = choose_light(edges, forest.missing, filtering)
     lap("sample")
@@ -238,7 +238,9 @@ def grow(graph: Graph, edges: EdgeList | Rows, filtering: bool, lap: Lap = no_la
     return forest.result()
 
 
-def choose_light(edges: EdgeList | Rows, missing: int, filtering: bool) -> tuple[Split | None, Window, Window]:
+def choose_light(
+    edges: EdgeListSource | RowSource, missing: int, filtering: bool
+) -> tuple[Split | None, Window, Window]:
     """Return the largest light key, or None if all edges are light, and the windows of light and of heavy keys."""
     wanted = rules.light_edges_by_density(edges.m, missing + 1, ONE_CORE)
     drawn = edges.sample(rules.sample_size(edges.m, wanted))
@@ -268,7 +270,7 @@ def cut_light(
 
 
 @dataclass
-class Forest:
+class GrowingForest:
     """A forest that grows: a union-find over the vertices and the edges taken."""
 
     graph: Graph
@@ -288,7 +290,7 @@ class Forest:
         """Number of edges that a spanning tree still lacks."""
         return self.graph.n - 1 - self.size
 
-    def join_in_order(self, edges: EdgeList) -> bool:
+    def join_in_order(self, edges: EdgeListSource) -> bool:
         """Add all edges that close no cycle if the rows are in the order of the weights, or in its reverse."""
         step = in_order.direction(edges.keys)
         if step:
@@ -329,7 +331,7 @@ class Forest:
         return Result(self.edges[: self.size], self.counters)
 
 
-class EdgeList:
+class EdgeListSource:
     """Light and heavy edges of an edge list."""
 
     def __init__(self, graph: Graph, keys: LazyKeys) -> None:
@@ -370,7 +372,7 @@ class EdgeList:
         return select.Trees(label, np.empty(0, np.uint32))
 
 
-class Rows:
+class RowSource:
     """Light and heavy edges of symmetric compressed sparse rows."""
 
     def __init__(self, graph: Graph) -> None:
@@ -388,7 +390,7 @@ class Rows:
 
     @property
     def fit_at_once(self) -> bool:
-        """As for `EdgeList`; without codes there is always memory."""
+        """As for `EdgeListSource`; without codes there is always memory."""
         return self.even or self.m <= self.at_once
 
     def sample(self, size: int) -> Sample:

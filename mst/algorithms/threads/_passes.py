@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from mst.algorithms._laps import Lap, no_lap
-from mst.algorithms.sequential.filter_boruvka import Buckets, Candidates, EdgeList, Result, grow
+from mst.algorithms.sequential.filter_boruvka import Buckets, Candidates, EdgeListSource, Result, grow
 from mst.graph import Graph
 from mst.kernels.filter_boruvka.parallel import passes
 from mst.kernels.filter_boruvka.sequential import join
@@ -57,7 +57,7 @@ class _SharedCandidates(Candidates):
         return replace(self, size=int(count))
 
 
-class _SharedEdges(EdgeList):
+class _SharedEdges(EdgeListSource):
     """An edge list that `width` workers read."""
 
     def __init__(self, graph: Graph, width: int) -> None:
