@@ -145,7 +145,7 @@ def manifests(scope):
     ]
 
 
-def imported():
+def files_of_other_machines():
     """Return the files that describe other machines' records: imported manifests, committed bundles."""
     found = (
         *RESULTS.glob("manifests/*/*.json"),
@@ -186,7 +186,7 @@ def indexes(scope):
 
 
 @functools.cache
-def request():
+def request_digest():
     """Return a digest of everything but graphs that a plan depends on."""
     document = settings_of.request_document(CONFIG, PAPERS, MACHINES)
     text = json.dumps(document, sort_keys=True, default=str)
@@ -205,7 +205,7 @@ def figure_captions():
     return {name: text for name, text in captions.items() if isinstance(text, str)}
 
 
-def refuse(wildcards):
+def unknown_target(wildcards):
     """Return an input that is missing: the error that names it says which target is meant."""
     kind, name = wildcards.kind, wildcards.name
     # By the name alone: all targets of a kind begin alike.

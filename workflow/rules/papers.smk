@@ -6,7 +6,7 @@ rule exhibit:
     input:
         table=RESULTS / "reports/papers/{paper}/table.parquet",
         graphs=lambda wildcards: manifests(f"papers/{wildcards.paper}"),
-        imported=imported(),
+        imported=files_of_other_machines(),
         sources=PAGE_SOURCES,
     output:
         csv=RESULTS / "papers/{paper}/{exhibit}.csv",

@@ -15,7 +15,7 @@ rule report:
         table=RESULTS / "{where}table.parquet",
         plan=RESULTS / "{where}plan.json",
         graphs=lambda wildcards: manifests(scope_of(wildcards)),
-        imported=imported(),
+        imported=files_of_other_machines(),
         sources=PAGE_SOURCES,
     output:
         # Flagged so that the pages before are there until they are replaced.
@@ -67,7 +67,7 @@ for scope in SCOPES[1:]:
 
 rule unknown:
     input:
-        refuse,
+        unknown_target,
     output:
         "{kind}/{name}",
     log:

@@ -21,7 +21,7 @@ rule plan:
         "../../envs/cpu.yaml"
     params:
         scope=lambda wildcards: scope_of(wildcards),
-        request=request(),
+        request=request_digest(),
     script:
         "../scripts/plan.py"
 
@@ -30,7 +30,7 @@ rule table:
     input:
         batches=lambda wildcards: proved(scope_of(wildcards)),
         plan=RESULTS / "{where}plan.json",
-        imported=imported(),
+        imported=files_of_other_machines(),
         sources=TABLE_SOURCES,
     output:
         parquet=RESULTS / "{where}table.parquet",

@@ -44,15 +44,15 @@ from mst.mpi import abort
 _SHAPES = (1000, 40_000), (40_000, 50_000), (10_000, 8000), (100, 30_000)
 
 
-def start_ranks(spec: RunSpec, take: str, emit: Emit) -> None:
+def start_ranks(spec: RunSpec, step: str, emit: Emit) -> None:
     """Start all ranks once, and report the result of rank 0, or how they failed; their output goes to the run's log.
 
-    They take ``samples``, the ``phases`` of an instrumented solve, or ``compile`` and measure nothing.
+    The step is ``samples``, the ``phases`` of an instrumented solve, or ``compile``, which measures nothing.
     """
     if spec.width == 1:
         # It needs no launcher, nor the daemon that Open MPI would start for it, whose time would pass for others'.
         os.environ.update(OMPI_MCA_ess_singleton_isolated="1")
-        be_rank(spec, take, emit)
+        be_rank(spec, step, emit)
         return
     launcher = find_launcher()
     if launcher is None:
@@ -62,7 +62,7 @@ def start_ranks(spec: RunSpec, take: str, emit: Emit) -> None:
         )
     file, events = Path(spec.scratch, "ranks.json"), Path(spec.scratch, "events.jsonl")
     events.unlink(missing_ok=True)
-    file.write_text(json.dumps({"spec": asdict(spec), "take": take, "events": str(events)}))
+    file.write_text(json.dumps({"spec": asdict(spec), "step": step, "events": str(events)}))
     rank = [sys.executable, "-m", "mst.bench.measure.ranks", str(file)]
     command, extra = launch_command(spec.width, rank, launcher)
     # A rank is one thread at every width.
@@ -102,10 +102,10 @@ def main(file: str) -> None:
         send(descriptor, event=event, **values)
         os.close(descriptor)
 
-    be_rank(RunSpec(**given["spec"]), given["take"], emit)
+    be_rank(RunSpec(**given["spec"]), given["step"], emit)
 
 
-def be_rank(spec: RunSpec, take: str, emit: Emit) -> None:
+def be_rank(spec: RunSpec, step: str, emit: Emit) -> None:
     """Measure as this process's rank; rank 0 reports the result, and any rank how it failed."""
     try:
         from mpi4py import MPI
@@ -121,12 +121,12 @@ def be_rank(spec: RunSpec, take: str, emit: Emit) -> None:
         part = read_edge_slice(Path(spec.graph_file), comm.rank, comm.size)
         compile_in_ranks(implementation, part, comm, spec.options)
         sampler, result = RankSampler(spec, implementation, part, comm), {}
-        if take == "samples":
+        if step == "samples":
             result = sampler.measure()
-        elif take == "phases":
+        elif step == "phases":
             result = {"phases": sampler.phases()}
         if comm.rank == 0:
-            emit(take, **result)
+            emit(step, **result)
         comm.Barrier()
         # A forked process ends without Python's exit handlers, and would leave MPI's shared memory behind.
         MPI.Finalize()

@@ -69,7 +69,7 @@ def _load_ranks(spec: RunSpec, emit: Emit) -> dict[str, Callable[[], None]]:
     emit("compiled", code=run_in_fork(partial(_reporting, compile_all, emit)))
     # Any algorithm's calls of MPI can be timed; a single rank makes none.
     commands = {"sample": "samples", "phases": "phases"} if spec.width > 1 else {"sample": "samples"}
-    return {command: partial(start_ranks, spec, take, emit) for command, take in commands.items()}
+    return {command: partial(start_ranks, spec, step, emit) for command, step in commands.items()}
 
 
 def _load(
