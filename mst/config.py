@@ -13,7 +13,7 @@ from pydantic import Field, field_validator
 
 from mst import registry
 from mst.bench.machine import Hardware, host_name, this_machine
-from mst.bench.planning.batches import FOLDER, Batch, batches, folder_of
+from mst.bench.planning.batches import BATCHES, Batch, batches, folder_of
 from mst.bench.planning.experiment import Experiment, read_experiment
 from mst.bench.planning.plan import GraphState, Planned, plan
 from mst.bench.planning.site import Machine, Site
@@ -277,8 +277,8 @@ def scope_batches(
 
 def batch_folder(config: Config, scope: str, batch: Batch) -> Path:
     """Return the folder of a batch's indexes: see `mst.bench.planning.batches.folder_of`."""
-    own = scope_folder(config, scope) / FOLDER
-    others = [config.root / FOLDER, *sorted(config.root.glob(f"reports/*/*/{FOLDER}"))]
+    own = scope_folder(config, scope) / BATCHES
+    others = [config.root / BATCHES, *sorted(config.root.glob(f"reports/*/*/{BATCHES}"))]
     return folder_of(batch, config.records, own, others)
 
 

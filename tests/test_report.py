@@ -25,7 +25,7 @@ from mst.reporting.charts.style import PARADIGMS
 from mst.reporting.data import mean_interval, prepared_rows, standard_errors
 from mst.reporting.page import explorer
 from mst.reporting.page.build import render, write_report
-from mst.reporting.page.chapters import FOLDER, ReportData, chapters, frame
+from mst.reporting.page.chapters import PAGE_SOURCES, ReportData, chapters, frame
 from mst.reporting.table import COLUMNS, write_table
 from mst.units import count, seconds, size, times
 
@@ -342,9 +342,9 @@ def test_sections_hold_their_own_content_only(rows):
         {*frame(shown), "root", "pages"},
     )
     templates = {f"{part.template}.html.j2" for part in parts} | {"charts.html.j2"}
-    assert templates == {f.name for f in (FOLDER / "sections").iterdir()}
+    assert templates == {f.name for f in (PAGE_SOURCES / "sections").iterdir()}
     for part in parts:
-        text = (FOLDER / "sections" / f"{part.template}.html.j2").read_text()
+        text = (PAGE_SOURCES / "sections" / f"{part.template}.html.j2").read_text()
         own = set(part.context)
         used = meta.find_undeclared_variables(environment.parse(text))
         used -= {"number", "count", "percent", "seconds", "size", "times", "dict"}

@@ -211,10 +211,10 @@ def test_account_works_without_a_scheduler(tmp_path):
         ["absent.json"],
         "a.log",
     )
-    assert (tmp_path / account.FILE).is_file()
+    assert (tmp_path / account.FAILED).is_file()
     # A job that an interruption ended.
     log.write_text(f"Execute 1 jobs...\nTerminating processes on user request, this might …\n{log.read_text()}")
-    assert account.write_account([log], tmp_path) == [] and not (tmp_path / account.FILE).exists()
+    assert account.write_account([log], tmp_path) == [] and not (tmp_path / account.FAILED).exists()
 
 
 def test_usage_of_three_kinds_of_nodes_is_predicted():

@@ -10,7 +10,7 @@ from typing import Any
 
 from mst import catalog, config, registry
 from mst.bench.machine import this_machine
-from mst.bench.measure.outcome import FOLDER
+from mst.bench.measure.outcome import UNFINISHED
 from mst.bench.measure.runner import Request
 from mst.bench.planning.batches import TOGETHER, part_of
 from mst.bench.planning.experiment import Experiment, Measure, wants
@@ -38,7 +38,7 @@ def request_of(arguments: argparse.Namespace, settings: Config) -> Request:
         [config.paper(settings, arguments.paper)] if arguments.paper else config.every_experiment(settings)
     )
     measure, oversubscribe = _measure_of(run, experiments)
-    unfinished = settings.root / FOLDER / run.path
+    unfinished = settings.root / UNFINISHED / run.path
     return Request(
         run, settings.records / run.path, measure, oversubscribe or arguments.oversubscribe, unfinished
     )
@@ -56,23 +56,22 @@ def batch_rows(settings: Config, scope: str, batch: str) -> list[Planned]:
     return [row for row in rows if row.graph == graph and row.run and part_of(row, apart=apart) == part]
 
 
+def planned_request(settings: Config, row: Planned, folder: Path) -> Request | None:
+    """Return the request for a run of the plan, to be written below a folder; None where nothing will run."""
+    if row.run is None or row.measure is None:
+        return None
+    unfinished = settings.root / UNFINISHED / row.run.path
+    return Request(row.run, folder / row.run.path, row.measure, row.oversubscribe, unfinished)
+
+
 def batch_requests(settings: Config, rows: list[Planned]) -> list[Request]:
     """Return requests for the runs of a batch that have no measurement.
 
     They are staged: a job that ends early leaves the measurements that are complete for the job that repeats it.
     """
-    requests = [
-        Request(
-            row.run,
-            settings.root / STAGED / row.run.path,
-            row.measure,
-            row.oversubscribe,
-            settings.root / FOLDER / row.run.path,
-        )
-        for row in rows
-        if row.run and row.measure and not (settings.records / row.run.path).is_file()
-    ]
-    return [request for request in requests if not request.path.is_file()]
+    staged = (planned_request(settings, row, settings.root / STAGED) for row in rows)
+    records = settings.records
+    return [r for r in staged if r and not r.path.is_file() and not (records / r.run.path).is_file()]
 
 
 def move_staged(settings: Config, rows: list[Planned]) -> None:

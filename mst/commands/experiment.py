@@ -159,7 +159,7 @@ def _watched(command: list[str], settings: Config, scopes: list[str]) -> int:
                 os.killpg(engine.pid, signal.SIGTERM)
                 engine.wait()
             # Its jobs were ended, and did not fail.
-            (settings.root / account.FILE).unlink(missing_ok=True)
+            (settings.root / account.FAILED).unlink(missing_ok=True)
             print(f"interrupted; the same command goes on: {file}", file=sys.stderr)
             return 130
     if engine.returncode:

@@ -114,21 +114,15 @@ def _measured(
     refill: bool,
 ) -> Iterator[str]:
     """Measure the planned runs on one graph that have no proved record; yield the status of each proof."""
-    from mst.bench.measure.outcome import FOLDER
-    from mst.bench.measure.runner import Request, measure_runs
+    from mst.bench.measure.runner import measure_runs
     from mst.bench.records.store import proof_path, read_measurement
+    from mst.commands._requests import planned_request
 
     missing, unproved = [], []
     for row in {row.run: row for row in rows}.values():
-        if row.run is None or row.measure is None:
+        request = planned_request(settings, row, settings.records)
+        if request is None:
             continue
-        request = Request(
-            row.run,
-            settings.records / row.run.path,
-            row.measure,
-            row.oversubscribe,
-            settings.root / FOLDER / row.run.path,
-        )
         if row.status == "planned" and request.path.is_file():
             unproved.append(read_measurement(request.path))
         elif row.status == "planned":

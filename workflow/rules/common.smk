@@ -15,11 +15,7 @@ from snakemake.utils import validate
 
 import mst
 from mst import catalog, config as settings_of, registry
-from mst.bench.planning.batches import (
-    FOLDER as BATCHES,
-    MEASURED,
-    PROVED,
-)
+from mst.bench.planning.batches import BATCHES, MEASURED, PROVED
 from mst.bench.records import account
 from mst.commands._interrupt import name_workflow
 from mst.bench.records.account import summary

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 
 from mst.bench.records.store import write_json
 
-FOLDER = "unfinished"  # folder beside the records
+UNFINISHED = "unfinished"  # folder beside the records
 
 
 @dataclass

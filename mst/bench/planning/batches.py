@@ -19,7 +19,7 @@ from typing import Any
 from mst.bench.planning.plan import Planned
 from mst.bench.records.store import proof_path, write_json
 
-FOLDER = "batches"
+BATCHES = "batches"
 MEASURED, PROVED = "measured.json", "proved.json"
 TOGETHER = "all"
 """Part of the runs that share a job, unless they need a layout of ranks or a software environment of their own."""

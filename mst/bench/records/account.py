@@ -14,7 +14,7 @@ from mst.bench.output import fields_of, scheduler_output
 from mst.bench.records.store import write_json
 from mst.errors import MSTError
 
-FILE = "failed.json"
+FAILED = "failed.json"
 _REMEDY = "\na wrong run counts until its code is repaired, or its folder below results/records is removed"
 _RUN = re.compile(r"^SLURM run ID: (\S+)$", re.MULTILINE)
 _FAILED = re.compile(r"^(?:    message: )?Error in (group|rule) (\S+?):?$", re.MULTILINE)
@@ -81,9 +81,9 @@ def write_account(logs: Iterable[Path], results: Path) -> list[Failure]:
     states = fields_of((failure.scheduled for failure in found), queue, account)
     # Such as ``CANCELLED by 1000``.
     found = [replace(f, state=states.get(f.scheduled, [f.state])[0].split()[0]) for f in found]
-    (results / FILE).unlink(missing_ok=True)
+    (results / FAILED).unlink(missing_ok=True)
     if found:
-        write_json(results / FILE, [asdict(failure) for failure in found])
+        write_json(results / FAILED, [asdict(failure) for failure in found])
     return found
 
 

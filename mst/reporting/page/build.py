@@ -20,7 +20,7 @@ from mst.errors import MSTError
 from mst.reporting.charts.figures import draw_all
 from mst.reporting.charts.workers import workers
 from mst.reporting.data import prepared_rows
-from mst.reporting.page.chapters import FOLDER, ReportData, chapters, frame, scope_of, verbatim
+from mst.reporting.page.chapters import PAGE_SOURCES, ReportData, chapters, frame, scope_of, verbatim
 from mst.reporting.page.facts import machine_facts
 from mst.reporting.papers.observations import gather
 from mst.reporting.papers.section import papers_of
@@ -131,7 +131,7 @@ def render(report: ReportData, front: str = "report.html", folder: str = "report
 def environment() -> jinja2.Environment:
     """Return the environment of the pages' templates, which escape every value and know the units."""
     made = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(FOLDER), autoescape=True, undefined=jinja2.StrictUndefined
+        loader=jinja2.FileSystemLoader(PAGE_SOURCES), autoescape=True, undefined=jinja2.StrictUndefined
     )
     made.globals |= {function.__name__: function for function in (count, known, percent, seconds, size, times)}
     made.globals["number"] = vars(made.get_template("number.html.j2").module)["number"]

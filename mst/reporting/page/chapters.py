@@ -25,7 +25,7 @@ from mst.reporting.papers.claims import CONFIRMED, CONTRADICTED
 from mst.units import counted
 from mst.yaml_models import read_yaml
 
-FOLDER = resources.path("report")
+PAGE_SOURCES = resources.path("report")
 _GRADES = {"identical": "with identical edges", "edges": "as right forests", "weight": "by their total"}
 _HERE, _ELSEWHERE = "Measured here, or imported", "Measured on reference machines"
 _FRONT = ("landscape", "self-speedup", "speedup")  # the figures of the front page
@@ -66,7 +66,7 @@ class ReportData:
     @cached_property
     def captions(self) -> dict[str, Any]:
         """The pages' prose."""
-        return read_yaml(FOLDER / "captions.yaml")
+        return read_yaml(PAGE_SOURCES / "captions.yaml")
 
 
 class Section(NamedTuple):
@@ -95,7 +95,7 @@ def chapters(report: ReportData) -> list[Chapter]:
     flags = data.flag_counts(report.rows, report.captions["flags"])
     graphs = {"graphs": graph_rows(report.manifests), "missing_graphs": missing_graphs(report.manifests)}
     machines = [(f"machine-{place}", machine["name"]) for place, machine in enumerate(report.described, 1)]
-    bibtex = (FOLDER / "references.bib").read_text(encoding="utf-8").replace("{VERSION}", __version__)
+    bibtex = (PAGE_SOURCES / "references.bib").read_text(encoding="utf-8").replace("{VERSION}", __version__)
     configuration = json.dumps(dict(report.config), indent=1, default=str)
     parts = _apart(report.rows)
     matrices = [(words, own["machine"].nunique() > 1, *data.proof_matrix(own)) for words, own in parts]
@@ -234,7 +234,7 @@ def _title(config: Mapping[str, Any]) -> str:
 
 def verbatim(name: str) -> Markup:
     """Return a file of the folder ``report`` to stand in a page as it is."""
-    return Markup((FOLDER / name).read_text(encoding="utf-8"))
+    return Markup((PAGE_SOURCES / name).read_text(encoding="utf-8"))
 
 
 def _apart(rows: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
