@@ -27,6 +27,7 @@ from mst.forest import Forest
 from mst.graph import MANY, Graph, columns_of
 
 _HOST_TYPES = (np.ndarray, list, int)
+_GRAPH_TYPES = (Graph, tuple, str, os.PathLike)
 
 if TYPE_CHECKING:
     from mst.interop.arrays import ArrayForest
@@ -153,7 +154,7 @@ def _forest_of_any(
         forest = _forest_checked_by_gpu(graph, algorithm, threads, options)
         if forest is not None:
             return forest
-    if not isinstance(graph, Graph | tuple | str | os.PathLike) and _is_stream(graph):
+    if _is_stream(graph):
         return _forest_of_stream(graph, algorithm, threads, options)
     graph = as_graph(graph, threads=_checking_cores(graph, algorithm, threads))
     try:
@@ -164,7 +165,7 @@ def _forest_of_any(
 
 def _maximum_forest(graph: Any, algorithm: str, threads: int | None, options: dict[str, Any]) -> Forest:
     """Return the maximum spanning forest: the minimum one of weights in reverse order."""
-    if not isinstance(graph, Graph | tuple | str | os.PathLike) and _is_stream(graph):
+    if _is_stream(graph):
         raise UnsupportedError("maximum takes a graph in host memory, no batches: negate their weights")
     graph = as_graph(graph, threads=_checking_cores(graph, algorithm, threads))
     # Every integer has a complement, unlike a negative.
@@ -181,7 +182,7 @@ def _forest_checked_by_gpu(
 
     None where that does not apply, or where the arrays are not legal: `Graph` finds the reason.
     """
-    if algorithm != "filter-boruvka-cuda" and not (algorithm == "auto" and usable_gpu()):
+    if algorithm != advice.OURS_ON_GPU and not (algorithm == "auto" and usable_gpu()):
         return None
     from mst.interop.device import forest_of_unchecked, unchecked_graph
 
@@ -191,7 +192,7 @@ def _forest_checked_by_gpu(
     if algorithm != "auto":
         return forest_of_unchecked(graph, options)
     choice = choose_now(graph, threads, options)
-    if choice.algorithm != "filter-boruvka-cuda":
+    if choice.algorithm != advice.OURS_ON_GPU:
         return None
     try:
         return forest_of_unchecked(graph, {**choice.options, **options})
@@ -201,9 +202,9 @@ def _forest_checked_by_gpu(
 
 def _is_stream(graph: Any) -> bool:
     """Return whether this is an iterator or a list of batches, or an Arrow dataset: a table is a graph in memory."""
-    if hasattr(graph, "__arrow_c_stream__"):
+    if isinstance(graph, _GRAPH_TYPES) or hasattr(graph, "__arrow_c_stream__"):
         return False
-    return isinstance(graph, Iterator | list) or hasattr(graph, "to_batches")
+    return isinstance(graph, (Iterator, list)) or hasattr(graph, "to_batches")
 
 
 def _forest_of_stream(

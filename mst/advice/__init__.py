@@ -102,8 +102,11 @@ class Choice:
     seconds: float = 0.0
 
 
+OURS_ON_GPU = "filter-boruvka-cuda"
+"""Our algorithm on a GPU; its calls check arrays in host memory there, too."""
+
 FALLBACK = Choice("filter-boruvka", 1)
-FALLBACK_ON_DEVICE = Choice("filter-boruvka-cuda", 1, options={"start": "edges"}, gpu="device")
+FALLBACK_ON_DEVICE = Choice(OURS_ON_GPU, 1, options={"start": "edges"}, gpu="device")
 """The choice where nothing was measured."""
 
 
@@ -161,7 +164,7 @@ def for_one_solve(algorithm: str, options: Mapping[str, Any]) -> dict[str, Any]:
     >>> for_one_solve("filter-boruvka-cuda", {"seed": 2})
     {'start': 'edges', 'seed': 2}
     """
-    return {**({"start": "edges"} if algorithm == "filter-boruvka-cuda" else {}), **options}
+    return {**({"start": "edges"} if algorithm == OURS_ON_GPU else {}), **options}
 
 
 def choose(

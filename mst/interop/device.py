@@ -152,7 +152,7 @@ class DeviceForest:
 
 
 def forest_on_device(
-    n: int, u: Any, v: Any, w: Any, *, algorithm: str = "filter-boruvka-cuda", **options: Any
+    n: int, u: Any, v: Any, w: Any, *, algorithm: str = advice.OURS_ON_GPU, **options: Any
 ) -> DeviceForest:
     """Return the forest of a graph that is on the device; nothing but counters passes through the host.
 
@@ -211,10 +211,6 @@ def forest_of_tree(n: int, u: Any, v: Any, w: Any, algorithm: str, like: Any) ->
     return DeviceForest(DeviceGraph(n, u, v, w), out(cupy.arange(len(w))), algorithm, (out(u), out(v), out(w)))
 
 
-CHECKING_ALGORITHM = "filter-boruvka-cuda"
-"""The algorithm whose calls check arrays in host memory on the device."""
-
-
 def unchecked_graph(n: Any, u: Any, v: Any, w: Any) -> Graph | None:
     """Return the graph of arrays in host memory, unchecked, if `forest_of_unchecked` can check them; else None."""
     plain = all(type(a) is np.ndarray and a.ndim == 1 and a.flags.c_contiguous for a in (u, v, w))
@@ -251,12 +247,12 @@ class _WideGraph(Graph):
 
 
 def forest_of_unchecked(given: Graph, options: dict[str, Any]) -> Forest | None:
-    """Return the forest of a graph of `unchecked_graph` by `CHECKING_ALGORITHM`; None if an id or a weight is illegal.
+    """Return the forest of a graph of `unchecked_graph` by `OURS_ON_GPU`; None if an id or a weight is illegal.
 
     See `mst.interop.host_call`.
     """
-    algorithm = registry.get(CHECKING_ALGORITHM)
-    options = algorithm.resolve(advice.for_one_solve(CHECKING_ALGORITHM, options))
+    algorithm = registry.get(advice.OURS_ON_GPU)
+    options = algorithm.resolve(advice.for_one_solve(advice.OURS_ON_GPU, options))
     refuse_unfit(algorithm, given, 1, options)
     algorithm.load()  # before CuPy is needed
     if options.pop("start") != "edges" or given.n < 2:
@@ -268,4 +264,4 @@ def forest_of_unchecked(given: Graph, options: dict[str, Any]) -> Forest | None:
         return None
     graph = given if given.u.dtype == np.int32 else _WideGraph(given)
     seconds = {"init": 0.0, "transfer": found.transfer, "compute": found.compute}
-    return Forest(graph, found.edge_ids, algorithm=CHECKING_ALGORITHM, seconds=seconds, trusted=True)
+    return Forest(graph, found.edge_ids, algorithm=advice.OURS_ON_GPU, seconds=seconds, trusted=True)
