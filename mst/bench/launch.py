@@ -59,9 +59,8 @@ def find_launcher(environment: Mapping[str, str] | None = None) -> Launcher | No
     environment = os.environ if environment is None else environment
     if named := environment.get(VARIABLE, "").strip():
         words = tuple(shlex.split(named))
-        return Launcher(
-            words, _kind(words[0]) if Path(words[0]).name.startswith(("mpiexec", "mpirun")) else "other"
-        )
+        is_launcher = Path(words[0]).name.startswith(("mpiexec", "mpirun"))
+        return Launcher(words, _kind(words[0]) if is_launcher else "other")
     beside = Path(sys.executable).parent / "mpiexec"
     found = str(beside) if beside.is_file() else shutil.which("mpiexec", path=environment.get("PATH"))
     return Launcher((found,), _kind(found)) if found else None

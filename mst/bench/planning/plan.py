@@ -142,9 +142,8 @@ def _absence(name: str, block: Block) -> str:
     if name in registry.algorithms():
         return f"{name} is configured without the option {', '.join(block.options)}"
     program = name.removeprefix("command-")
-    return f"{name} is not configured" + (
-        f": describe {program} under programs: to run it" if program != name else ""
-    )
+    remedy = f": describe {program} under programs: to run it" if program != name else ""
+    return f"{name} is not configured{remedy}"
 
 
 def _status(

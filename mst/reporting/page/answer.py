@@ -99,18 +99,19 @@ def findings(rows: pd.DataFrame, hardware: HardwareKind, baseline: str) -> list[
 
 
 def _finding(
-    hardware: HardwareKind, here: pd.DataFrame, own: pd.DataFrame, baseline: str, expected: str | None
+    hardware: HardwareKind, rows: pd.DataFrame, machine: pd.DataFrame, baseline: str, expected: str | None
 ) -> Finding:
+    """Return the finding of the rows that use the hardware, among all rows of the machine."""
     # Runs that the fastest may have been absent from name no other.
-    with_ours = here["graph"].isin(here.loc[here["algorithm"] == expected, "graph"])
-    best = fastest(here[with_ours] if with_ours.any() else here, "name", "graph")
+    with_ours = rows["graph"].isin(rows.loc[rows["algorithm"] == expected, "graph"])
+    best = fastest(rows[with_ours] if with_ours.any() else rows, "name", "graph")
     winner = unbeaten(best)
     reason = "" if winner else "no algorithm was fastest wherever it ran"
     if expected and not with_ours.any():
         winner, reason = "", f"{expected} was not run there, so that no algorithm is named"
     mine = best[best["name"] == winner]
     counted_graphs = best[best["graph"].isin(mine["graph"])] if winner else best
-    base, libraries = rivals(own, winner, hardware.id == "gpu", baseline)
+    base, libraries = rivals(machine, winner, hardware.id == "gpu", baseline)
     is_library = bool(winner and mine["library"].iloc[0])
     kind = "the best other library" if is_library else "the best library"
     if hardware.id == "gpu" and not is_library:
@@ -118,8 +119,8 @@ def _finding(
         kind = "the best GPU library" if libraries["on_gpu"].any() else no_gpu
     first = fastest(counted_graphs, "graph")
     return Finding(
-        machine=str(here["machine"].iloc[0]),
-        reference=bool((here["origin"] == "reference").any()),
+        machine=str(rows["machine"].iloc[0]),
+        reference=bool((rows["origin"] == "reference").any()),
         hardware=hardware.id,
         algorithm=winner,
         widths=_widths(mine) if winner else "",
@@ -135,10 +136,10 @@ def _finding(
     )
 
 
-def rivals(own: pd.DataFrame, name: str, on_gpu: bool, baseline: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+def rivals(rows: pd.DataFrame, name: str, on_gpu: bool, baseline: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the runs of the baseline and of other libraries, those with a GPU if `on_gpu` and there are any."""
-    base = own[(own["algorithm"] == baseline) & (own["options"] == "default") & (own["width"] == 1)]
-    libraries = own[own["library"] & (own["name"] != name)]
+    base = rows[(rows["algorithm"] == baseline) & (rows["options"] == "default") & (rows["width"] == 1)]
+    libraries = rows[rows["library"] & (rows["name"] != name)]
     same = libraries[libraries["on_gpu"] == on_gpu]
     return base, same if len(same) else libraries[~libraries["on_gpu"]]
 

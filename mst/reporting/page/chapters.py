@@ -240,9 +240,8 @@ def verbatim(name: str) -> Markup:
 def _apart(rows: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
     """Return the rows measured here and those of reference machines, each under its heading."""
     reference = rows["origin"] == "reference"
-    return [
-        (words, part) for words, part in ((_HERE, rows[~reference]), (_ELSEWHERE, rows[reference])) if len(part)
-    ]
+    parts = (_HERE, rows[~reference]), (_ELSEWHERE, rows[reference])
+    return [(words, part) for words, part in parts if len(part)]
 
 
 def _counts(rows: pd.DataFrame, manifests: Sequence[Mapping[str, Any]]) -> list[str]:
