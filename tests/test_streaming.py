@@ -171,7 +171,7 @@ def test_one_of_two_cores_solves(monkeypatch):
     monkeypatch.setattr(solver, "choose", lambda graph, threads: (found.append(threads), choose(graph, 1))[1])
     for cores in (1, 2, 3):
         monkeypatch.setattr(solver, "cores_for", lambda threads, cores=cores: cores)
-        solve_one, width = solver.solver("auto", None, {})
+        solve_one, width = solver.batch_solver("auto", None, {})
         assert width == cores and solve_one(graph).weight == 5
     assert found == [None, 1, None]
 
