@@ -379,7 +379,7 @@ def choose_now(graph: Graph, threads: int | None, options: Mapping[str, Any]) ->
     gpu = "host" if usable_gpu() else None
     alone = threads is None and gpu is None and advice.is_for_one_core(graph)
     cores = 1 if alone else cores_for(threads)
-    early = None if options or gpu else first.choose(graph, cores)
+    early = None if options or gpu else first.early_choice(graph, cores)
     return early or advice.choose_for(graph, width=cores, gpu=gpu)
 
 

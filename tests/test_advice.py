@@ -148,7 +148,7 @@ def test_rows_in_order_on_cores_stand_for_no_kind():
 @pytest.fixture
 def settled(monkeypatch):
     """Compiled code is worth its wait."""
-    monkeypatch.setattr(first, "choose", lambda graph, width: None)
+    monkeypatch.setattr(first, "early_choice", lambda graph, width: None)
 
 
 def test_auto_follows_the_table(monkeypatch, settled):

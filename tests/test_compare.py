@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from mst.bench.records.bundle import export_bundle
-from mst.bench.records.compare import CANNOT_TELL, FASTER, SAME, SLOWER, choose, compare, judge
+from mst.bench.records.compare import CANNOT_TELL, FASTER, SAME, SLOWER, compare, judge, select_records
 from mst.bench.records.store import load_records
 from mst.cli import main
 from mst.errors import ConfigError, InputError
@@ -230,7 +230,9 @@ def results(tmp_path, rng) -> Path:
 
 def test_commits_are_compared_run_by_run(results):
     records = list(load_records(results / "records"))
-    compared = compare(choose(records, fake_records.OLD_COMMIT[:7]), choose(records, fake_records.COMMIT[:7]))
+    compared = compare(
+        select_records(records, fake_records.OLD_COMMIT[:7]), select_records(records, fake_records.COMMIT[:7])
+    )
     found = {c.algorithm: c.judgement.verdict for c in compared.comparisons}
     assert found == {"kruskal": FASTER, "scipy": SAME}
     assert (compared.only_a, compared.only_b) == (0, 2)
@@ -238,7 +240,7 @@ def test_commits_are_compared_run_by_run(results):
 
 def test_different_machines_are_compared_run_by_run(results):
     records = list(load_records(results / "records"))
-    compared = compare(choose(records, "fake-desktop"), choose(records, "fake-cluster"))
+    compared = compare(select_records(records, "fake-desktop"), select_records(records, "fake-cluster"))
     (only,) = compared.comparisons
     assert (only.judgement.verdict, only.machine) == (SLOWER, "fake-desktop → fake-cluster")
     assert only.judgement.ratio == pytest.approx(2.0, rel=0.02)
@@ -247,7 +249,7 @@ def test_different_machines_are_compared_run_by_run(results):
 def test_two_single_records_of_other_code_are_compared(results):
     records = list(load_records(results / "records"))
     of = {r.run.algorithm: r.run.fingerprint for r in records if r.run.graph == GRAPH.name}
-    compared = compare(choose(records, of["kruskal"])[:1], choose(records, of["scipy"])[:1])
+    compared = compare(select_records(records, of["kruskal"])[:1], select_records(records, of["scipy"])[:1])
     assert [c.algorithm for c in compared.comparisons] == ["kruskal → scipy"]
 
 
@@ -257,14 +259,16 @@ def test_failed_run_has_no_verdict(results, rng):
     )
     fake_records.write_record(results / "records", run, value)
     records = list(load_records(results / "records"))
-    (only,) = compare(choose(records, "fake-cluster"), choose(records, "fake-other")).comparisons
+    (only,) = compare(
+        select_records(records, "fake-cluster"), select_records(records, "fake-other")
+    ).comparisons
     assert (only.judgement.verdict, only.judgement.reason) == (CANNOT_TELL, "B ended as timeout")
 
 
 def test_unknown_and_ambiguous_names_are_refused(results):
     records = list(load_records(results / "records"))
     with pytest.raises(ConfigError, match="did you mean 'fake-desktop'"):
-        choose(records, "fake-desktp")
+        select_records(records, "fake-desktp")
     with pytest.raises(InputError, match="no run in common"):
         compare(
             [r for r in records if r.run.algorithm == "scipy"],

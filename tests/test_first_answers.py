@@ -117,18 +117,18 @@ def test_the_first_forests_of_a_process_need_no_compiled_code(tmp_path):
 
 
 def test_large_graphs_have_code_compiled(new_process):
-    assert first.choose(sized(1_000_000, 4_000_000), 1) == first.IN_NUMPY
-    large = first.choose(sized(10**7, 10**9), 1)
+    assert first.early_choice(sized(1_000_000, 4_000_000), 1) == first.IN_NUMPY
+    large = first.early_choice(sized(10**7, 10**9), 1)
     assert large is None or large.algorithm == "kruskal"
     # Compiling for threads takes longest, and pays for the largest graphs alone.
-    assert first.choose(sized(10**6, 2 * 10**7), 16).width == 1
-    assert first.choose(sized(10**8, 2 * 10**9), 16) is None
+    assert first.early_choice(sized(10**6, 2 * 10**7), 16).width == 1
+    assert first.early_choice(sized(10**8, 2 * 10**9), 16) is None
 
 
 def test_a_process_of_many_graphs_comes_to_compiled_code(new_process):
     graph = sized(200_000, 1_000_000)
     taken = []
-    while (choice := first.choose(graph, 1)) == first.IN_NUMPY:
+    while (choice := first.early_choice(graph, 1)) == first.IN_NUMPY:
         taken.append(choice)
         assert len(taken) < 100
     assert len(taken) > 2
@@ -138,19 +138,19 @@ def test_a_process_of_many_graphs_comes_to_compiled_code(new_process):
 def test_code_that_this_machine_has_compiled_is_loaded_sooner(new_process, monkeypatch):
     graph = sized(1_000_000, 6_000_000)
     usual = advice.choose(graph.n, graph.m)
-    before = first.choose(graph, 1)
+    before = first.early_choice(graph, 1)
     first.solved(graph, registry.get(usual.algorithm), usual.options, 1)
     # The next process.
     monkeypatch.setattr(first, "_solved", {})
     monkeypatch.setattr(first, "_passed_up", 0.0)
-    assert before == first.IN_NUMPY and first.choose(graph, 1) is None
+    assert before == first.IN_NUMPY and first.early_choice(graph, 1) is None
     # Code for weights of another dtype is other code, and so is a changed file's.
     monkeypatch.setattr(first, "_settled", set())
     wide = Graph(graph.n, graph.u, graph.v, np.broadcast_to(0.5, graph.m), trusted=True)
-    assert first.choose(wide, 1) == first.IN_NUMPY
+    assert first.early_choice(wide, 1) == first.IN_NUMPY
     monkeypatch.setattr(first, "_stamp", lambda: "another")
     monkeypatch.setattr(first, "_passed_up", 0.0)
-    assert first.choose(graph, 1) == first.IN_NUMPY
+    assert first.early_choice(graph, 1) == first.IN_NUMPY
 
 
 def test_a_graph_left_to_one_core_leaves_no_code_for_threads(new_process, monkeypatch):
@@ -341,7 +341,7 @@ def versions():
 
 assert main(["warm", "--threads", "1"]) == 0
 warmed = versions()
-first.choose = lambda graph, width: None
+first.early_choice = lambda graph, width: None
 random = np.random.default_rng(7)
 for n, m, near in ((50, 100, 0), (1000, 100_000, 0), (100_000, 1_500_000, 0), (50_000, 200_000, 9)):
     u, v = random.integers(0, n, (2, m))

@@ -1,7 +1,7 @@
 """The first answers of a process: NumPy's Borůvka, until compiled code is worth the wait for it.
 
 A process that has not solved anything yet would import numba and load machine code, or compile it where this machine
-has none (docs/design-notes/compile-time.md). `choose` compares that wait with the time that it saves: that of
+has none (docs/design-notes/compile-time.md). `early_choice` compares that wait with the time that it saves: that of
 ``numpy-boruvka``, which needs neither, less that of a compiled algorithm. Savings that were passed up add up, as
 between renting and buying: a process that solves many small graphs comes to compiled code once it would have paid.
 
@@ -72,7 +72,7 @@ _passed_up = 0.0
 """Seconds that this process would have saved so far if all compiled code had been at hand."""
 
 
-def choose(graph: Any, width: int) -> Choice | None:
+def early_choice(graph: Any, width: int) -> Choice | None:
     """Return the choice for a graph where code for the usual one is not worth its wait, else None.
 
     Parameters

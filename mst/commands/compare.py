@@ -69,7 +69,7 @@ def _side(text: str, records: Sequence[Record], scratch: Path) -> list[Record]:
     """
     from mst.bench.output import output_of
     from mst.bench.records.bundle import unpack_bundle
-    from mst.bench.records.compare import choose
+    from mst.bench.records.compare import select_records
     from mst.bench.records.store import load_records
     from mst.errors import ConfigError, InputError
 
@@ -84,7 +84,7 @@ def _side(text: str, records: Sequence[Record], scratch: Path) -> list[Record]:
             raise InputError(f"{path} holds no records")
         return found
     try:
-        return choose(records, text)
+        return select_records(records, text)
     except ConfigError:
         # A name that git knows, such as HEAD~1.
         commit = output_of(
@@ -92,7 +92,7 @@ def _side(text: str, records: Sequence[Record], scratch: Path) -> list[Record]:
         ).strip()
         if commit in ("", text):
             raise
-        return choose(records, commit)
+        return select_records(records, commit)
 
 
 def _document(arguments: argparse.Namespace, compared: Compared) -> dict:

@@ -98,7 +98,7 @@ def judge(
     return Judgement(verdict, measured.estimate, exp(low), exp(high), reason)
 
 
-def choose(records: Sequence[Record], selector: str) -> list[Record]:
+def select_records(records: Sequence[Record], selector: str) -> list[Record]:
     """Return the records of a machine, commit or fingerprint; raise `ConfigError` if none match, or it is ambiguous.
 
     The selector is a machine's name, or the beginning (four digits or more) of a git commit, of a run's fingerprint,
