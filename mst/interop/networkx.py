@@ -270,7 +270,7 @@ def kruskal_mst_edges(
     >>> list(kruskal_mst_edges(G, True, data=False, partition="part", backend="mst"))
     [('a', 'b'), ('b', 'c')]
     """
-    return _in_order(_unwrapped(G), weight, keys, data, ignore_nan, minimum, partition)
+    return _edges_by_weight(_unwrapped(G), weight, keys, data, ignore_nan, minimum, partition)
 
 
 def partition_spanning_tree(
@@ -356,10 +356,10 @@ def _spanning_edges(
             if is_directed
             else "networkx's Borůvka is not implemented for multigraphs"
         )
-    return _in_order(graph, weight, keys, data, ignore_nan, minimum)
+    return _edges_by_weight(graph, weight, keys, data, ignore_nan, minimum)
 
 
-def _in_order(
+def _edges_by_weight(
     graph: Any,
     weight: str,
     keys: bool,
@@ -368,26 +368,10 @@ def _in_order(
     minimum: bool,
     partition: str | None = None,
 ) -> Iterator[tuple]:
+    """Generate the edges of a forest; nothing is checked before the first of them, as in networkx."""
     import mst
 
-    edges = _edges_of(graph)
-    if not isinstance(weight, Hashable):
-        raise KindError(f"the attribute to weigh by must be hashable, got {type(weight).__name__}")
-    values = [attributes.get(weight, 1) for attributes in edges.data]
-    _refuse_no_numbers(edges, values)
-    weights = _exact_array(values)
-    # Only NaN differs from itself, in every type of number.
-    if weights is None:
-        numbers_only = np.fromiter((value == value for value in values), np.bool_, len(values))
-    else:
-        numbers_only = weights == weights
-    if not numbers_only.all():
-        if not ignore_nan:
-            raise ChoiceError(f"NaN found as an edge weight. Edge {edges.edge(int(numbers_only.argmin()))}")
-        edges, values = edges.where(numbers_only), list(compress(values, numbers_only.tolist()))
-        weights = None if weights is None else weights[numbers_only]
-    if weights is None:
-        weights = _ranks(values)
+    edges, weights = _weighed(_edges_of(graph), weight, ignore_nan)
     if not minimum:
         weights = -weights if weights.dtype.kind == "f" else ~weights
     if partition is not None:
@@ -405,6 +389,26 @@ def _in_order(
     if data:
         columns.append(map(edges.data.__getitem__, rows))
     yield from zip(*columns)
+
+
+def _weighed(edges: _Edges, weight: str, ignore_nan: bool) -> tuple[_Edges, np.ndarray]:
+    """Return the edges that have a weight other than NaN, and their weights, or ranks of these, as an array."""
+    if not isinstance(weight, Hashable):
+        raise KindError(f"the attribute to weigh by must be hashable, got {type(weight).__name__}")
+    values = [attributes.get(weight, 1) for attributes in edges.data]
+    _refuse_no_numbers(edges, values)
+    weights = _exact_array(values)
+    # Only NaN differs from itself, in every type of number.
+    if weights is None:
+        numbers_only = np.fromiter((value == value for value in values), np.bool_, len(values))
+    else:
+        numbers_only = weights == weights
+    if not numbers_only.all():
+        if not ignore_nan:
+            raise ChoiceError(f"NaN found as an edge weight. Edge {edges.edge(int(numbers_only.argmin()))}")
+        edges, values = edges.where(numbers_only), list(compress(values, numbers_only.tolist()))
+        weights = None if weights is None else weights[numbers_only]
+    return edges, _ranks(values) if weights is None else weights
 
 
 class _Edges(NamedTuple):
