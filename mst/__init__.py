@@ -47,7 +47,7 @@ __all__ = [
 ]
 
 # Imported on first access, with NumPy: `import mst` alone takes no time.
-_PLACES = {
+_MODULES = {
     "Forest": "mst.forest",
     "Graph": "mst.forest",  # which says how graphs are pickled
     "from_points": "mst.points",
@@ -61,12 +61,12 @@ def __getattr__(name: str) -> Any:
 
     if name == "csgraph":
         return importlib.import_module("mst.csgraph")
-    if name not in _PLACES:
+    if name not in _MODULES:
         raise AttributeError(f"module 'mst' has no attribute {name!r}")
-    value = getattr(importlib.import_module(_PLACES[name]), name)
+    value = getattr(importlib.import_module(_MODULES[name]), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_PLACES, "csgraph"})
+    return sorted({*globals(), *_MODULES, "csgraph"})

@@ -43,7 +43,7 @@ from mst.resources import path as resource
 GPU = (None, "host", "device")
 """Values of `gpu`: no GPU may be used, or one may and the graph is in host memory, or the graph is on the device."""
 
-_PLACES = {"gpu": "host", "device": "device"}
+_LOCATIONS = {"gpu": "host", "device": "device"}
 _STEPS = 4
 """Sizes are looked up in steps of a fourth of an octave."""
 
@@ -140,7 +140,7 @@ class Candidate:
     @property
     def gpu(self) -> str | None:
         """Location of the graph if this runs on a GPU."""
-        return _PLACES.get(self.place)
+        return _LOCATIONS.get(self.place)
 
     @property
     def width(self) -> int:
