@@ -41,9 +41,8 @@ class HardwareKind:
     def of(self, rows: pd.DataFrame) -> pd.DataFrame:
         """Return the rows that use it; a graph on which nothing used several cores is no comparison of many."""
         own = rows[self.uses(rows)]
-        return (
-            own[own.groupby(["machine", "graph"])["width"].transform("max") > 1] if self.id == "cores" else own
-        )
+        several = own.groupby(["machine", "graph"])["width"].transform("max") > 1
+        return own[several] if self.id == "cores" else own
 
 
 HARDWARE_KINDS = (

@@ -60,9 +60,8 @@ def failures(log: str) -> list[Failure]:
         scheduled, logs = _SCHEDULED.search(block), _LOG.findall(block)
         if scheduled is None and _RUN.search(log):
             continue  # the same failure again, reported by the job itself
-        missing = [
-            name for line in _OUTPUT.findall(block) for name in line.split(", ") if not Path(name).exists()
-        ]
+        outputs = (name for line in _OUTPUT.findall(block) for name in line.split(", "))
+        missing = [name for name in outputs if not Path(name).exists()]
         failure = Failure(
             job=start[2],
             scheduled=scheduled[1] if scheduled else "",
