@@ -198,8 +198,7 @@ def _widths(rows: pd.DataFrame) -> str:
 def missing(rows: pd.DataFrame, hardware: HardwareKind) -> str:
     """Return why a kind of hardware has no finding: the commonest reason of its planned runs."""
     of_it = rows[rows["paradigm"].isin(hardware.paradigms)]
-    # A missing graph says nothing of the hardware.
-    planned = of_it[of_it["status"] != "unavailable"]
+    planned = of_it[of_it["status"] != "unavailable"]  # a missing graph says nothing of the hardware
     if len(of_it) and planned.empty:
         return "none of its graphs is available"
     if (planned["status"].eq("ok") & ~planned["shown"]).any():
@@ -261,7 +260,8 @@ def headline(cards: Sequence[Card], baseline: str) -> str:
     wins = dict(found.firsts).get(found.algorithm, 0)
     graphs = f"{wins} of {found.graphs} graphs" if found.graphs > 1 else "the one graph measured"
     compared = [(found.over_baseline, baseline), (found.over_library, found.library)]
-    gains = [f"{gain.mean:.1f}× as fast as {name}" for gain, name in compared if gain and gain.low is not None]
+    on = {n: f" on {n} of these" for n in range(found.graphs)}
+    gains = [f"{g.mean:.1f}× as fast as {x}{on.get(len(g.ratios), '')}" for g, x in compared if g and g.low]
     figures = f": {' and '.join(gains)}{' (geometric means)' * (found.gains > 1)}." if gains else "."
     some = f"{found.badge.disturbed} of {found.badge.records} records"
     doubt = f" This is uncertain: other work disturbed {some if found.badge.records > 1 else 'the record'} behind it."
