@@ -189,10 +189,15 @@ def hardware_of(config: Config, name: str | None = None) -> Hardware:
     return here
 
 
+def local_machine(config: Config) -> Machine:
+    """Return the machine at hand."""
+    return Machine(config.machine_name, hardware_of(config))
+
+
 def machines(config: Config) -> list[Machine]:
     """Return every machine that runs are planned for: the one at hand, or each kind of node of the site."""
     if config.site is None:
-        return [Machine(config.machine_name, hardware_of(config))]
+        return [local_machine(config)]
     return [Machine(node.machine, node.declared(), node) for node in config.site.nodes.values()]
 
 

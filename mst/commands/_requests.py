@@ -15,7 +15,6 @@ from mst.bench.measure.runner import Request
 from mst.bench.planning.batches import TOGETHER, part_of
 from mst.bench.planning.experiment import Experiment, Measure, wants
 from mst.bench.planning.plan import Planned
-from mst.bench.planning.site import Machine
 from mst.bench.records.store import STAGED, Run, ids_path, proof_path, run_fingerprint, write_json
 from mst.commands._arguments import assignments
 from mst.config import Config
@@ -27,7 +26,7 @@ def request_of(arguments: argparse.Namespace, settings: Config) -> Request:
     """Return the request for the run that the arguments name."""
     if not (arguments.algorithm and arguments.graph):
         raise ConfigError("name an ALGORITHM and a GRAPH")
-    machine = Machine(settings.machine_name, config.hardware_of(settings))
+    machine = config.local_machine(settings)
     _, manifest = graph_of(settings, arguments.graph)
     algorithm = registry.get(arguments.algorithm)
     options = algorithm.options_slug(assignments(arguments.option, "--option", "sort=radix"))

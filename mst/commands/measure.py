@@ -60,11 +60,10 @@ def measure_scopes(
 ) -> list[str]:
     """Measure and prove the planned runs of scopes, graph by graph; return the status of each proof."""
     from mst import catalog, config
-    from mst.bench.planning.site import Machine
     from mst.bench.records.store import put_invalid_aside
     from mst.commands._requests import note_machine
 
-    machines = [Machine(settings.machine_name, config.hardware_of(settings))]
+    machines = [config.local_machine(settings)]
     note_machine(settings, settings.machine_name)
     for reason in put_invalid_aside(settings.records / settings.machine_name):
         print(f"set aside: {reason}", file=sys.stderr)

@@ -37,12 +37,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the proved measurements of the planned runs by today's code."""
     from mst import catalog, config, registry
-    from mst.bench.planning.site import Machine
     from mst.commands._print import columns
     from mst.errors import InputError
 
     settings = config.load(arguments.configfile)
-    machines = [Machine(settings.machine_name, config.hardware_of(settings))]
+    machines = [config.local_machine(settings)]
     papers, entries = config.papers(settings), catalog.load()
     planned = [config.scope_plan(settings, papers, entries, machines, scope) for scope in arguments.scopes]
     done = {row.run.path: row for row in chain.from_iterable(planned) if row.status == "done" and row.run}
