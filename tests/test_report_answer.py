@@ -225,7 +225,7 @@ def test_headline_says_it_in_a_sentence():
         "2 of 2 graphs: 2.0× as fast as kruskal on 1 of these and 4.0× as fast as the best library on 1 of these."
     )
     for rows, is_said in ((few, True), (made(*TWO_GRAPHS), False)):
-        page = next(render(Shown(rows, [], [], {}, "kruskal", [])))[1]
+        page = next(render(ReportData(rows, [], [], {}, "kruskal", [])))[1]
         assert (page.count("with 95 %, on 1 of 2 graphs") == 2) == is_said
     nothing = made(*TWO_GRAPHS).assign(shown=False)
     assert answer.headline(answer.cards(nothing, "kruskal", {}), "kruskal").startswith(
