@@ -7,6 +7,8 @@ import itertools
 import json
 import os
 import shutil
+import subprocess
+import sys
 import time
 from datetime import datetime
 from pathlib import Path
@@ -62,6 +64,21 @@ def test_first_run_measures_proves_and_reports(finished):
     assert "small-grid" in (finished.folder / "results/report/explorer.html").read_text()
     for rule in ("plan", "table", "report", "check"):
         assert (finished.folder / f"results/logs/{rule}.log").is_file()
+
+
+def test_an_interpreter_that_the_engine_cannot_start_is_named(tmp_path):
+    clone = Clone.create(tmp_path / "clone", algorithms=ALGORITHMS, page=False)
+    python = tmp_path / "a blank" / "python"
+    python.parent.mkdir()
+    python.symlink_to(sys.executable)
+    paths = os.pathsep.join([str(clone.folder), *filter(os.path.isabs, sys.path)])
+    command = [python, "-m", "snakemake", "--cores", "1", "--dry-run"]
+    environment = clone.environment() | {"PYTHONPATH": paths}
+    done = subprocess.run(command, cwd=clone.folder, env=environment, capture_output=True, text=True)
+    assert (
+        done.returncode == 1
+        and f"cannot start scripts by {python}, whose path has a blank" in done.stdout + done.stderr
+    )
 
 
 def test_report_of_the_engine_embeds_pages_and_figures(paged):

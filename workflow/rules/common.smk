@@ -22,6 +22,13 @@ from mst.bench.records.account import summary
 from mst.errors import MSTError, nearest
 from mst.yaml_models import read_yaml
 
+if re.search(r"[^\w@%+=:,./-]", sys.executable):
+    # Snakemake hands this path to a shell without quotes.
+    raise WorkflowError(
+        f"Snakemake cannot start scripts by {sys.executable}, whose path has a blank or another character with a "
+        "meaning for the shell: move the clone, or its .venv, to a path without such characters"
+    )
+
 if not workflow.is_main_process and settings_of.ENVIRONMENT in os.environ:
     # Jobs follow the configuration of the plan, even if a file has been edited since.
     config.update(json.loads(os.environ[settings_of.ENVIRONMENT]))
