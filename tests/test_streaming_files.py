@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import subprocess
 import sys
@@ -202,6 +203,27 @@ def test_wrong_forests_are_refuted(tmp_path, capsys):
     files.write_parquet(out, mst.Forest(g, np.sort(np.append(forest.edge_ids[1:], others[0]))))
     assert main(["verify", str(path), str(out), "--memory", "1G"]) == 1
     assert "is not the minimum spanning forest" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("sparse.txt", "10 20 1\n20 30 2\n30 10 3\n"),
+        ("from-1.txt", "# Nodes: 3 Edges: 3\n1 2 1\n2 3 2\n3 1 3\n"),
+        ("counted.txt", "# Nodes: 4 Edges: 3\n0 1 1\n1 2 2\n2 0 3\n"),
+        ("not-in-parts.mtx", "%%MatrixMarket matrix coordinate integer general\n3 3 3\n1 2 1\n2 3 2\n3 1 3\n"),
+    ],
+    ids=["ids with gaps", "ids from 1", "ids from 0", "not in parts"],
+)
+def test_a_forest_in_parquet_is_verified_in_the_numbering_of_its_solve(tmp_path, capsys, name, text):
+    path, out = tmp_path / name, tmp_path / "f.parquet"
+    path.write_text(text)
+    for limit in ([], ["--memory", "1G"])[: 1 if path.suffix == ".mtx" else 2]:
+        assert main(["solve", str(path), "--out", str(out), *limit]) == 0
+        assert main(["verify", str(path), str(out)]) == 0, capsys.readouterr().out
+    found = files.read_forest(out)
+    files.write_parquet(out, dataclasses.replace(found, edge_ids=np.array([0, 2]), w=np.array([1, 3])))
+    assert main(["verify", str(path), str(out)]) == 1
 
 
 def illegal(name):

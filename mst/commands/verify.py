@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mst.commands._arguments import add_format, add_json, add_threads, reads_in_parts
 from mst.progress import step
 from mst.units import counted, seconds
+
+if TYPE_CHECKING:
+    from mst.streaming.batches import Batch
 
 HELP = "prove a forest, or the measurement of a run, against its graph"
 _NAMED = 20
@@ -24,8 +28,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--memory",
         metavar="SIZE",
-        help="read GRAPH in parts, and FOREST, a Parquet file, in no more than this (in parts without it, too, if one "
-        "of them is Parquet)",
+        help="read GRAPH in parts, and FOREST, a Parquet file of mst solve --memory, in no more than this (in parts "
+        "without it, too, if GRAPH is Parquet)",
     )
     add_threads(parser, "with --memory: threads that compare")
     parser.add_argument("--record", type=Path, metavar="FILE", help="prove a measurement instead of a forest")
@@ -58,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
             raise ConfigError("give a graph file and a forest file, or --record and --reference")
         if str(arguments.graph) == str(arguments.forest) == "-":
             raise ConfigError("standard input holds one file: name the graph or the forest")
-        # Parquet is read in parts alone.
+        # Forests in Parquet are compared as a stream.
         in_parts = any(
             reads_in_parts(file, None, arguments.memory) for file in (arguments.graph, arguments.forest)
         )
@@ -124,7 +128,7 @@ def _verify_in_parts(arguments: argparse.Namespace) -> dict[str, Any]:
     import dataclasses
 
     from mst.cores import cores_for
-    from mst.streaming import open_edges, prove_batches
+    from mst.streaming import prove_batches
     from mst.streaming.files import read_forest
     from mst.streaming.memory import require_memory
 
@@ -134,12 +138,27 @@ def _verify_in_parts(arguments: argparse.Namespace) -> dict[str, Any]:
         forest = read_forest(arguments.forest)
     if arguments.memory is not None:
         require_memory(arguments.memory, forest.n)
+    batches = _batches(arguments, forest.n, width)
     read = perf_counter()
-    file = open_edges(arguments.graph, format=arguments.format, width=width, memory=arguments.memory)
-    proof = prove_batches(forest, file.batches(0), width=width)
+    proof = prove_batches(forest, batches, width=width)
     verdict = dataclasses.asdict(proof) | {"mismatches": []}
     verdict["seconds"] = {"read": read - started, "prove": proof.seconds}
     return verdict if proof.ok else verdict | {"grade": None}
+
+
+def _batches(arguments: argparse.Namespace, n: int, width: int) -> Iterator[Batch]:
+    """Return the graph's edges in parts, or all at once where its forest of `n` vertices was found in memory."""
+    from mst import formats
+    from mst.streaming import open_edges
+    from mst.streaming.batches import batch_of
+
+    if not reads_in_parts(arguments.graph, arguments.format, arguments.memory):
+        graph = formats.read(arguments.graph, format=arguments.format)
+        # An edge list that states no number of vertices is numbered anew in memory, and keeps its ids in parts.
+        if graph.n == n:
+            return iter([batch_of((graph.u, graph.v, graph.w), str(arguments.graph))])
+    file = open_edges(arguments.graph, format=arguments.format, width=width, memory=arguments.memory)
+    return file.batches(0)
 
 
 def _summary(mismatches: list[str]) -> str:
