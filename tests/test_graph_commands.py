@@ -205,6 +205,20 @@ def test_convert_keeps_every_edge_by_default(place, mst):
     assert (graph.u.tolist(), graph.v.tolist(), graph.w.tolist()) == ([0, 1], [1, 2], [3, 7])
 
 
+def test_convert_says_where_vertices_get_other_numbers(place, mst):
+    (place / "apart.txt").write_text("# Nodes: 7 Edges: 2\n1 2 5\n4 5 7\n")
+    (place / "gaps.txt").write_text("10 20 5\n20 40 7\n")
+    (place / "plain.txt").write_text("0 1 5\n1 2 7\n")
+    for source, target, words in (
+        ("apart.txt", "apart.csv", "3 vertices without edges will be absent"),
+        ("apart.txt", "apart.gr", ""),
+        ("gaps.txt", "gaps.gr", "gaps.gr numbers the vertices anew, in the order of their ids in gaps.txt"),
+        ("plain.txt", "plain.csv.gz", ""),
+    ):
+        _, _, err = mst("convert", source, target)
+        assert words in err and bool(err) == bool(words)
+
+
 def test_convert_takes_formats_by_name(place, mst):
     (place / "graph").write_text("0 1 5\n")
     mst("convert", "graph", "other", "--from", "edges", "--to", "dimacs")

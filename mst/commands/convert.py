@@ -6,6 +6,7 @@ from argparse import ArgumentParser, Namespace
 
 from mst.commands._print import beside
 from mst.progress import remark, step
+from mst.units import counted
 
 HELP = "convert a graph file into another format"
 
@@ -29,13 +30,15 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
+    import numpy as np
+
     from mst import formats
     from mst.graph import Graph
     from mst.simplify import simplify
     from mst.weights import WeightSpec, hash_weights
 
     spec = WeightSpec.parse(args.weights) if args.weights is not None else None
-    formats.check_target(args.target, format=args.target_format)
+    written_as = formats.check_target(args.target, format=args.target_format)
     with step(f"reading {args.source}"):
         raw = formats.read_raw(args.source, format=args.source_format)
         graph = raw.graph()
@@ -55,6 +58,13 @@ def run(args: Namespace) -> int:
         remark(f"{args.source}: has no weights; every edge weighs 1 (see --weights)")
     with step(f"writing {args.target}"):
         formats.write(args.target, graph, format=args.target_format)
+    if raw.has_new_ids:
+        remark(f"{args.target} numbers the vertices anew, in the order of their ids in {args.source}")
+    if written_as == "csv" and (lost := graph.n - len(np.union1d(graph.u, graph.v))):
+        remark(
+            f"{args.target} states no number of vertices: {counted(lost, 'vertex', 'vertices')} without edges will be "
+            "absent, and the others numbered anew, when it is read; .txt keeps them"
+        )
     summary = f"{args.target}: n = {graph.n:,}, m = {graph.m:,}, weights {graph.w.dtype}"
     remark(summary, file=beside(args.target))
     return 0

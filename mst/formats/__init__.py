@@ -128,9 +128,7 @@ def read_numbered(
         raw = read_raw(file, format=format)
         if raw.format == canonical.FORMAT.id:
             return canonical.read_canonical(file, trusted=True), None  # read_raw has checked it
-        ids = raw.original_ids
-        kept = ids is None or len(ids) == 0 or ids[-1] == len(ids) - 1  # they ascend
-        return raw.graph(name=_graph_name(file)), None if kept else ids
+        return raw.graph(name=_graph_name(file)), raw.original_ids if raw.has_new_ids else None
 
 
 def read_raw(path: str | os.PathLike[str], *, format: str | None = None) -> RawGraph:
@@ -241,8 +239,8 @@ def write(path: str | os.PathLike[str], graph: Graph, *, format: str | None = No
         chosen.write(stream, graph)
 
 
-def check_target(path: str | os.PathLike[str], *, format: str | None = None) -> None:
-    """Raise the errors that `write` would raise for a target and any graph, before there is one.
+def check_target(path: str | os.PathLike[str], *, format: str | None = None) -> str:
+    """Return the id of a target's format; raise the errors that `write` would raise for any graph.
 
     Parameters
     ----------
@@ -264,10 +262,10 @@ def check_target(path: str | os.PathLike[str], *, format: str | None = None) -> 
     mst.errors.InputError: no-such-folder/road.gr cannot be written: there is no such folder; create it first
     """
     path = file_path(path)
-    _to_write(path, format)
+    chosen = _to_write(path, format).id
     try:
         if atomic.is_stream(path):
-            return
+            return chosen
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror or error}") from error
     folder = Path(os.path.realpath(path)).parent
@@ -277,6 +275,7 @@ def check_target(path: str | os.PathLike[str], *, format: str | None = None) -> 
         read_only = os.statvfs(folder).f_flag & os.ST_RDONLY
         reason = os.strerror(errno.EROFS) if read_only else "no permission to write to it"
         raise InputError(f"{path} cannot be written: {folder}: {reason}")
+    return chosen
 
 
 def detect(path: str | os.PathLike[str]) -> str:

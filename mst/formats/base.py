@@ -91,6 +91,13 @@ class RawGraph:
         """Number of edges."""
         return len(self.u)
 
+    @property
+    def has_new_ids(self) -> bool:
+        """Whether the file's ids of the vertices are not their numbers, other than by counting from 1."""
+        ids = self.original_ids
+        # They ascend.
+        return ids is not None and len(ids) > 0 and bool(ids[-1] != len(ids) - 1)
+
     def graph(self, *, name: str = "") -> Graph:
         """Return the `Graph`; edges without weights weigh 1 (int32)."""
         weights = np.ones(self.m, np.int32) if self.w is None else self.w
