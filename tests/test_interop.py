@@ -281,6 +281,23 @@ def test_vertices_of_data_frames_may_be_any_hashable_objects():
         as_graph(pandas.DataFrame({"u": [a, [7]], "v": [b, a]}))
 
 
+def test_encoded_integers_are_ids_as_plain_ones_are():
+    pa = pyarrow
+    u, v, w = pa.array([5, 5, 3]), pa.array([3, 1, 1]), pa.array([7, 7, 2])
+    plain = as_graph(pa.table({"u": u, "v": v, "w": w}))
+    runs = pa.RunEndEncodedArray.from_arrays(pa.array([2, 3], pa.int32()), pa.array([5, 3]))
+    categories = pandas.DataFrame({"u": u, "v": v, "w": w}).astype({"u": "category", "v": "category"})
+    for encoded in (
+        pa.table({"u": u.dictionary_encode(), "v": v.dictionary_encode(), "w": w.dictionary_encode()}),
+        pa.table({"u": runs, "v": v, "w": w}),
+        categories,
+        pa.Table.from_pandas(categories),
+    ):
+        assert (as_graph(encoded).n, rows(as_graph(encoded))) == (plain.n, rows(plain)) == (6, rows(plain))
+    names = pa.table({"u": pa.array(["x"]).dictionary_encode(), "v": pa.array(["y"]).dictionary_encode()})
+    assert vertices(names) == ["x", "y"]
+
+
 def test_forests_of_labelled_tables_have_the_labels():
     days = [datetime.date(2024, 1, day) for day in (3, 1, 2)]
     for a, b, c in (("x", "y", "z"), (b"x", b"y", b"z"), days):

@@ -148,6 +148,8 @@ def _holds_labels(column: Any) -> bool:
         from pyarrow import types
 
         kind = column.type
+        if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
+            kind = kind.value_type
         return not (types.is_integer(kind) or types.is_floating(kind) or types.is_null(kind))
     if getattr(column.dtype, "kind", "O") in "iuf":
         return False
