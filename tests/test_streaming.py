@@ -289,6 +289,7 @@ ILLEGAL = {
     "batch 1: w has dtype float64, and edges before it int64": ([0], [1], [0.5]),
     "batch 1, row 0: u = 1000000000000000 is above the": ([10**15], [1], [1]),
     "batch 1: str is not a table with columns": "text",
+    "batch 1: a batch is a tuple (u, v, w) or a table, got ndarray: a whole graph is a tuple": np.array([0, 1]),
     "batch 1: w[0] has weight 9007199254740993, which no float64 holds": ([0, 1], [1, 1], [2**53 + 1, 0.5]),
     "batch 1: w[1] is masked": ([0, 1], [1, 2], np.ma.array([5, 7], mask=[0, 1])),
     "batch 1: w must be one-dimensional, got shape (1, 1)": pd.DataFrame({"u": [0], "v": [1], "w": [[7]]}),
@@ -302,6 +303,13 @@ def test_illegal_batches_are_named(small_table, message):
     with pytest.raises(mst.InputError) as caught:
         mst.minimum_spanning_forest([first, ILLEGAL[message]], n=n)
     assert str(caught.value).startswith(message)
+
+
+def test_a_graph_in_a_list_is_told_from_batches():
+    with pytest.raises(
+        mst.InputError, match=r"batch 0: .* got int: a whole graph is a tuple \(n, u, v, w\), not a list"
+    ):
+        mst.minimum_spanning_forest([3, [0, 1], [1, 2], [5, 7]])
 
 
 def test_errors_of_a_producer_are_raised():

@@ -80,6 +80,11 @@ def batch_of(given: Any, name: str) -> Batch:
             u, v, w = (column(values, field) for values, field in zip(given, "uvw"))
             if isinstance(given[2], list | tuple):
                 refuse_rounded(given[2], w, "w[{}]".format)
+        elif isinstance(given, int | float | np.generic | np.ndarray):
+            raise InputError(
+                f"a batch is a tuple (u, v, w) or a table, got {type(given).__name__}: a whole graph is a tuple "
+                "(n, u, v, w), not a list or an iterator"
+            )
         else:
             u, v, w, _ = edge_columns(given)
         return Batch(*_same_type(_ends(u, "u"), _ends(v, "v")), _weights(w, len(u), len(v)), name)
