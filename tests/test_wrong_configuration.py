@@ -26,6 +26,11 @@ experiment:
         ("offline: false", "offlin: false", "FILE, line 1: unknown key 'offlin' (did you mean 'offline'?)"),
         ("offline: false", "offline: maybe", "FILE, line 1: offline: Input should be a valid boolean"),
         ("widths: powers", "widths: power", "FILE, line 9: experiment.runs.1.widths: Input should be 'one'"),
+        (
+            "title:",
+            "measure: {budget: .inf}\n  title:",
+            "FILE, line 4: experiment.measure.budget: Input should be a finite number (got inf)",
+        ),
         ("widths: powers", "widths: [0]", "FILE, line 9: experiment.runs.1.widths.0: Input should be greater"),
         ("widths: powers", "width: powers", "FILE, line 9: experiment.runs.1: unknown key 'width'"),
         (

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, PositiveInt, model_validator
+from pydantic import Field, FiniteFloat, PositiveInt, model_validator
 
 from mst import registry
 from mst.bench.planning.site import hardware_profile
@@ -22,13 +22,13 @@ class Measure(StrictModel):
 
     processes: int = Field(5, ge=1, description="fresh processes per run")
     samples: int = Field(5, ge=1, description="timed solves per process, after the warm-up")
-    budget: float = Field(
+    budget: FiniteFloat = Field(
         10.0,
         gt=0,
         description="seconds per run; past it, and past time left over by others, fewer processes and samples",
     )
-    timeout: float = Field(300.0, gt=0, description="seconds after which one process is ended")
-    memory: float = Field(0.9, gt=0, description="GiB that a run may hold; up to 1, a share of the free memory")
+    timeout: FiniteFloat = Field(300.0, gt=0, description="seconds after which one process is ended")
+    memory: FiniteFloat = Field(0.9, gt=0, description="GiB that a run may hold; up to 1, share of free memory")
     phases: bool = Field(True, description="take seconds by phase in up to three more processes")
     profile: bool = Field(False, description="take a GPU profiler's counters in one more process")
 
@@ -85,7 +85,7 @@ class Part(StrictModel):
     graphs: list[str]
     algorithms: list[str] | None = Field(None, description="default: all of the experiment")
     measure: Measure | None = None
-    within: float | None = Field(None, gt=0, description="replaces that of the experiment")
+    within: FiniteFloat | None = Field(None, gt=0, description="replaces that of the experiment")
 
     def of(self, whole: Experiment) -> Experiment:
         """Return this part of an experiment: the same runs, of these algorithms on these graphs."""
@@ -109,7 +109,7 @@ class Experiment(StrictModel):
     graphs: list[str]
     runs: list[Block]
     measure: Measure = Measure()
-    within: float | None = Field(
+    within: FiniteFloat | None = Field(
         None, gt=0, description="seconds that all runs share: each run's budget is at most an equal part"
     )
     small: Part | None = Field(None, description="the part that a laptop measures in minutes")
