@@ -72,7 +72,7 @@ def test_refill_repeats_runs_with_fewer_processes(experiment, tmp_path, capsys):
     unchanged = full.read_bytes()
     assert cli.main([*experiment, "--refill"]) == 0
     output = capsys.readouterr().out
-    assert "1 runs measured, 0 wrong" in output and before["run"]["algorithm"] in output
+    assert "1 run measured, 0 wrong" in output and before["run"]["algorithm"] in output
     after = json.loads(short.read_text())
     assert after["created"] > before["created"] and "fewer-processes" not in after["conditions"]["flags"]
     assert json.loads(short.with_suffix(".proof.json").read_text())["grade"] == "identical"

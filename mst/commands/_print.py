@@ -63,7 +63,7 @@ def line_about(measurement: dict[str, Any]) -> str:
         return f"{head}: {measurement['reason']}"
     flags = measurement["conditions"]["flags"]
     noise = f" [{', '.join(flags)}]" if flags else ""
-    return f"{head}: {seconds(compute.median, 4)}, {compute.count} processes{noise}"
+    return f"{head}: {seconds(compute.median, 4)}, {counted(compute.count, 'process', 'processes')}{noise}"
 
 
 def _aligned(column: Sequence[object]) -> list[str]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from mst.commands._arguments import add_config, add_granted, add_scopes
 from mst.commands._interrupt import interrupt_on_sigterm
 from mst.progress import step
+from mst.units import counted
 
 if TYPE_CHECKING:
     from mst.bench.planning.plan import Planned
@@ -46,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
         refill=arguments.refill,
     )
     wrong = statuses.count("wrong")
-    print(f"{len(statuses)} runs measured, {wrong} wrong, {time.monotonic() - begun:.0f} s")
+    print(f"{counted(len(statuses), 'run')} measured, {wrong} wrong, {time.monotonic() - begun:.0f} s")
     return 1 if wrong else 0
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mst.commands._arguments import add_config, add_json, add_paper
+from mst.units import counted
 
 if TYPE_CHECKING:
     from mst.bench.planning.plan import GraphState, Planned
@@ -105,5 +106,5 @@ def _summary(rows: list, machine: str) -> str:
     known = [row.seconds for row in rows if row.status == "planned" and row.seconds]
     unknown = counts["planned"] + counts["waiting"] - len(known)
     time = [f"about {sum(known):.0f} s of measuring"] if known else []
-    time += [f"{unknown} runs not timed before"] if unknown else []
+    time += [f"{counted(unknown, 'run')} not timed before"] if unknown else []
     return f"on {machine}: {listed or 'no runs'}; {', '.join(time) or 'nothing to measure'}"
