@@ -251,7 +251,8 @@ def _coordinates(xp: Any, given: Any, samples: int, width: int = 1) -> tuple[Any
     if given.ndim != 2:
         raise InputError(f"X must have one row a point and one column a dimension, got shape {given.shape}")
     if given.dtype.kind not in "fiub":
-        raise InputError(f"X must hold numbers, got dtype {given.dtype}")
+        remedy = ": convert it first, a pandas frame by X.to_numpy(float)" if given.dtype.kind == "O" else ""
+        raise InputError(f"X must hold numbers, got dtype {given.dtype}{remedy}")
     if given.shape[0] >= 2**31:
         raise UnsupportedError(f"{given.shape[0]:,} points are too many: at most {2**31 - 1:,}")
     if given.shape[1] == 0 and len(given):

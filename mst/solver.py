@@ -436,10 +436,16 @@ def as_graph(graph: Any, *, threads: int = 1) -> Graph:
     converted = convert(graph)
     if converted is None:
         raise InputError(
-            f"cannot make a graph of {type(graph).__name__}: give a Graph, a tuple (n, u, v, w), a path, a "
+            f"cannot make a graph of {_class_name(graph)}: give an mst.Graph, a tuple (n, u, v, w), a path, a "
             "SciPy sparse array, a networkx graph, or a table with columns u, v, w or source, target, weight"
         )
     return converted
+
+
+def _class_name(value: Any) -> str:
+    """Return the name of a class, with that of its library: several have one called Graph."""
+    library, name = type(value).__module__.partition(".")[0], type(value).__name__
+    return name if library == "builtins" else f"{library}.{name}"
 
 
 @names_missing_numba

@@ -20,6 +20,7 @@ from mst.errors import InputError
 from mst.graph import Graph, LabelledGraph
 from mst.order import keys
 from mst.rounding import converted
+from mst.units import counted
 
 _MANY_EDGES, _MANY_PAIRS = 1 << 16, 1 << 17
 """Edges, and pairs, from which on threads pay."""
@@ -150,7 +151,8 @@ class MergeTree:
         n, trees = self.graph.n, self.graph.n - len(self.merges)
         if not trees <= count <= n:
             raise InputError(
-                f"{n} vertices in {trees} trees cannot form {count} clusters: give k from {trees} to {n}"
+                f"{counted(n, 'vertex', 'vertices')} in {counted(trees, 'tree')} cannot form "
+                f"{counted(count, 'cluster')}: give k from {trees} to {n}"
             )
         return n - count
 

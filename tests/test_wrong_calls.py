@@ -224,6 +224,17 @@ WRONG = {
     "NUL in a path": (lambda: mst.read_graph("a\0b"), "NUL", Exception),
     "path of bytes": (lambda: mst.read_graph(b"a.gr"), "bytes", Exception),
     "empty path": (lambda: mst.read_graph(""), "cannot be read", Exception),
+    "graph of another library": (
+        lambda: solve(fractions.Fraction(1)),
+        "of fractions.Fraction: give an",
+        Exception,
+    ),
+    "nullable columns of points": (
+        lambda: mst.from_points(table(x=[1.0, 2.0], y=[3.0, 4.0]).astype("Float64")),
+        r"dtype object: convert it first, a pandas frame by X.to_numpy\(float\)",
+        Exception,
+    ),
+    "no cluster": (lambda: FOREST.labels(k=0), "3 vertices in 1 tree cannot form 0 clusters", Exception),
     "negative edge id": (lambda: Forest(TRIANGLE, [-1]), "-1 is not an edge: ids run from 0 to 2", Exception),
     "foreign edge id": (lambda: Forest(TRIANGLE, [3]), "3 is not an edge", Exception),
     "edge id above int64": (lambda: Forest(TRIANGLE, np.array([2**63], np.uint64)), "92233720", Exception),
