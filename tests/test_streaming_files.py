@@ -205,6 +205,16 @@ def test_wrong_forests_are_refuted(tmp_path, capsys):
     assert "is not the minimum spanning forest" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("w", [[[1.0]], [{"a": 1}]])
+def test_a_column_of_lists_in_parquet_is_named(tmp_path, w):
+    path = tmp_path / "e.parquet"
+    parquet.write_table(pa.table({"u": [0], "v": [1], "w": w}), path)
+    with pytest.raises(
+        mst.InputError, match=r"e.parquet, rows from 0 on: w (must be one-dimensional|has dtype object)"
+    ):
+        forest_of_file(open_edges(path), solve=mst.minimum_spanning_forest)
+
+
 @pytest.mark.parametrize(
     ("name", "text"),
     [

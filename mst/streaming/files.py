@@ -168,7 +168,8 @@ def _parquet(path: Path, width: int, memory: int | None) -> EdgeFile:
     schema = notes[0].schema.to_arrow_schema()
     columns = [name for name in schema.names if name in _COLUMNS]
     for file, note in zip(files, notes):
-        if set(columns) != _COLUMNS.intersection(note.schema.names):
+        # Not `note.schema.names`, which of a column of lists has only that of the elements.
+        if set(columns) != _COLUMNS.intersection(note.schema.to_arrow_schema().names):
             raise FormatError(file, f"expected the columns of {files[0].name}: {', '.join(columns)}")
     if len(columns) < 2:
         columns = schema.names  # for the error that lists them
