@@ -24,7 +24,8 @@ DEFAULTS = (
     ("contract-boruvka", {}),
     ("component-boruvka", {}),
 )
-LOCKS = tuple(variant for variant in DEFAULTS if variant[0] in ("lock-boruvka", "cas-boruvka"))
+# Those whose kernels `paused_kernels` has.
+PAUSED = tuple(v for v in DEFAULTS if v[0] in ("lock-boruvka", "cas-boruvka", "component-boruvka"))
 OPTIONS = (
     ("edge-boruvka", {"chunk": 3, "compression": False, "gather": "serial"}),
     ("edge-boruvka", {"chunk": 2, "fused": True}),
@@ -52,7 +53,8 @@ def solve(name, options, graph, width, delay):
 def race(width, rounds, seed, variants):
     rng = np.random.default_rng(seed)
     for round_ in range(rounds):
-        for n, u, v, w in test_threads_races.graphs(rng):
+        for n, u, v, w in test_threads_races.graphs(rng, degree=1 if round_ % 2 else 4):
+            u, v = (u, v) if round_ % 2 else (v, u)  # unions have a direction
             graph = Graph(n, u, v, w if round_ % 4 else w.astype(np.float64) / 3)
             expected = np.sort(kruskal.solve(kruskal.prepare(graph, width=1)))
             for name, options in variants:
@@ -66,11 +68,13 @@ def test_one_thread_finds_the_forest():
 
 
 @pytest.mark.parametrize(
-    "variants", ["LOCKS", *(pytest.param(name, marks=pytest.mark.slow) for name in ("DEFAULTS", "OPTIONS"))]
+    "variants", ["PAUSED", *(pytest.param(name, marks=pytest.mark.slow) for name in ("DEFAULTS", "OPTIONS"))]
 )
 def test_more_threads_than_cores_find_the_forest(variants):
-    width = 4 * len(os.sched_getaffinity(0))
-    code = f"import test_papers_races as t; [t.race(w, 6, w, t.{variants}) for w in (2, 3, {width})]"
+    width, rounds = 4 * len(os.sched_getaffinity(0)), 24 if variants == "PAUSED" else 6
+    code = f"import test_papers_races as t; [t.race(w, {rounds}, w, t.{variants}) for w in (2, 3, {width})]"
+    if variants == "PAUSED":
+        code = f"import paused_kernels, {code.removeprefix('import ')}"
     environment = {
         **os.environ,
         "NUMBA_NUM_THREADS": str(max(width, 3)),

@@ -36,10 +36,10 @@ SCRATCH = ours.Scratch()
 """Shared by all solves, so that each starts with the values that earlier ones left there."""
 
 
-def graphs(rng):
-    """Yield graphs whose edges contend for few components."""
+def graphs(rng, degree=4):
+    """Yield graphs whose edges contend for few components; of `degree` edges a vertex, at most."""
     n = int(rng.integers(2, 200))
-    m = int(rng.integers(1, 4 * n))
+    m = int(rng.integers(1, degree * n))
     yield n, rng.integers(0, n, m), rng.integers(0, n, m), np.zeros(m, np.int32)
     yield n, np.zeros(m, np.int64), rng.integers(0, n, m), rng.integers(0, 3, m)
     yield n, np.arange(n - 1), np.arange(1, n), rng.permutation(n - 1)
