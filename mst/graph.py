@@ -53,6 +53,8 @@ class CSR:
 class Graph:
     """An undirected, weighted multigraph as an edge list; an edge's id is its row.
 
+    Arrays of the stored dtypes are not copied: leave them as they are while the graph, or a forest of it, is in use.
+
     Parameters
     ----------
     n : int
