@@ -294,7 +294,9 @@ def test_a_package_that_no_extra_brings_is_named_with_the_line_that_imports_it(t
 
 
 def test_every_package_of_an_extra_that_is_imported_has_its_remedy():
-    extras = tomllib.loads(Path("pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    extras = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"][
+        "optional-dependencies"
+    ]
     named = {
         re.split("[^a-z0-9-]", package)[0]: extra for extra, packages in extras.items() for package in packages
     }
