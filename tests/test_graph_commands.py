@@ -272,6 +272,17 @@ def test_clean_of_one_graph_leaves_the_others(place, mst):
     assert any((place / "cache" / "numba").iterdir())
 
 
+@pytest.mark.parametrize("name", ["{place}/mine", "..", ".", "", "../../mine"])
+def test_clean_removes_nothing_outside_the_cache(place, mst, name):
+    for folder in (place / "mine", place / "cache" / "raw" / "square", place / "cache" / "graphs"):
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "file").write_text("keep")
+    for part in ("raw", "graphs", "checksums"):
+        with pytest.raises(ConfigError, match="--graph: graph name .* use letters"):
+            mst("clean", part, "--graph", name.format(place=place))
+    assert len(list(place.rglob("file"))) == 3
+
+
 def test_clean_refuses_unknown_caches_and_keeps_other_files(place, mst):
     (place / "cache").mkdir(exist_ok=True)
     (place / "cache" / "mine.txt").write_text("keep")

@@ -35,11 +35,15 @@ def run(args: Namespace) -> int:
     from mst.commands._print import columns
     from mst.errors import ConfigError, nearest
     from mst.kernels.primitives.cache import cache_root
+    from mst.names import path_part
     from mst.units import decimal_size
 
     for part in args.parts:
         if part not in PARTS:
             raise ConfigError(f"no cache {part!r}{nearest(part, PARTS)}; there are: {', '.join(PARTS)}")
+    if args.graph is not None:
+        # A path would lead out of the cache.
+        path_part(args.graph, "graph", "--graph")
     root = cache_root()
     named = args.parts or ([part for part in PARTS if part != "checksums"] if args.all else [])
     if not named:
