@@ -93,6 +93,15 @@ def test_a_folder_of_parquet_files_is_one_stream(tmp_path):
     assert (found.edge_ids == mst.minimum_spanning_forest(g).edge_ids).all()
 
 
+def test_a_forest_is_not_written_among_the_files_of_its_graph(tmp_path, capsys):
+    (tmp_path / "parts").mkdir()
+    write(tmp_path, "parts/0.parquet", graph())
+    assert main(["solve", str(tmp_path / "parts"), "--out", str(tmp_path / "parts/forest.parquet")]) == 2
+    assert "would be a part of the graph" in capsys.readouterr().err
+    assert [path.name for path in (tmp_path / "parts").iterdir()] == ["0.parquet"]
+    assert main(["solve", str(tmp_path / "parts"), "--out", str(tmp_path / "forest.parquet")]) == 0
+
+
 @pytest.mark.parametrize("columns", [["u", "v"], ["u", "v", "weight"]])
 def test_files_of_a_folder_have_the_same_columns(tmp_path, columns):
     g = graph()

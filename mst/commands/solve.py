@@ -54,6 +54,11 @@ def run(arguments: argparse.Namespace) -> int:
         check_target(arguments.out)
         if arguments.out.is_file() and Path(arguments.file).exists() and arguments.out.samefile(arguments.file):
             raise InputError(f"{arguments.out} is the graph: write the forest to another file")
+        folder = Path(arguments.file)
+        if _is_parquet_name(arguments.out) and folder.is_dir() and arguments.out.parent.samefile(folder):
+            raise InputError(
+                f"{arguments.out} would be a part of the graph: write the forest to another folder"
+            )
     if arguments.algorithm != "auto":
         # Before a large file is read.
         check_arguments(arguments.algorithm, arguments.threads, options)
