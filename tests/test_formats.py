@@ -574,6 +574,17 @@ def test_graph_of_a_file_whose_name_is_not_text_is_written(tmp_path):
     assert formats.read(target).name == "road?"
 
 
+def test_list_of_a_header_alone_has_no_edges(tmp_path):
+    # As pandas writes a table without rows, and mst a forest without edges.
+    for name, text in (("none.csv", "source,target,weight\n"), ("ends.csv", "source,target\n")):
+        (tmp_path / name).write_text(text)
+        raw = read_raw(tmp_path / name)
+        assert (raw.n, raw.m, raw.summary.declared_n) == (0, 0, None)
+    (tmp_path / "comment.txt").write_text("# nothing\n")
+    with pytest.raises(FormatError, match="expected rows"):
+        read(tmp_path / "comment.txt")
+
+
 def test_graph_is_named_after_its_file(tmp_path):
     write(tmp_path / "road.gr.gz", TRIANGLE)
     assert read(tmp_path / "road.gr.gz").name == "road"

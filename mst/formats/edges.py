@@ -282,7 +282,8 @@ def _is_numbered(rows: list[list[bytes]]) -> bool:
 
 def _graph(source: Source, preamble: _Preamble, table: Table) -> RawGraph:
     n, path = preamble.n, source.path
-    if table.rows == 0 and n is None:
+    # A header without rows is a graph without edges, as of a forest that has none.
+    if table.rows == 0 and n is None and not _first_rows(source):
         raise FormatError(
             path, "expected rows `<u> <v>` or `<u> <v> <weight>`, or a comment `# Nodes: … Edges: …`"
         )
