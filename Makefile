@@ -47,7 +47,7 @@ PYTEST = $(PYTHON) -m pytest $$($(PYTHON) -c 'import xdist' 2>/dev/null && echo 
 WORKERS = 2
 # One of them mostly waits for SLURM.
 test-all: WORKERS = 3
-test: $(SETUP_DEV)  ## the test suite but its longest tests (PYTHON=… INSTALL=0 uses an existing environment; TESTS=… selects tests)
+test: $(SETUP_DEV)  ## all but the slowest tests (PYTHON=… INSTALL=0 uses an existing environment; TESTS=… selects tests)
 	$(if $(TESTS),$(PYTHON) -m pytest $(TESTS),$(PYTEST) --hypothesis-profile quick -m 'not slow and not cluster and not nightly')
 
 test-all: $(SETUP_DEV)  ## the whole test suite: races at length, SLURM (as root), trials of the workflow, all browser widths
