@@ -9,7 +9,7 @@ from numba import prange
 from mst.kernels.parallel.runtime import refusal, workers
 from mst.kernels.primitives.atomics import store
 from mst.kernels.primitives.jit import njit
-from mst.kernels.union_find.concurrent import find, rank_find, rank_unite, ranked_forest, unite
+from mst.kernels.union_find.concurrent import find, rank_find, rank_link, ranked_forest, unite
 
 pytestmark = pytest.mark.skipif(refusal(2) is not None, reason="needs two threads")
 
@@ -26,7 +26,10 @@ def some_by_index(forest, u, v, first, step):
 def some_by_rank(forest, u, v, first, step):
     won = 0
     for i in range(first, u.size, step):
-        won += rank_unite(forest, u[i], v[i])
+        x, y = rank_find(forest, u[i]), rank_find(forest, v[i])
+        while x != y and not rank_link(forest, x, y):
+            x, y = rank_find(forest, x), rank_find(forest, y)
+        won += x != y
     return won
 
 

@@ -18,7 +18,8 @@ from mst.kernels.filter_boruvka.parallel.join import new_state, open_first_phase
 from mst.kernels.parallel.runtime import new_tallies, next_chunk, refusal, reset_queue, workers
 from mst.kernels.primitives.atomics import compare_and_swap, fetch_add, load, store, write_min, yield_core
 from mst.kernels.primitives.jit import njit
-from mst.kernels.union_find.concurrent import find, rank_find, rank_unite, ranked_forest, unite
+from mst.kernels.threads import edge_boruvka
+from mst.kernels.union_find.concurrent import find, rank_find, ranked_forest, unite
 
 pytestmark = pytest.mark.skipif(refusal(2) is not None, reason="needs two threads")
 
@@ -114,10 +115,16 @@ def joining_twin(cell, worker, gate, later):
 
 
 @njit
+def rank_unite(cell, x, y):
+    edge_boruvka.unite(edge_boruvka.State(cell, True, cell, cell), x, y)
+
+
+@njit
 def rank_joining(cell, worker, gate, later):
     """Vertices 0 and 1 have rank 1: vertex 2 goes below either."""
     meet(gate)
-    return np.int64(rank_unite(cell, 2, worker))
+    rank_unite(cell, 2, worker)
+    return 1
 
 
 @njit
@@ -126,7 +133,7 @@ def rank_joining_twin(cell, worker, gate, later):
     rank = load(cell, x) >> _LEFT
     meet(gate)
     store(cell, x, (rank << _LEFT) | y)
-    return np.int64(x != y)
+    return 1
 
 
 @njit
@@ -135,11 +142,12 @@ def raising(cell, worker, gate, later):
     if worker == 0:
         meet(gate)
         wait_for(later, 1)
-        return np.int64(rank_unite(cell, 3, 2))
+        rank_unite(cell, 3, 2)
+        return 1
     meet(gate)
-    won = rank_unite(cell, 2, 0)
+    rank_unite(cell, 2, 0)
     fetch_add(later, 0, 1)
-    return np.int64(won)
+    return 1
 
 
 @njit
@@ -153,9 +161,9 @@ def raising_twin(cell, worker, gate, later):
         store(cell, 2, high + (np.uint64(1) << _LEFT))
         return 1
     meet(gate)
-    won = rank_unite(cell, 2, 0)
+    rank_unite(cell, 2, 0)
     fetch_add(later, 0, 1)
-    return np.int64(won)
+    return 1
 
 
 @njit
@@ -257,11 +265,11 @@ def is_one_tree(cell, won):
 
 
 def is_one_ranked_tree(cell, won):
-    return won == 2 and len({rank_find(cell, x) for x in range(3)}) == 1
+    return len({rank_find(cell, x) for x in range(3)}) == 1
 
 
 def is_joined_below(cell, won):
-    return won == 2 and {rank_find(cell, x) for x in (0, 2, 3)} == {0}
+    return {rank_find(cell, x) for x in (0, 2, 3)} == {0}
 
 
 def each_chunk_once(cell, won):
@@ -289,7 +297,7 @@ BLOCKS = {
     "write_min": (minimum, minimum_twin, lambda: np.full(1, 9), is_lowest),
     "compare_and_swap": (swap, swap_twin, lambda: np.full(1, 9), one_has_won),
     "unite": (joining, joining_twin, lambda: np.arange(3), is_one_tree),
-    "rank_unite": (rank_joining, rank_joining_twin, lambda: ranks(1, 1, 0), is_one_ranked_tree),
+    "rank_link": (rank_joining, rank_joining_twin, lambda: ranks(1, 1, 0), is_one_ranked_tree),
     "rank and parent in one word": (raising, raising_twin, lambda: ranks(5, 1, 0, 0), is_joined_below),
     "next_chunk": (ticket, ticket_twin, tickets, each_chunk_once),
     "take_chunk": (opening, opening_twin, closed_share, each_chunk_once),

@@ -3,7 +3,7 @@
 `find` and `unite` link the larger root below the smaller one by compare-and-swap: parents are always smaller than their
 children, so no interleaving makes a cycle. `parent` is an array of int or unsigned, of 32 or 64 bits and shape (n,).
 
-`rank_find` and `rank_unite` are the wait-free ones of Anderson and Woll ("Wait-free Parallel Algorithms for the
+`rank_find` and `rank_link` are the wait-free ones of Anderson and Woll ("Wait-free Parallel Algorithms for the
 Union-Find Problem", STOC 1991, §3), which link by rank; rank and parent share a 64-bit word, so that one
 compare-and-swap checks both. `words` is an array of uint64, of shape (n,), from `ranked_forest`.
 
@@ -121,14 +121,3 @@ def rank_link(words, x, y):
         root = (rank_high << _PARENT_BITS) | np.uint64(y)
         compare_and_swap(words, y, root, root + _NEXT_RANK)
     return True
-
-
-@njit
-def rank_unite(words, x, y):
-    """Join the trees of `x` and `y`, the root of lower rank below; return True if this call joined them."""
-    while True:
-        x, y = rank_find(words, x), rank_find(words, y)
-        if x == y:
-            return False
-        if rank_link(words, x, y):
-            return True
