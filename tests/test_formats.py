@@ -353,7 +353,7 @@ def test_integer_weights_are_exact_and_of_the_narrowest_dtype(tmp_path):
 
 
 def test_ids_beyond_int32_are_int64(tmp_path, monkeypatch):
-    monkeypatch.setattr("mst.formats.too_many_vertices", lambda n, rows: "")
+    monkeypatch.setattr("mst.formats.files.too_many_vertices", lambda n, rows: "")
     path = tmp_path / "a.gr"
     path.write_text(f"p sp {2**33} 1\na {2**33} 1 5\n")
     graph = read(path)

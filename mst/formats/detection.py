@@ -1,0 +1,108 @@
+"""All formats, and how one is found: by the content of a file, by an id, or by the suffix of a name."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+from mst import atomic
+from mst.errors import ConfigError, FormatError, InputError, nearest
+from mst.formats import (
+    bhargava_zaia,
+    canonical,
+    dimacs,
+    ecl,
+    edges,
+    galois,
+    gbbs,
+    headed,
+    matrix,
+    matrix_market,
+    metis,
+    npz,
+    pbbs,
+    steinlib,
+    tntp,
+    tsplib,
+)
+from mst.formats.base import Format
+from mst.formats.source import Source, strip_compression
+
+# In the order of detection: from distinctive first bytes to plain rows of numbers.
+FORMATS: dict[str, Format] = {
+    known.id: known
+    for known in (
+        canonical.FORMAT,
+        npz.FORMAT,
+        galois.FORMAT,
+        galois.FLOAT_FORMAT,
+        ecl.FORMAT,
+        bhargava_zaia.FORMAT,
+        matrix_market.FORMAT,
+        pbbs.FORMAT,
+        gbbs.FORMAT,
+        dimacs.FORMAT,
+        steinlib.FORMAT,
+        tntp.FORMAT,
+        tsplib.FORMAT,
+        metis.FORMAT,
+        matrix.FORMAT,
+        headed.FORMAT,
+        edges.FORMAT,
+        edges.CSV_FORMAT,
+    )
+}
+"""All formats by id."""
+
+
+def format_of(source: Source) -> Format:
+    """Return the format of a file's content."""
+    if source.head_complete and not source.head.strip():
+        raise FormatError(source.path, "the file is empty: expected a graph")
+    for candidate in FORMATS.values():
+        if candidate.sniff(source):
+            return candidate
+    if source.head.startswith(b"PAR1"):
+        raise FormatError(
+            source.path,
+            "Parquet is read by mst solve and mst verify alone; elsewhere as a pyarrow.dataset or a table",
+        )
+    raise FormatError(
+        source.path,
+        f"unknown format: expected one of {', '.join(FORMATS)}",
+        text=source.head.split(b"\n")[0],
+    )
+
+
+def format_named(format: str) -> Format:
+    """Return a format by its id, or by a suffix that only its files have, such as ``mtx``."""
+    found = FORMATS.get(format) if isinstance(format, str) else None
+    if found is None:
+        of_suffix = [known for known in FORMATS.values() if f".{format}".lower() in known.suffixes]
+        if len(of_suffix) != 1:
+            raise ConfigError(
+                f"no file format {format!r}{nearest(str(format), FORMATS)}; the formats are {', '.join(FORMATS)}"
+            )
+        found = of_suffix[0]
+    return found
+
+
+def format_by_suffix(path: Path) -> Format:
+    """Return the format to write a file of this name in; that of a stream without a suffix is an edge list."""
+    name = strip_compression(path.name).lower()
+    for candidate in FORMATS.values():
+        if candidate.writable and name.endswith(candidate.suffixes):
+            return candidate
+    with contextlib.suppress(OSError):
+        if atomic.is_stream(path):
+            return edges.FORMAT
+    suffixes = dict.fromkeys(end for known in FORMATS.values() if known.writable for end in known.suffixes[:1])
+    raise InputError(
+        f"{path}: the suffix is not that of a format: end the name in {', '.join(suffixes)}, compressed or not, or "
+        f"name a format: {', '.join(writable_formats())}"
+    )
+
+
+def writable_formats() -> list[str]:
+    """Return the ids of the formats that can be written."""
+    return [candidate.id for candidate in FORMATS.values() if candidate.writable]

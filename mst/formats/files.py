@@ -1,0 +1,313 @@
+"""Reading and writing graph files of any format."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mst import atomic
+from mst.errors import ConfigError, FormatError, InputError, OutOfMemoryError
+from mst.formats import canonical
+from mst.formats.base import Format, RawGraph, RawStream, replacing, too_many_vertices
+from mst.formats.detection import FORMATS, format_by_suffix, format_named, format_of, writable_formats
+from mst.formats.source import SUFFIXES, Source, sink, strip_compression
+from mst.graph import Graph
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+def read(path: str | os.PathLike[str], *, format: str | None = None) -> Graph:
+    """Read a graph from a file; edges without weights weigh 1 (int32).
+
+    Parameters
+    ----------
+    path : path-like
+        A plain file, one compressed by gzip, zstd, bzip2 or xz, or a tar or zip archive, under any name; ``-`` is
+        standard input.
+    format : str, optional
+        A key of `FORMATS`; by default, the format is detected from the content.
+
+    Returns
+    -------
+    Graph
+        Edges in the file's order, including self-loops and parallel edges, which `mst.simplify.simplify` removes.
+        Adjacency lists that hold each edge at both ends give it once.
+
+    Raises
+    ------
+    FormatError
+        The file is malformed; the message names the line, its text and the expected content.
+    InputError
+        The file cannot be opened.
+    OutOfMemoryError
+        The graph does not fit into memory.
+    ConfigError
+        There is no such format.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from mst import formats
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "triangle.txt")
+    ...     _ = file.write_text("0 1 5\\n1 2 7\\n2 0 6\\n")
+    ...     formats.read(file)
+    <Graph 'triangle': n=3 m=3 weights int32>
+    """
+    return read_numbered(path, format=format)[0]
+
+
+def read_numbered(
+    path: str | os.PathLike[str], *, format: str | None = None
+) -> tuple[Graph, np.ndarray | None]:
+    """Return a graph as `read` does, and the file's id of each vertex if that is not its number (`RawGraph`)."""
+    with _as_file(file_path(path)) as file:
+        raw = read_raw(file, format=format)
+        if raw.format == canonical.FORMAT.id:
+            return canonical.read_canonical(file, trusted=True), None  # read_raw has checked it
+        return raw.graph(name=_graph_name(file)), raw.original_ids if raw.has_new_ids else None
+
+
+def read_raw(path: str | os.PathLike[str], *, format: str | None = None) -> RawGraph:
+    """Read a graph from a file, with a summary of the file's declarations and the ids of its vertices.
+
+    Parameters
+    ----------
+    path : path-like
+        As for `read`.
+    format : str, optional
+        As for `read`.
+
+    Returns
+    -------
+    RawGraph
+        Weights are None if the file has none.
+
+    Raises
+    ------
+    FormatError, InputError, OutOfMemoryError, ConfigError
+        As for `read`.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from mst import formats
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "path")
+    ...     _ = file.write_text("70 80\\n80 90\\n")
+    ...     raw = formats.read_raw(file)
+    >>> raw.format, raw.n, raw.w, raw.original_ids.tolist()
+    ('edges', 3, None, [70, 80, 90])
+    """
+    try:
+        with _as_file(file_path(path)) as file, Source(file) as source:
+            chosen = format_of(source) if format is None else format_named(format)
+            read = (format is None and chosen.read_detected) or chosen.read
+            raw = read(source)
+    except MemoryError as error:
+        raise OutOfMemoryError(f"{path} does not fit into memory: {error or 'allocation failed'}") from error
+    if problem := too_many_vertices(raw.n, raw.summary.rows):
+        raise FormatError(path, problem)
+    return raw
+
+
+def open_stream(source: Source, *, format: str | None = None) -> RawStream:
+    """Read a graph file block by block.
+
+    Parameters
+    ----------
+    source : Source
+    format : str, optional
+        As for `read`.
+
+    Raises
+    ------
+    FormatError, ConfigError
+        As for `read`; or files of this format cannot be read block by block.
+    """
+    chosen = format_of(source) if format is None else format_named(format)
+    if chosen.stream is None:
+        known = ", ".join(known.id for known in FORMATS.values() if known.stream)
+        raise FormatError(
+            source.path,
+            f"{chosen.id} files cannot be read in parts: give more memory and no limit, or convert it to {known}",
+        )
+    return ((format is None and chosen.stream_detected) or chosen.stream)(source)
+
+
+def write(path: str | os.PathLike[str], graph: Graph, *, format: str | None = None) -> None:
+    """Write a graph to a file, in the format and compression of the file name's suffixes.
+
+    An error leaves no incomplete file behind.
+
+    Parameters
+    ----------
+    path : path-like
+        For instance ``road.gr.gz``: the suffix of a format, then, optionally, that of a compression.
+    graph : Graph
+    format : str, optional
+        A key of `FORMATS`; by default, the suffix chooses the format.
+
+    Raises
+    ------
+    InputError
+        The format cannot hold the graph, the folder does not exist, or the suffix is not that of a format.
+    ConfigError
+        There is no such format, or it can only be read.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from mst import Graph, formats
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "path.mtx")
+    ...     formats.write(file, Graph(3, [0, 1], [1, 2], [5, 7]))
+    ...     file.read_text().splitlines()[0]
+    '%%MatrixMarket matrix coordinate integer symmetric'
+    """
+    path = file_path(path)
+    if not isinstance(graph, Graph):
+        raise InputError(f"{path} takes a Graph, got {type(graph).__name__}: mst.Graph makes one of arrays")
+    chosen = _to_write(path, format)
+    assert chosen.write is not None
+    if problem := too_many_vertices(graph.n, graph.m):
+        raise InputError(f"{path} cannot be written: {problem}")
+    with replacing(path) as temporary, sink(temporary, SUFFIXES.get(path.suffix.lower())) as stream:
+        chosen.write(stream, graph)
+
+
+def check_target(path: str | os.PathLike[str], *, format: str | None = None) -> str:
+    """Return the id of a target's format; raise the errors that `write` would raise for any graph.
+
+    Parameters
+    ----------
+    path, format
+        As for `write`.
+
+    Raises
+    ------
+    InputError
+        The folder does not exist, nothing can be written there, or the suffix is not that of a format.
+    ConfigError
+        There is no such format, or it can only be read.
+
+    Examples
+    --------
+    >>> from mst.formats import check_target
+    >>> check_target("no-such-folder/road.gr")
+    Traceback (most recent call last):
+    mst.errors.InputError: no-such-folder/road.gr cannot be written: there is no such folder; create it first
+    """
+    path = file_path(path)
+    chosen = _to_write(path, format).id
+    try:
+        if atomic.is_stream(path):
+            return chosen
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror or error}") from error
+    folder = Path(os.path.realpath(path)).parent
+    if not folder.is_dir():
+        raise InputError(f"{path} cannot be written: there is no such folder; create it first")
+    if not os.access(folder, os.W_OK):
+        read_only = os.statvfs(folder).f_flag & os.ST_RDONLY
+        reason = os.strerror(errno.EROFS) if read_only else "no permission to write to it"
+        raise InputError(f"{path} cannot be written: {folder}: {reason}")
+    return chosen
+
+
+def detect(path: str | os.PathLike[str]) -> str:
+    """Return the id of a file's format, detected from the first 64 KiB of its content.
+
+    Files of two plain columns are reported as ``edges``; when such a file is read and its first row turns out to
+    hold the counts of the others, its format is ``headed``.
+
+    Parameters
+    ----------
+    path : path-like
+        As for `read`.
+
+    Returns
+    -------
+    str
+        A key of `FORMATS`.
+
+    Raises
+    ------
+    FormatError
+        The file is empty or in an unknown format.
+    InputError
+        The file cannot be opened.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from mst import formats
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "of.any.name")
+    ...     _ = file.write_text("p sp 2 1\\na 1 2 5\\n")
+    ...     formats.detect(file)
+    'dimacs'
+    """
+    with _as_file(file_path(path)) as file, Source(file) as source:
+        return format_of(source).id
+
+
+def file_path(path: str | os.PathLike[str]) -> Path:
+    """Return a path that can name a graph file; refuse everything else.
+
+    Raises
+    ------
+    InputError
+        Not a text or a path of text, or it holds a NUL character.
+
+    Examples
+    --------
+    >>> from mst.formats import file_path
+    >>> file_path("road.gr").name
+    'road.gr'
+    """
+    name = os.fspath(path) if isinstance(path, str | os.PathLike) else path
+    if not isinstance(name, str):
+        raise InputError(f"a graph file is named by a text or a path, got {type(path).__name__}")
+    if "\0" in name:
+        raise InputError(f"{name!r} cannot name a file: it holds a NUL character")
+    return path if isinstance(path, Path) else Path(name)
+
+
+@contextlib.contextmanager
+def _as_file(path: Path) -> Iterator[Path]:
+    """Yield a path that can be read more than once: of standard input, that of a copy."""
+    if str(path) != "-":
+        yield path
+        return
+    with tempfile.TemporaryDirectory(prefix="mst-") as folder:
+        copy = Path(folder, "standard input")
+        with copy.open("wb") as out:
+            shutil.copyfileobj(sys.stdin.buffer, out)
+        yield copy
+
+
+def _to_write(path: Path, format: str | None) -> Format:
+    """Return the format in which a file is written."""
+    chosen = format_by_suffix(path) if format is None else format_named(format)
+    if chosen.write is None:
+        raise ConfigError(
+            f"{chosen.id} files can only be read: to write, choose one of {', '.join(writable_formats())}"
+        )
+    if chosen is canonical.FORMAT and path.suffix.lower() in SUFFIXES:
+        raise InputError(
+            f"{path}: a canonical file is mapped into memory, so it is not compressed: leave {path.suffix} out"
+        )
+    return chosen
+
+
+def _graph_name(path: Path) -> str:
+    return strip_compression(path.name).split(".")[0]
