@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, overload
 
@@ -116,86 +116,95 @@ def minimum_spanning_forest(
     >>> mst.minimum_spanning_forest((3, [0, 1, 2], [1, 2, 0], [5, 7, 6]), maximum=True).weight
     13
     """
+    asked = Request(algorithm, threads, options)
     if isinstance(graph, tuple) and not all(isinstance(part, _HOST_TYPES) for part in columns_of(graph)):
-        return _forest_of_foreign_arrays(graph, algorithm, threads, maximum, options)
-    return _forest_of_any(graph, algorithm, threads, maximum, options)
+        return _forest_of_foreign_arrays(graph, asked, maximum)
+    return _forest_of_any(graph, asked, maximum)
+
+
+@dataclass(frozen=True)
+class Request:
+    """The part of a call that names no graph; its attributes are parameters of `minimum_spanning_forest`."""
+
+    algorithm: str
+    threads: int | None
+    options: dict[str, Any]
+
+    @property
+    def is_auto(self) -> bool:
+        """Whether the algorithm is to be chosen."""
+        return isinstance(self.algorithm, str) and self.algorithm == "auto"
 
 
 def _forest_of_foreign_arrays(
-    graph: tuple, algorithm: str, threads: int | None, maximum: bool, options: dict[str, Any]
+    graph: tuple, asked: Request, maximum: bool
 ) -> Forest | ArrayForest | DeviceForest:
     """Return the forest of arrays that may be those of other libraries, in arrays of the same library."""
     if not any(map(arrays.is_on_device, graph)):
         from mst.interop.arrays import in_library_of
 
-        return in_library_of(
-            _forest_of_any(arrays.readable(graph), algorithm, threads, maximum, options), *graph[1:]
-        )
+        return in_library_of(_forest_of_any(arrays.readable(graph), asked, maximum), *graph[1:])
     if maximum:
         raise UnsupportedError(
             "maximum takes a graph in host memory, no arrays on a device: negate their weights"
         )
-    if whole_threads(threads) not in (None, 1):
+    if whole_threads(asked.threads) not in (None, 1):
         raise UnsupportedError(
-            f"arrays on a device are solved on that device, not on {threads}: leave threads out"
+            f"arrays on a device are solved on that device, not on {asked.threads}: leave threads out"
         )
     from mst.interop.device import forest_on_device
 
-    return forest_on_device(*graph, algorithm=algorithm, **options)
+    return forest_on_device(*graph, algorithm=asked.algorithm, **asked.options)
 
 
-def _forest_of_any(
-    graph: Any, algorithm: str, threads: int | None, maximum: bool, options: dict[str, Any]
-) -> Any:
+def _forest_of_any(graph: Any, asked: Request, maximum: bool) -> Any:
     """Return the forest of a graph of any kind but arrays of other libraries."""
     if maximum:
-        return _maximum_forest(graph, algorithm, threads, options)
+        return _maximum_forest(graph, asked)
     if isinstance(graph, tuple):
-        forest = _forest_checked_by_gpu(graph, algorithm, threads, options)
+        forest = _forest_checked_by_gpu(graph, asked)
         if forest is not None:
             return forest
     if _is_stream(graph):
-        return _forest_of_stream(graph, algorithm, threads, options)
-    graph = as_graph(graph, threads=_checking_cores(graph, algorithm, threads))
+        return _forest_of_stream(graph, asked)
+    graph = as_graph(graph, threads=_checking_cores(graph, asked))
     try:
-        return _forest_of_graph(graph, algorithm, threads, options)
+        return _forest_of_graph(graph, asked)
     except MemoryError as error:
         raise OutOfMemoryError(f"no memory for a forest of {graph!r}: {error or 'none is left'}") from error
 
 
-def _maximum_forest(graph: Any, algorithm: str, threads: int | None, options: dict[str, Any]) -> Forest:
+def _maximum_forest(graph: Any, asked: Request) -> Forest:
     """Return the maximum spanning forest: the minimum one of weights in reverse order."""
     if _is_stream(graph):
         raise UnsupportedError("maximum takes a graph in host memory, no batches: negate their weights")
-    graph = as_graph(graph, threads=_checking_cores(graph, algorithm, threads))
+    graph = as_graph(graph, threads=_checking_cores(graph, asked))
     # Every integer has a complement, unlike a negative.
     weights = ~graph.w if graph.w.dtype.kind == "i" else -graph.w
     reverse = Graph(graph.n, graph.u, graph.v, weights, name=graph.name, trusted=True)
-    forest = minimum_spanning_forest(reverse, algorithm=algorithm, threads=threads, **options)
+    forest = _forest_of_any(reverse, asked, maximum=False)
     return replace(forest, graph=graph, maximum=True, trusted=True)  # the edge ids were checked
 
 
-def _forest_checked_by_gpu(
-    columns: tuple, algorithm: str, threads: int | None, options: dict[str, Any]
-) -> Forest | None:
+def _forest_checked_by_gpu(columns: tuple, asked: Request) -> Forest | None:
     """Return the forest of arrays in host memory if a GPU is to solve them, which then checks them as well.
 
     None where that does not apply, or where the arrays are not legal: `Graph` finds the reason.
     """
-    if algorithm != advice.OURS_ON_GPU and not (algorithm == "auto" and usable_gpu()):
+    if asked.algorithm != advice.OURS_ON_GPU and not (asked.is_auto and usable_gpu()):
         return None
     from mst.interop.device import forest_of_unchecked, unchecked_graph
 
     graph = unchecked_graph(*columns)
-    if graph is None or (whole_threads(threads) not in (None, 1) and algorithm != "auto"):
+    if graph is None or (whole_threads(asked.threads) not in (None, 1) and not asked.is_auto):
         return None
-    if algorithm != "auto":
-        return forest_of_unchecked(graph, options)
-    choice = choose_now(graph, threads, options)
+    if not asked.is_auto:
+        return forest_of_unchecked(graph, asked.options)
+    choice = choose(graph, asked)
     if choice.algorithm != advice.OURS_ON_GPU:
         return None
     try:
-        return forest_of_unchecked(graph, {**choice.options, **options})
+        return forest_of_unchecked(graph, {**choice.options, **asked.options})
     except (OutOfMemoryError, DependencyError, RuntimeError):  # the cores remain
         return None
 
@@ -207,64 +216,56 @@ def _is_stream(graph: Any) -> bool:
     return isinstance(graph, (Iterator, list)) or hasattr(graph, "to_batches")
 
 
-def _forest_of_stream(
-    batches: Any, algorithm: str, threads: int | None, options: dict[str, Any]
-) -> StreamForest:
+def _forest_of_stream(batches: Any, asked: Request) -> StreamForest:
     """Return the forest of batches: the options of a stream are its own, the others are those of the algorithm."""
     from mst.streaming import forest_of_batches
 
+    options = dict(asked.options)
     own = {name: options.pop(name) for name in ("n", "memory") if name in options}
-    solve, width = batch_solver(algorithm, threads, options)
+    solve, width = batch_solver(replace(asked, options=options))
     return forest_of_batches(batches, solve=solve, width=width, **own)
 
 
-def check_arguments(algorithm: str, threads: int | None, options: dict[str, Any]) -> None:
+def check_request(asked: Request) -> None:
     """Raise at once the errors of a named algorithm that depend on no graph: its options, width and packages."""
-    named = registry.get(algorithm)
-    named.resolve(options)
-    _width_in_process(named, threads)
+    if asked.is_auto:
+        return
+    named = registry.get(asked.algorithm)
+    named.resolve(asked.options)
+    _width_in_process(named, asked.threads)
     named.refuse_missing()
 
 
-def batch_solver(
-    algorithm: str, threads: int | None, options: dict[str, Any]
-) -> tuple[Callable[[Graph], Forest], int]:
+def batch_solver(asked: Request) -> tuple[Callable[[Graph], Forest], int]:
     """Return the function that solves a stream's graphs, one after another, and the cores for solving and reading.
 
-    The arguments are checked now.
-
-    Parameters
-    ----------
-    algorithm, threads, options
-        As for `minimum_spanning_forest`.
+    The request is checked now.
 
     Raises
     ------
     ConfigError, UnsupportedError, DependencyError
         As for `minimum_spanning_forest`.
     """
-    cores = cores_for(threads)
-    if not isinstance(algorithm, str) or algorithm != "auto":
-        check_arguments(algorithm, threads, options)
-    elif cores == 2:
+    cores = cores_for(asked.threads)
+    check_request(asked)
+    if asked.is_auto and cores == 2:
         # Reading and filtering go on meanwhile: two threads would share what is left of the second core.
-        threads = 1
-    return lambda graph: _forest_of_graph(graph, algorithm, threads, options, often=True), cores
+        asked = replace(asked, threads=1)
+    return lambda graph: _forest_of_graph(graph, asked, often=True), cores
 
 
-def _forest_of_graph(
-    graph: Graph, algorithm: str, threads: int | None, options: dict[str, Any], *, often: bool = False
-) -> Forest:
-    """Return the forest of a graph; code that has to be compiled is worth the wait if it is to be used often."""
-    if not isinstance(algorithm, str) or algorithm != "auto":
-        return _run(graph, registry.get(algorithm), threads, advice.for_one_solve(algorithm, options))
-    choice = choose(graph, threads) if often else choose_now(graph, threads, options)
+def _forest_of_graph(graph: Graph, asked: Request, *, often: bool = False) -> Forest:
+    """Return the forest of a graph; `often` is that of `choose`."""
+    if not asked.is_auto:
+        options = advice.for_one_solve(asked.algorithm, asked.options)
+        return _run(graph, registry.get(asked.algorithm), asked.threads, options)
+    choice = choose(graph, asked, often=often)
     try:
-        return _run_choice(graph, choice, options)
+        return _run_choice(graph, choice, asked.options)
     except (OutOfMemoryError, DependencyError, RuntimeError):  # CuPy's own are RuntimeErrors
         if choice.gpu is None:
             raise
-        return _run_choice(graph, choose(graph, threads, gpu=None), options)
+        return _run_choice(graph, advice.measured_best(graph, width=cores_for(asked.threads)), asked.options)
 
 
 def _run_choice(graph: Graph, choice: advice.Choice, options: dict[str, Any]) -> Forest:
@@ -349,38 +350,22 @@ def width_of(algorithm: registry.Algorithm, threads: int | None, *, cores: int |
     return threads or 1
 
 
-def choose(graph: Graph, threads: int | None = None, *, gpu: str | None = "loaded") -> advice.Choice:
-    """Return the choice of ``"auto"``: that of `mst.advice` among the algorithms that take the graph.
+def choose(graph: Graph, asked: Request, *, often: bool = False) -> advice.Choice:
+    """Return the choice of ``"auto"`` in this process: the measured best, unless its code is not worth the wait.
 
     Parameters
     ----------
     graph : Graph
-    threads : int, optional
-        Cores that may be used; all usable ones when it is not given.
-    gpu : str, optional
-        *host* to consider a GPU, None to leave it out; *loaded* considers it where `usable_gpu` says so.
-    """
-    if gpu == "loaded":
-        gpu = "host" if usable_gpu() else None
-    return advice.choose_for(graph, width=cores_for(threads), gpu=gpu)
-
-
-def choose_now(graph: Graph, threads: int | None, options: Mapping[str, Any]) -> advice.Choice:
-    """Return the choice of ``"auto"`` in this process: that of `choose`, unless its code is not worth the wait.
-
-    Parameters
-    ----------
-    graph : Graph
-    threads : int, optional
-        As for `choose`.
-    options : mapping
-        Options of the call; they are those of the algorithm that `choose` returns.
+    asked : Request
+        Its options are those of the measured best.
+    often : bool
+        Whether the code is to be used often, and so is worth any wait.
     """
     gpu = "host" if usable_gpu() else None
-    alone = threads is None and gpu is None and advice.is_for_one_core(graph)
-    cores = 1 if alone else cores_for(threads)
-    early = None if options or gpu else first.early_choice(graph, cores)
-    return early or advice.choose_for(graph, width=cores, gpu=gpu)
+    alone = asked.threads is None and gpu is None and advice.is_for_one_core(graph)
+    cores = 1 if alone else cores_for(asked.threads)
+    early = None if often or asked.options or gpu else first.early_choice(graph, cores)
+    return early or advice.measured_best(graph, width=cores, gpu=gpu)
 
 
 def usable_gpu() -> bool:
@@ -397,15 +382,15 @@ def usable_gpu() -> bool:
         return False
 
 
-def _checking_cores(graph: Any, algorithm: str, threads: int | None) -> int:
+def _checking_cores(graph: Any, asked: Request) -> int:
     """Return how many cores a call may use to check the arrays of a tuple."""
     if type(graph) is not tuple or not isinstance(graph[-1], np.ndarray) or graph[-1].size < MANY:
         return 1
     # Loading numba takes longer than checking.
-    many = "numba" in sys.modules if algorithm == "auto" else registry.get(algorithm).paradigm == "threads"
+    many = "numba" in sys.modules if asked.is_auto else registry.get(asked.algorithm).paradigm == "threads"
     if not many:
         return 1
-    return min(whole_threads(threads) or sys.maxsize, usable_width())
+    return min(whole_threads(asked.threads) or sys.maxsize, usable_width())
 
 
 def as_graph(graph: Any, *, threads: int = 1) -> Graph:

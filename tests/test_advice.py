@@ -104,16 +104,16 @@ def test_weights_are_looked_at_only_where_that_changes_the_answer(monkeypatch):
     )
     monkeypatch.setattr(advice, "table", lambda: TABLE)
     small = generate("uniform", n=250, m=1000)
-    assert advice.choose_for(small).algorithm == "kruskal" and not looked
+    assert advice.measured_best(small).algorithm == "kruskal" and not looked
     ends = np.random.default_rng(1).integers(0, 250_000, (2, 10**6))
     nearly_equal = mst.Graph(250_000, *ends, np.append(np.ones(10**6 - 1, np.int32), np.int32(0)))
-    assert advice.choose_for(nearly_equal, width=4).algorithm == "filter-boruvka-threads" and not looked
-    assert advice.choose_for(nearly_equal).algorithm == "kruskal" and len(looked) == 1
+    assert advice.measured_best(nearly_equal, width=4).algorithm == "filter-boruvka-threads" and not looked
+    assert advice.measured_best(nearly_equal).algorithm == "kruskal" and len(looked) == 1
     # Where solving takes no longer than looking, nothing is looked at.
     shorter = [{**cell, "times": {k: t * 1e-6 for k, t in cell["times"].items()}} for cell in CELLS]
     table = Table({"machine": "box", "cells": shorter})
     monkeypatch.setattr(advice, "table", lambda: table)
-    assert advice.choose_for(nearly_equal).algorithm == "filter-boruvka"
+    assert advice.measured_best(nearly_equal).algorithm == "filter-boruvka"
     assert len(looked) == 1
 
 
@@ -129,7 +129,7 @@ def test_rows_in_the_order_of_their_weights_are_for_filter_boruvka(monkeypatch):
         (nearly, "kruskal"),
     ):
         graph = mst.Graph(250_000, *ends, weights)
-        assert advice.choose_for(graph).algorithm == algorithm
+        assert advice.measured_best(graph).algorithm == algorithm
         # Answers are judged that `auto` gives.
         row = MeasuredGraph("", graph.n, graph.m, traits_of(graph), {"kruskal@1": 1.0, "filter-boruvka@1": 2.0})
         assert list(judge(TABLE, [row]).chosen) == [f"{algorithm}@1"]
@@ -145,6 +145,9 @@ def test_rows_in_order_on_cores_stand_for_no_kind():
     assert cells([replace(ordered, seconds=SLOW)]) == []
 
 
+ON_ONE_CORE = solver.Request("auto", 1, {})
+
+
 @pytest.fixture
 def settled(monkeypatch):
     """Compiled code is worth its wait."""
@@ -156,9 +159,9 @@ def test_auto_follows_the_table(monkeypatch, settled):
     monkeypatch.setattr(advice, "table", lambda: table_of(prim_dense=1.0, kruskal=2.0))
     assert mst.minimum_spanning_forest(graph).algorithm == "prim-dense"
     huge = mst.Graph(60_000, [0], [1], np.array([1], np.int32))
-    assert solver.choose(huge, 1).algorithm == "kruskal", "the next best, since the best refuses the graph"
+    assert advice.measured_best(huge).algorithm == "kruskal", "the next best, since the best refuses the graph"
     monkeypatch.setattr(advice, "table", lambda: table_of(prim_dense=1.0))
-    assert solver.choose(huge, 1) == advice.FALLBACK
+    assert advice.measured_best(huge) == advice.FALLBACK
     monkeypatch.setattr(advice, "table", lambda: TABLE)
     assert mst.minimum_spanning_forest(graph, threads=1).algorithm == "kruskal"
 
@@ -168,9 +171,9 @@ def test_auto_takes_a_gpu_only_if_cupy_is_loaded_and_memory_allows(monkeypatch, 
     cell = {**CELLS[1], "m": 1200}
     monkeypatch.setattr(advice, "table", lambda: Table({"machine": "box", "cells": [cell]}))
     monkeypatch.delitem(sys.modules, "cupy", raising=False)
-    assert solver.choose(graph, 1).algorithm == "filter-boruvka"
+    assert solver.choose(graph, ON_ONE_CORE).algorithm == "filter-boruvka"
     monkeypatch.setitem(sys.modules, "cupy", fake_cupy())
-    choice = solver.choose(graph, 1)
+    choice = solver.choose(graph, ON_ONE_CORE)
     assert (choice.algorithm, choice.gpu, choice.options) == ("filter-boruvka-cuda", "host", {"start": "edges"})
 
     def full(self):
@@ -184,7 +187,7 @@ def test_auto_takes_a_gpu_only_if_cupy_is_loaded_and_memory_allows(monkeypatch, 
     # CuPy is loaded but unusable: still being imported, or without a device.
     for broken in (types.ModuleType("cupy"), fake_cupy(devices=0)):
         monkeypatch.setitem(sys.modules, "cupy", broken)
-        assert solver.choose(graph, 1).algorithm == "filter-boruvka"
+        assert solver.choose(graph, ON_ONE_CORE).algorithm == "filter-boruvka"
 
 
 def test_graph_beyond_the_limits_of_a_gpu_runs_on_cores(monkeypatch):
@@ -194,9 +197,9 @@ def test_graph_beyond_the_limits_of_a_gpu_runs_on_cores(monkeypatch):
 
     monkeypatch.setattr(advice, "table", lambda: TABLE)
     monkeypatch.setattr(advice, "traits_of", lambda graph: Traits(1.0, "random", 9, 0.0, 9))
-    choice = advice.choose_for(Huge, width=4, gpu="host")
+    choice = advice.measured_best(Huge, width=4, gpu="host")
     assert (choice.algorithm, choice.gpu) == ("filter-boruvka-threads", None)
-    assert advice.choose_for(Huge, gpu="device") == advice.FALLBACK_ON_DEVICE
+    assert advice.measured_best(Huge, gpu="device") == advice.FALLBACK_ON_DEVICE
 
 
 def test_committed_table_names_registered_algorithms():
@@ -218,11 +221,11 @@ def test_table_of_the_environment_variable_is_used(monkeypatch, tmp_path):
     monkeypatch.setenv("MST_ADVICE", str(file))
     advice.table.cache_clear()
     try:
-        assert advice.choose(250, 1000).machine == "mine"
+        assert advice.table().choose(250, 1000).machine == "mine"
         file.write_text('{"machine": "mine"}')
         advice.table.cache_clear()
         with pytest.raises(ConfigError, match="is not a table of advice"):
-            advice.choose(250, 1000)
+            advice.table().choose(250, 1000)
     finally:
         advice.table.cache_clear()
 
@@ -429,7 +432,7 @@ def test_command_prints_the_cell_and_the_machine(capsys, tmp_path):
     sizes = ["--n", "1000000", "--m", "1500000", "--threads", "1", "--gpu", "none"]
     assert cli.main(["advise", *sizes, "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
-    assert printed["algorithm"] == advice.choose(1_000_000, 1_500_000).algorithm and printed["times"]
+    assert printed["algorithm"] == advice.table().choose(1_000_000, 1_500_000).algorithm and printed["times"]
     assert cli.main(["advise", *sizes, "--weights", "equal", "--skew", "40"]) == 0
     assert "degrees of skew 40, equal weights" in capsys.readouterr().out
     file = tmp_path / "tiny.txt"

@@ -137,7 +137,7 @@ def test_a_process_of_many_graphs_comes_to_compiled_code(new_process):
 
 def test_code_that_this_machine_has_compiled_is_loaded_sooner(new_process, monkeypatch):
     graph = sized(1_000_000, 6_000_000)
-    usual = advice.choose(graph.n, graph.m)
+    usual = advice.table().choose(graph.n, graph.m)
     before = first.early_choice(graph, 1)
     first.solved(graph, registry.get(usual.algorithm), usual.options, 1)
     # The next process.

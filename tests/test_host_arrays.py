@@ -43,7 +43,7 @@ def test_arrays_go_to_the_gpu_unchecked_where_auto_takes_it(calls, monkeypatch, 
     gpu = "host" if chosen.endswith("cuda") else None
     choice = advice.Choice(chosen, 1, options={"start": "edges"} if gpu else {}, gpu=gpu)
     monkeypatch.setattr(solver, "usable_gpu", lambda: True)
-    monkeypatch.setattr(solver, "choose_now", lambda graph, threads, options: choice)
+    monkeypatch.setattr(solver, "choose", lambda *_, **__: choice)
     found = mst.minimum_spanning_forest((3, U, V, W))
     assert found.edge_ids.tolist() == [0, 2]
     assert (found is FOREST, calls) == ((True, [{"start": "edges"}]) if gpu else (False, []))
@@ -56,7 +56,7 @@ def test_graphs_that_the_gpu_cannot_hold_stay_on_the_cores(monkeypatch):
     choices = iter([advice.Choice("filter-boruvka-cuda", 1, gpu="host"), advice.Choice("kruskal", 1)])
     monkeypatch.setattr(device, "forest_of_unchecked", too_large)
     monkeypatch.setattr(solver, "usable_gpu", lambda: True)
-    monkeypatch.setattr(solver, "choose_now", lambda *_: next(choices))
+    monkeypatch.setattr(solver, "choose", lambda *_, **__: next(choices))
     assert mst.minimum_spanning_forest((3, U, V, W)).algorithm == "kruskal"
 
 

@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mst
-from mst import solver
+from mst import advice, solver
 from mst.graph import frozen
 from mst.kernels.primitives import recycled
 from mst.kernels.streaming.filter import Joined, keep_open, mark_up_to, sort_by_level
@@ -167,11 +167,16 @@ def test_groups_grow_while_their_bits_drop_as_many_edges(monkeypatch):
 
 
 def test_one_of_two_cores_solves(monkeypatch):
-    choose, graph, found = solver.choose, mst.Graph(2, [0], [1], [5]), []
-    monkeypatch.setattr(solver, "choose", lambda graph, threads: (found.append(threads), choose(graph, 1))[1])
+    graph, found = mst.Graph(2, [0], [1], [5]), []
+
+    def choose(graph, asked, *, often):
+        found.append(asked.threads)
+        return advice.Choice("kruskal", 1)
+
+    monkeypatch.setattr(solver, "choose", choose)
     for cores in (1, 2, 3):
         monkeypatch.setattr(solver, "cores_for", lambda threads, cores=cores: cores)
-        solve_one, width = solver.batch_solver("auto", None, {})
+        solve_one, width = solver.batch_solver(solver.Request("auto", None, {}))
         assert width == cores and solve_one(graph).weight == 5
     assert found == [None, 1, None]
 

@@ -3,7 +3,7 @@
 The table (``config/advice.json``, or the file that ``$MST_ADVICE`` names) is made by ``python -m mst.bench.advice`` on
 one machine. A *cell* has a number of edges, a density, and the kinds of graph that it was measured with: a kind is a
 word for the degrees and one for the weights (`mst.advice.traits`). It holds the time of each candidate, as a geometric
-mean over graphs. Kinds share a cell unless they change the answer. `choose` takes the nearest cell, and
+mean over graphs. Kinds share a cell unless they change the answer. `Table.choose` takes the nearest cell, and
 ``algorithm="auto"`` its fastest candidate that accepts the graph.
 
 A candidate is named ``algorithm[options]@place``. The place is a number of cores; ``gpu``, where the graph is in
@@ -167,46 +167,14 @@ def for_one_solve(algorithm: str, options: Mapping[str, Any]) -> dict[str, Any]:
     return {**({"start": "edges"} if algorithm == OURS_ON_GPU else {}), **options}
 
 
-def choose(
-    n: int,
-    m: int,
-    *,
-    skew: float | None = None,
-    weights: str | None = None,
-    width: int = 1,
-    gpu: str | None = None,
-) -> Choice:
-    """Return the measured best for a graph of `n` vertices and `m` undirected edges.
-
-    Parameters
-    ----------
-    n, m : int
-    skew : float, optional
-        Mean squared degree over the squared mean degree (`mst.advice.traits`); even degrees when it is not given.
-    weights : str, optional
-        One of `mst.advice.traits.WEIGHTS`; *random* when it is not given.
-    width : int
-        Cores that may be used; the choice may take fewer.
-    gpu : str, optional
-        *host* where a GPU may be used and the graph is in host memory, *device* where it is on the device.
-
-    Examples
-    --------
-    >>> from mst.advice import choose
-    >>> choose(1_000_000, 1_500_000).algorithm
-    'filter-boruvka'
-    """
-    return table().choose(n, m, skew=skew, weights=weights, width=width, gpu=gpu)
-
-
-def choose_for(graph: Any, *, width: int = 1, gpu: str | None = None) -> Choice:
+def measured_best(graph: Any, *, width: int = 1, gpu: str | None = None) -> Choice:
     """Return the measured best of those that take a graph; its edges are looked at only where the answer depends on it.
 
     Parameters
     ----------
     graph : Graph or DeviceGraph
     width, gpu
-        As of `choose`.
+        As of `Table.choose`.
     """
     at = table()
     unsampled = _unsampled(at, graph.n, graph.m, graph.w.dtype, width, gpu)
@@ -221,7 +189,7 @@ def choose_for(graph: Any, *, width: int = 1, gpu: str | None = None) -> Choice:
 
 
 def is_for_one_core(graph: Any) -> bool:
-    """Return whether `choose_for` takes the same algorithm of one core however many may be used, without a sample."""
+    """Return whether `measured_best` takes the same algorithm of one core for any number of cores, without a sample."""
     return _is_for_one_core(table(), graph.n, graph.m, graph.w.dtype)
 
 
@@ -313,9 +281,29 @@ class Table:
         gpu: str | None = None,
         without: frozenset[str] = frozenset(),
     ) -> Choice:
-        """Return the best candidate of the nearest cell, `without` some algorithms; see the module's `choose`.
+        """Return the measured best for a graph of `n` vertices and `m` undirected edges, `without` some algorithms.
 
-        In host memory degrees do not count, and weights only between algorithms of one core, by `ALONG_ROWS`.
+        It is that of the nearest cell. In host memory degrees do not count, and weights only between algorithms of one
+        core, by `ALONG_ROWS`.
+
+        Parameters
+        ----------
+        n, m : int
+        skew : float, optional
+            Mean squared degree over the squared mean degree (`mst.advice.traits`); even degrees when it is not given.
+        weights : str, optional
+            One of `mst.advice.traits.WEIGHTS`; *random* when it is not given.
+        width : int
+            Cores that may be used; the choice may take fewer.
+        gpu : str, optional
+            *host* where a GPU may be used and the graph is in host memory, *device* where it is on the device.
+        without : frozenset of str
+
+        Examples
+        --------
+        >>> from mst import advice
+        >>> advice.table().choose(1_000_000, 1_500_000).algorithm
+        'filter-boruvka'
         """
         if weights is not None and weights not in WEIGHTS:
             raise ValueError(f"weights must be one of {', '.join(WEIGHTS)}, got {weights!r}")
@@ -475,7 +463,7 @@ def kind_of(traits: Traits, gpu: str | None) -> str:
 
 @cache
 def table() -> Table:
-    """Return the table that `choose` looks up: ``$MST_ADVICE``, or else ``config/advice.json``."""
+    """Return the table that ``"auto"`` looks up: ``$MST_ADVICE``, or else ``config/advice.json``."""
     file = Path(os.environ.get("MST_ADVICE") or resource("config/advice.json"))
     try:
         return Table(json.loads(file.read_text()))

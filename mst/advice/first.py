@@ -93,7 +93,7 @@ def early_choice(graph: Any, width: int) -> Choice | None:
     kind = (graph.n.bit_length(), graph.m.bit_length(), graph.w.dtype, width)
     if kind in _settled:
         return None
-    usual = advice.choose(graph.n, graph.m, width=width)
+    usual = advice.table().choose(graph.n, graph.m, width=width)
     in_numpy = _SOLVING + _EACH_EDGE * graph.m + _EACH_VERTEX * graph.n
     best, taken, least, seconds = usual.seconds * graph.m / max(usual.m, 1), IN_NUMPY, in_numpy, in_numpy
     for choice, solving in _alternatives(usual, best):

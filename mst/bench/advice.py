@@ -226,7 +226,7 @@ def judge(table: Table, measured: Sequence[MeasuredGraph]) -> pd.DataFrame:
     """
     rows = []
     for one, (width, gpu) in product(measured, settings(measured)):
-        # As `mst.advice.choose_for` does, which samples edges only where that pays.
+        # As `mst.advice.measured_best` does, which samples edges only where that pays.
         choice, cost = table.choose_unsampled(one.n, one.m, width=width, gpu=gpu), 0.0
         if choice is None:
             choice = table.choose_for_traits(one.n, one.m, one.traits, width=width, gpu=gpu)

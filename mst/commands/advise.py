@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
             facts[name] = given
     width = arguments.threads or usable_width()
     asked = {name: facts[name] for name in ("n", "m", "skew", "weights") if name in facts}
-    choice = advice.choose(**asked, width=width, gpu=gpu)
+    choice = advice.table().choose(**asked, width=width, gpu=gpu)
     elsewhere = not choice.machine.startswith(f"{here.cpu}, {here.cores} cores")
     if arguments.json:
         print(json.dumps({**facts, "cores": width, **asdict(choice), "elsewhere": elsewhere}))

@@ -6,13 +6,16 @@ import argparse
 import json
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mst.atomic import is_standard_output
 from mst.commands._arguments import add_format, add_json, add_options, add_threads, assignments, reads_in_parts
 from mst.commands._print import beside, graph_size
 from mst.progress import remark, step
 from mst.units import counted, seconds
+
+if TYPE_CHECKING:
+    from mst.solver import Request
 
 HELP = "compute the minimum spanning forest of a graph file"
 
@@ -47,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     import mst
     from mst import formats, registry
     from mst.errors import InputError
-    from mst.solver import check_arguments, choose_now, code_seconds, width_of
+    from mst.solver import Request, check_request, choose, code_seconds, width_of
 
     options: dict[str, Any] = assignments(arguments.option, "--option", "sort=radix")
     if arguments.out:
@@ -59,18 +62,17 @@ def run(arguments: argparse.Namespace) -> int:
             raise InputError(
                 f"{arguments.out} would be a part of the graph: write the forest to another folder"
             )
-    if arguments.algorithm != "auto":
-        # Before a large file is read.
-        check_arguments(arguments.algorithm, arguments.threads, options)
+    asked = Request(arguments.algorithm, arguments.threads, options)
+    check_request(asked)  # before a large file is read
     if reads_in_parts(arguments.file, arguments.format, arguments.memory):
-        return _solve_in_parts(arguments, options)
+        return _solve_in_parts(arguments, asked)
     with step(f"reading {arguments.file}") as working:
         started = perf_counter()
         graph, ids = formats.read_numbered(arguments.file, format=arguments.format)
         read_seconds = perf_counter() - started - code_seconds()
         named, threads = arguments.algorithm, arguments.threads
-        if named == "auto":
-            choice = choose_now(graph, threads, options)
+        if asked.is_auto:
+            choice = choose(graph, asked)
             named, threads, options = choice.algorithm, choice.width, {**choice.options, **options}
         working.update(f"{named} on {graph_size(graph.n, graph.m)}")
         forest = mst.minimum_spanning_forest(graph, algorithm=named, threads=threads, **options)
@@ -104,7 +106,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _solve_in_parts(arguments: argparse.Namespace, options: dict[str, Any]) -> int:
+def _solve_in_parts(arguments: argparse.Namespace, asked: Request) -> int:
     """Solve for a file that need not fit into memory."""
     from mst.solver import batch_solver, code_seconds
     from mst.streaming import forest_of_file, open_edges
@@ -113,7 +115,7 @@ def _solve_in_parts(arguments: argparse.Namespace, options: dict[str, Any]) -> i
     checkpoint = None
     if arguments.out and not is_standard_output(arguments.out):
         checkpoint = arguments.out.with_name(arguments.out.name + ".checkpoint")
-    solve, width = batch_solver(arguments.algorithm, arguments.threads, options)
+    solve, width = batch_solver(asked)
     file = open_edges(Path(arguments.file), format=arguments.format, width=width, memory=arguments.memory)
     forest = forest_of_file(file, solve=solve, width=width, memory=arguments.memory, checkpoint=checkpoint)
     if arguments.out:
@@ -131,7 +133,7 @@ def _solve_in_parts(arguments: argparse.Namespace, options: dict[str, Any]) -> i
             "forest_edges": len(forest),
             "weight": forest.weight,
             "algorithm": forest.algorithm or arguments.algorithm,
-            "options": options,
+            "options": asked.options,
             "width": width,
             "seconds": {part: round(taken, 6) for part, taken in forest.seconds.items()}
             | {"all": round(perf_counter() - started, 6), "code": round(code_seconds(), 6)},

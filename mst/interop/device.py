@@ -179,7 +179,7 @@ def forest_on_device(
     graph = None
     if isinstance(algorithm, str) and algorithm == "auto":
         graph = device_graph(n, u, v, w)
-        choice = advice.choose_for(graph, gpu="device")
+        choice = advice.measured_best(graph, gpu="device")
         algorithm, options = choice.algorithm, {**choice.options, **options}
 
     chosen = registry.get(algorithm)
