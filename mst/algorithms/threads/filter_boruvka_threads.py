@@ -341,39 +341,15 @@ def _copy_rows(run: _Run, rows: np.ndarray, name: str) -> None:
 
 def _join_blocks(run: _Run, edges: blocks.Edges, cut: blocks.Cut) -> None:
     """Write the forest, block by block, and replace the storage by the edges that are left; few are joined at once."""
-    p, tallies, empty, count = run.progress, run.tallies, run.empty, len(cut.split_keys)
-    grain = grain_for(p.size, p.width, smallest=1024, largest=run.options.policy.largest_chunk, multiple=1024)
-    schedule = Schedule(p.width, grain, tallies)
-    counts = np.empty((-(-p.size // grain), 5 * count), np.int64)
-    classes, common = empty("classes", p.size)(p.size, np.uint8), np.empty(-(-p.size // 1024), np.uint8)
-    blocks.classify(schedule, edges, cut, classes, common, counts)
-    # Of the edges of each class, then those that leave each block at `u`, then those at `v`.
-    starts = scatter.first_places(counts)
-    run.lap("classify")
-    size, leaving = int(starts[3 * count]), int(starts[4 * count] - starts[3 * count])
-    coded = size - int(np.diff(starts)[2 : 3 * count : 3].sum())
-    firsts = np.diff(starts[3 * count :]).reshape(2, count).sum(axis=0) + 1
-    codes = empty("codes", coded)(size, np.uint64)
-    parts = blocks.Parts(codes, starts[: 3 * count + 1], classes, common, np.empty(leaving, np.uint32), firsts)
-    blocks.divide(schedule, edges, cut, counts, parts)
-    run.lap("divide")
-    places = np.concatenate(([0], np.cumsum(np.diff(cut.starts) + firsts)))
-    vertices = int(places[-1])
-    solved = blocks.Solved(
-        places,
-        empty("numbers", vertices)(vertices, np.uint32),
-        empty("taken", vertices)(vertices, np.uint32),
-        empty("deferred", 0)(size + count, np.uint32),
-        empty("edges", 0)((size, 2), np.uint64),
-        np.empty(count, np.int64),
-    )
+    p, tallies = run.progress, run.tallies
+    parts = _divide_by_block(run, edges, cut)
+    solved = blocks.new_solved(cut, parts, run.empty)
     ids = run.storage.rows if isinstance(run.storage, CopiedEdges) else frozen(np.empty(0, np.uint32))
     blocks.solve(p.width, edges, ids, cut, parts, solved, p.parent, run.forest, tallies)
-    deferred = (
-        solved.deferred[first + i : first + i + held]
-        for i, (first, held) in enumerate(zip(starts[: 3 * count : 3].tolist(), solved.counts.tolist()))
+    left = blocks.edges_left(parts, solved)
+    run.counts.update(
+        blocks=len(parts.firsts), leaving=len(parts.leaving), deferred=len(left) - len(parts.leaving)
     )
-    left = np.concatenate([parts.leaving, *deferred])
     run.lap("join")
     if len(left) <= run.options.policy.few_left:
         tallies[FOREST] = blocks.finish(edges, ids, left, p.parent, run.forest, int(tallies[FOREST]))
@@ -381,7 +357,20 @@ def _join_blocks(run: _Run, edges: blocks.Edges, cut: blocks.Cut) -> None:
     _copy_rows(run, left, "left")
     p.missing = p.n - 1 - int(tallies[FOREST])
     run.lap("join rest")
-    run.counts.update(blocks=count, leaving=leaving, deferred=int(solved.counts.sum()))
+
+
+def _divide_by_block(run: _Run, edges: blocks.Edges, cut: blocks.Cut) -> blocks.Parts:
+    """Return the edges by class and block."""
+    p, largest = run.progress, run.options.policy.largest_chunk
+    grain = grain_for(p.size, p.width, smallest=1024, largest=largest, multiple=1024)
+    schedule = Schedule(p.width, grain, run.tallies)
+    classified = blocks.new_classified(p.size, -(-p.size // grain), len(cut.split_keys), run.empty)
+    blocks.classify(schedule, edges, cut, classified)
+    parts = blocks.new_parts(classified, run.empty)
+    run.lap("classify")
+    blocks.divide(schedule, edges, cut, classified, parts)
+    run.lap("divide")
+    return parts
 
 
 def _sample(run: _Run) -> Sampled:

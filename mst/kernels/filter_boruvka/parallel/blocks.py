@@ -18,10 +18,12 @@ so far, `held` that of deferred edges; `codes`, uint64 (k,), are those of
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from mst.kernels.filter_boruvka.parallel.scatter import first_places
 from mst.kernels.filter_boruvka.parallel.storage import CopiedEdges, EdgeList
 from mst.kernels.filter_boruvka.policy import ONE_CORE
 from mst.kernels.filter_boruvka.sequential import scatter
@@ -44,6 +46,8 @@ _AHEAD, _BLOCK = 32, 1024
 _HALF, _LOW, _ZERO = np.uint64(32), np.uint64(0xFFFFFFFF), np.uint64(0)
 _LEAVING, _CONFLICTS, _NONE = np.uint8(255), 1, np.uint32(0xFFFFFFFF)
 _LIGHT, _UNFILTERED, _MOST_KEPT = ONE_CORE.light, ONE_CORE.max_unfiltered, ONE_CORE.max_kept_share
+_CLASSES, _HEAVY, _STRETCHES = 3, 1, 2
+"""Classes of a block, and which of them, from 0 on, its heavy edges and those in stretches are (`Cut`)."""
 
 
 class Cut(NamedTuple):
@@ -92,6 +96,28 @@ def edges_of(storage: EdgeList | CopiedEdges) -> Edges:
     return Edges(u.view(np.uint32), v.view(np.uint32), keys)
 
 
+class Classified(NamedTuple):
+    """The class of each edge, and the edges of each chunk by class, of which `divide` takes the places instead.
+
+    Attributes
+    ----------
+    classes : numpy.ndarray of uint8, shape (m,)
+        255 for an edge that leaves its block.
+    common : numpy.ndarray of uint8, shape (⌈m / 1024⌉,)
+        The block of each stretch, or 255.
+    counts : numpy.ndarray of int64, shape (chunks, 3 * blocks)
+        The edges of each class; those that leave their block count at both ends.
+    at_u, at_v : numpy.ndarray of int64, shape (chunks, blocks)
+        Those that leave each block at `u`, and at `v`.
+    """
+
+    classes: np.ndarray
+    common: np.ndarray
+    counts: np.ndarray
+    at_u: np.ndarray
+    at_v: np.ndarray
+
+
 class Parts(NamedTuple):
     """The edges by class, and those that leave their block.
 
@@ -101,9 +127,8 @@ class Parts(NamedTuple):
         By class; those of edges that leave their block are in both. For those of class ``3 b + 2`` there is only space.
     starts : numpy.ndarray of int64, shape (3 * blocks + 1,)
         Where each class begins, and the end.
-    classes : numpy.ndarray of uint8, shape (m,)
-    common : numpy.ndarray of uint8, shape (⌈m / 1024⌉,)
-        The block of each stretch, or 255.
+    classes, common : numpy.ndarray of uint8
+        Those of `Classified`.
     leaving : numpy.ndarray of uint32, shape (edges that leave their block,)
         Their ids.
     firsts : numpy.ndarray of int64, shape (blocks,)
@@ -214,39 +239,74 @@ class _Batch(NamedTuple):
 # -- edges by block ---------------------------------------------------------------------------------------------
 
 
-@njit
-def classify(schedule, edges, cut, classes, common, counts):
-    """Write the class of each edge to `classes`, 255 if it leaves its block, and `common`; count them by chunk.
+def new_classified(m: int, chunks: int, blocks: int, empty: Callable[..., Any]) -> Classified:
+    """Return what `classify` fills; ``empty(name, likely)`` allocates as in `select.new_copy`."""
+    classes, common = empty("classes", m)(m, np.uint8), np.empty(-(-m // _BLOCK), np.uint8)
+    counts = np.zeros((chunks, _CLASSES * blocks), np.int64)
+    at_u, at_v = np.zeros((2, chunks, blocks), np.int64)
+    return Classified(classes, common, counts, at_u, at_v)
 
-    `schedule` is a `mst.kernels.parallel.runtime.Schedule` whose grain is a multiple of 1024, `edges` an `Edges`;
-    `classes` and `common` are those of `Parts`; `counts`, int64 of shape (chunks, 5 * blocks), gets the numbers of
-    edges of each class, in which edges that leave their block count at both ends, and then those of the edges that
-    leave each block at `u` and at `v`.
+
+def new_parts(classified: Classified, empty: Callable[..., Any]) -> Parts:
+    """Return what `divide` fills, and turn the counts into places; `empty` as for `new_classified`."""
+    classes, common, counts, at_u, at_v = classified
+    starts, firsts = first_places(counts), 1 + (at_u + at_v).sum(axis=0)
+    size, in_stretches = int(starts[-1]), int(np.diff(starts)[_STRETCHES::_CLASSES].sum())
+    codes = empty("codes", size - in_stretches)(size, np.uint64)
+    return Parts(codes, starts, classes, common, np.empty(first_places(at_u)[-1], np.uint32), firsts)
+
+
+def new_solved(cut: Cut, parts: Parts, empty: Callable[..., Any]) -> Solved:
+    """Return what `solve` fills; `empty` as for `new_classified`."""
+    places = np.concatenate(([0], np.cumsum(np.diff(cut.starts) + parts.firsts)))
+    vertices, size, blocks = int(places[-1]), len(parts.codes), len(parts.firsts)
+    parent, taken = (empty(name, vertices)(vertices, np.uint32) for name in ("numbers", "taken"))
+    deferred, records = empty("deferred", 0)(size + blocks, np.uint32), empty("edges", 0)((size, 2), np.uint64)
+    return Solved(places, parent, taken, deferred, records, np.empty(blocks, np.int64))
+
+
+def edges_left(parts: Parts, solved: Solved) -> np.ndarray:
+    """Return the ids, uint32, of the edges that leave their block or are deferred."""
+    starts = parts.starts[:-1:_CLASSES] + np.arange(len(solved.counts))
+    held = zip(starts.tolist(), solved.counts.tolist())
+    return np.concatenate([parts.leaving, *(solved.deferred[first : first + count] for first, count in held)])
+
+
+@njit
+def classify(schedule, edges, cut, classified):
+    """Write the class of each edge, and the counts of each chunk, to a `Classified` whose counts are 0.
+
+    `schedule` is a `mst.kernels.parallel.runtime.Schedule` whose grain is a multiple of 1024, `edges` an `Edges`.
     """
     reset_queue(schedule.tallies, schedule.width)
-    run(schedule.width, _classify_worker, schedule, edges, cut, classes, common, counts)
+    run(schedule.width, _classify_worker, schedule, edges, cut, classified)
 
 
 @njit
-def _classify_worker(worker, schedule, edges, cut, classes, common, counts):
+def _classify_worker(worker, schedule, edges, cut, classified):
     """One worker of `classify`."""
     width, grain, tallies = schedule
+    classes, common, _, _, _ = classified
     first, last = next_chunk(tallies, worker, width, grain, classes.size)
     while first < last:
-        own = counts[first // grain]
-        own[:] = 0
-        for block in range(first, last, _BLOCK):
-            common[block // _BLOCK] = call(
-                _classify_some, block, min(block + _BLOCK, last), edges, cut, classes, own
-            )
+        own = _of_chunk(classified, first // grain)
+        for start in range(first, last, _BLOCK):
+            common[start // _BLOCK] = call(_classify_some, start, min(start + _BLOCK, last), edges, cut, own)
         first, last = next_chunk(tallies, worker, width, grain, classes.size)
 
 
 @njit
-def _classify_some(first, last, edges, cut, classes, counts):
+def _of_chunk(classified, chunk):
+    """Return a `Classified` with the counts of one chunk, of shapes (3 * blocks,) and (blocks,)."""
+    classes, common, counts, at_u, at_v = classified
+    return Classified(classes, common, counts[chunk], at_u[chunk], at_v[chunk])
+
+
+@njit
+def _classify_some(first, last, edges, cut, own_counts):
     """Write the classes of the edges ``first … last - 1``, and count them; return their block, or 255."""
     # Unpacked once: taking an array from a tuple counts its references.
-    u, v, keys = edges
+    (u, v, keys), (classes, _, counts, at_u, at_v) = edges, own_counts
     cells, shift, split_keys, split_ids = cut.cells, cut.shift, cut.split_keys, cut.split_ids
     block = np.int64(cells[u[first] >> shift])
     start, size = np.uint32(cut.starts[block]), np.uint32(cut.starts[block + 1] - cut.starts[block])
@@ -255,17 +315,16 @@ def _classify_some(first, last, edges, cut, classes, counts):
         outside |= (np.uint32(u[e] - start) >= size) | (np.uint32(v[e] - start) >= size)
     tied = first < split_ids[block] and split_ids[block] < last
     if not (outside or tied):
-        heavy, split, own = 0, split_keys[block], np.uint8(3 * block)
+        heavy, split, own = 0, split_keys[block], np.uint8(_CLASSES * block)
         equal = split_ids[block] <= first
         for e in range(np.uint64(first), np.uint64(last)):
             key = key_at(keys, e)
             above = (key > split) | ((key == split) & equal)
-            classes[e] = own + (np.uint8(above) << np.uint8(1))
+            classes[e] = own + np.uint8(_STRETCHES) * np.uint8(above)
             heavy += above
-        counts[3 * block] += last - first - heavy
-        counts[3 * block + 2] += heavy
+        counts[_CLASSES * block] += last - first - heavy
+        counts[_CLASSES * block + _STRETCHES] += heavy
         return np.uint8(block)
-    blocks = split_keys.size
     for e in range(np.uint64(first), np.uint64(last)):
         a, b = cells[u[e] >> shift], cells[v[e] >> shift]
         key = key_at(keys, e)
@@ -275,8 +334,8 @@ def _classify_some(first, last, edges, cut, classes, counts):
         if a != b:
             classes[e] = _LEAVING
             counts[_class_in(b, key, e, split_keys, split_ids)] += 1
-            counts[3 * blocks + a] += 1
-            counts[4 * blocks + b] += 1
+            at_u[a] += 1
+            at_v[b] += 1
     return _LEAVING
 
 
@@ -284,30 +343,31 @@ def _classify_some(first, last, edges, cut, classes, counts):
 def _class_in(block, key, e, split_keys, split_ids):
     """Return the class of an edge in no stretch, int64, in one of its blocks."""
     split = split_keys[block]
-    return 3 * np.int64(block) + ((key > split) | ((key == split) & (np.int64(e) >= split_ids[block])))
+    above = (key > split) | ((key == split) & (np.int64(e) >= split_ids[block]))
+    return _CLASSES * np.int64(block) + _HEAVY * above
 
 
 @njit
-def divide(schedule, edges, cut, next_places, parts):
-    """Write the edges to `Parts`, by class; `next_places` are the `counts` of `classify` as places."""
+def divide(schedule, edges, cut, classified, parts):
+    """Write the edges to `Parts`, by class; `new_parts` has turned the counts of `classified` into places."""
     reset_queue(schedule.tallies, schedule.width)
-    run(schedule.width, _divide_worker, schedule, edges, cut, next_places, parts)
+    run(schedule.width, _divide_worker, schedule, edges, cut, classified, parts)
 
 
 @njit
-def _divide_worker(worker, schedule, edges, cut, next_places, parts):
+def _divide_worker(worker, schedule, edges, cut, classified, parts):
     """One worker of `divide`."""
     width, grain, tallies = schedule
     light, size = np.empty(_BLOCK + 1, np.uint64), edges.u.size
     first, last = next_chunk(tallies, worker, width, grain, size)
     while first < last:
-        places = next_places[first // grain]
+        places = _of_chunk(classified, first // grain)
         for some in range(first, last, _BLOCK):
             block, end = parts.common[some // _BLOCK], min(some + _BLOCK, last)
             if block == _LEAVING:
                 call(_divide_mixed, some, end, edges, cut, places, parts)
             else:
-                call(_divide_stretch, some, end, edges.keys, cut, np.int64(block), places, parts, light)
+                call(_divide_stretch, some, end, edges.keys, cut, np.int64(block), places.counts, parts, light)
         first, last = next_chunk(tallies, worker, width, grain, size)
 
 
@@ -315,27 +375,27 @@ def _divide_worker(worker, schedule, edges, cut, next_places, parts):
 def _divide_stretch(first, last, keys, cut, block, places, parts, light):
     """Write the light ones of the edges ``first … last - 1``, all of which are in `block`; `light` is scratch."""
     window = Window(cut.lows[block], cut.highs[block], cut.shifts[block])
-    classes, codes, own, count = parts.classes, parts.codes, np.uint8(3 * block), _ZERO
+    classes, codes, own, count = parts.classes, parts.codes, np.uint8(_CLASSES * block), _ZERO
     for e in range(np.uint64(first), np.uint64(last)):
         light[count] = (level_of(key_at(keys, e), window) << _HALF) | e
         count += np.uint64(classes[e] == own)
-    at = np.uint64(places[3 * block])
+    at = np.uint64(places[_CLASSES * block])
     for j in range(count):
         codes[at + j] = light[j]
-    places[3 * block] += np.int64(count)
+    places[_CLASSES * block] += np.int64(count)
 
 
 @njit
-def _divide_mixed(first, last, edges, cut, places, parts):
+def _divide_mixed(first, last, edges, cut, next_places, parts):
     """Write the edges ``first … last - 1``."""
-    (u, v, keys), codes, classes, leaving = edges, parts.codes, parts.classes, parts.leaving
+    (u, v, keys), codes, leaving = edges, parts.codes, parts.leaving
+    classes, _, places, places_at_u, _ = next_places
     cells, shift, split_keys, split_ids = cut.cells, cut.shift, cut.split_keys, cut.split_ids
     lows, highs, shifts = cut.lows, cut.highs, cut.shifts
-    blocks, first_leaving = split_keys.size, parts.starts[parts.starts.size - 1]
     for e in range(np.uint64(first), np.uint64(last)):
         own, key = np.int64(classes[e]), key_at(keys, e)
         if own != _LEAVING:
-            b = own // 3
+            b = own // _CLASSES
             codes[places[own]] = (level_of(key, Window(lows[b], highs[b], shifts[b])) << _HALF) | e
             places[own] += 1
         else:
@@ -344,9 +404,9 @@ def _divide_mixed(first, last, edges, cut, places, parts):
                 own = _class_in(b, key, e, split_keys, split_ids)
                 codes[places[own]] = (level_of(key, Window(lows[b], highs[b], shifts[b])) << _HALF) | e
                 places[own] += 1
-            own = 3 * blocks + np.int64(cells[u[e] >> shift])
-            leaving[places[own] - first_leaving] = np.uint32(e)
-            places[own] += 1
+            a = cells[u[e] >> shift]
+            leaving[places_at_u[a]] = np.uint32(e)
+            places_at_u[a] += 1
 
 
 # -- one block --------------------------------------------------------------------------------------------------
@@ -382,14 +442,14 @@ def _solve_worker(worker, width, edges, ids, cut, parts, solved, parent, forest,
     blocks = solved.counts.size
     i, last = next_chunk(tallies, worker, width, 1, blocks)
     while i < last:
-        light, heavy, stretches, stop = parts.starts[3 * i : 3 * i + 4]
+        light, heavy, stretches, stop = parts.starts[_CLASSES * i : _CLASSES * (i + 1) + 1]
         block = Block(cut.starts[i], cut.starts[i + 1], np.uint32(parts.firsts[i]), heavy == stop)
         at, deferred = slice(solved.places[i], solved.places[i + 1]), solved.deferred[light + i : stop + i + 1]
         across, state = np.arange(np.int64(block.first)).astype(np.uint32), np.array((1, 0, 1), np.int64)
         own = Forest(solved.parent[at], solved.taken[at], deferred, across, state, solved.records[light:stop])
         window = Window(cut.lows[i], cut.highs[i], cut.shifts[i])
         split = np.int64(level_of(cut.split_keys[i], window))
-        rest = _Rest(parts.codes[heavy:stop], stretches - heavy, np.uint8(3 * i + 2), window)
+        rest = _Rest(parts.codes[heavy:stop], stretches - heavy, np.uint8(_CLASSES * i + _STRETCHES), window)
         size, held = call(_solve_block, edges, block, parts.codes[light:heavy], split, rest, parts, own)
         solved.counts[i] = held
         call(_append, own, ids, size, forest, fetch_add(tallies, FOREST, size))
@@ -466,7 +526,7 @@ def _add_open(edges, block, rest, parts, count, label):
     offset, found = np.uint64(block.first) - np.uint64(block.start), np.empty(_BLOCK + 1, np.uint64)
     at = np.uint64(count)
     for stretch in range(common.size):
-        if common[stretch] != own // np.uint8(3):
+        if common[stretch] != own // np.uint8(_CLASSES):
             continue
         opened = _ZERO
         for e in range(np.uint64(stretch * _BLOCK), np.uint64(min((stretch + 1) * _BLOCK, u.size))):
