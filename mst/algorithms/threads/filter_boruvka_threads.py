@@ -226,11 +226,10 @@ def solve_storage(
 class _Run:
     """One computation: its input, its progress, and the tallies of its workers."""
 
+    graph: Graph
     storage: Storage
     progress: Progress
     forest: np.ndarray
-    ids: int
-    vertex_type: np.dtype
     options: Options
     tallies: np.ndarray
     counts: dict[str, int]
@@ -289,7 +288,7 @@ def _new_run(graph: Graph, storage: Storage, width: int, options: Options, lap: 
     low, high = lowest_bound(key), highest_bound(key, ids)
     progress = Progress(n, width, options.policy, high, low, size=0, heavy=0, missing=n - 1, parent=parent)
     counts = dict(width=width, parts=0, batches=0, light=0, surplus=0)
-    run = _Run(storage, progress, forest, ids, graph.u.dtype, options, tallies, counts, lap, scratch)
+    run = _Run(graph, storage, progress, forest, options, tallies, counts, lap, scratch)
     _read_from(run, storage)
     lap("init")
     return run
@@ -312,7 +311,7 @@ def _read_from(run: _Run, storage: Storage) -> None:
 def _may_be_cut(run: _Run) -> bool:
     """Return whether several workers may each solve a range of rows, or a block of vertices, by itself."""
     storage, p = run.storage, run.progress
-    narrow = run.vertex_type.itemsize == 4 and run.ids < one_core.NARROW
+    narrow = run.graph.u.dtype.itemsize == 4 and run.graph.m < one_core.NARROW
     return isinstance(storage, EdgeList) and narrow and p.width > 1 and p.size > 0
 
 
@@ -334,7 +333,7 @@ def _drop_cycles_in_tiles(run: _Run) -> None:
 
 def _copy_rows(run: _Run, rows: np.ndarray, name: str) -> None:
     """Replace the storage by a copy of these rows; arrays are called `name`."""
-    copy = select.new_copy(run.storage, len(rows), run.ids, run.empty(name, len(rows)))
+    copy = select.new_copy(run.storage, len(rows), run.graph.m, run.empty(name, len(rows)))
     select.copy_rows(Schedule(run.progress.width, 4096, run.tallies), run.storage, rows, copy)
     _read_from(run, copy)
 
@@ -384,7 +383,7 @@ def _sample(run: _Run) -> Sampled:
 def _copy_edges_outside(run: _Run, following: Round) -> None:
     """Replace the storage by a copy of the remaining edges with an end outside the giant tree."""
     storage = run.storage
-    copy = select.new_copy(storage, len(storage.words), run.ids, run.empty("kept", following.remaining))
+    copy = select.new_copy(storage, len(storage.words), run.graph.m, run.empty("kept", following.remaining))
     select.copy_outside(run.schedule, storage, run.progress.wanted(following), copy)
     _read_from(run, copy.resized(int(run.tallies[select.SELECTED])))
     run.progress.in_giant = None
@@ -409,13 +408,13 @@ def _scatter(run: _Run, following: Round) -> tuple[AnyRecords, np.ndarray, np.nd
     starts = scatter.first_places(counts)
     run.lap("select")
     size = int(starts[-1])
-    records = new_records(size, run.vertex_type, storage.words.dtype, run.ids, run.empty("edges", size))
+    records = new_records(size, run.graph.u.dtype, storage.words.dtype, run.graph.m, run.empty("edges", size))
     scatter.scatter(schedule, storage, selected, records)
     run.lap("scatter")
     any_order = np.zeros(batches, np.bool_)
     # Cells of several keys shift the bounds.
     if run.options.ties_in_any_order and len(bounds.keys) and bounds.shift == 0:
-        any_order = single_key_batches(bounds.keys, bounds.ids, run.ids)
+        any_order = single_key_batches(bounds.keys, bounds.ids, run.graph.m)
     return records, starts, any_order
 
 
