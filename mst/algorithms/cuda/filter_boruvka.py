@@ -1,6 +1,6 @@
 """Filter-Borůvka on one GPU: row minima, a precise threshold, and heavy edges only outside the giant component.
 
-The method, phase by phase, is in the kernels' sources: ``filter_boruvka.cu`` and the files that it includes.
+The kernels' sources explain the method phase by phase: ``filter_boruvka.cu`` and the files it includes.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ ALGORITHM = dict(
 SOURCE = "filter_boruvka.cu"
 BLOCK = 512
 BLOCKS_PER_MULTIPROCESSOR = 2
-USELESS_SHARE = 0.9  # of light edges: from there on a second phase costs more than it saves
+USELESS_SHARE = 0.9  # share of light edges from which a second phase costs more than it saves
 
 
 def skip(facts: Facts, *, width: int, start: str, **options: Any) -> str | None:
@@ -57,14 +57,14 @@ def skip(facts: Facts, *, width: int, start: str, **options: Any) -> str | None:
 
 @dataclass(eq=False)
 class Prepared:
-    """The edge list on the side where the graph is, and the options of the filter.
+    """The edge list, on host or device like the graph, and the filter's options.
 
     Attributes
     ----------
     inputs : dict of str to array
         Without a graph: `u`, `v`, `edge_keys` and, if `csr`, rows.
     graph : Graph or DeviceGraph, optional
-        The graph of which `transfer` makes keys and rows on the device.
+        The graph from which `transfer` makes keys and rows on the device.
     """
 
     n: int
@@ -77,7 +77,7 @@ class Prepared:
 
 @dataclass(eq=False)
 class Problem:
-    """A graph on the device, its workspace, and the one launch of a solve.
+    """A graph on the device, its workspace, and the single launch of a solve.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ class Problem:
 
 @dataclass(eq=False)
 class Result:
-    """Edge ids on the device (uint32), in no order, and the kernel's counters as `COUNTERS` names them."""
+    """Edge ids on the device (uint32), unordered, and the kernel's counters, named by `COUNTERS`."""
 
     edge_ids: Any
     counters: tuple[int, ...]
@@ -116,7 +116,7 @@ def prepare(graph: Graph | DeviceGraph, *, width: int, start: str, **options: An
 
 
 def prepared_with_keys(graph: Graph | DeviceGraph, keys: Any, start: str, options: dict[str, Any]) -> Prepared:
-    """Return a graph with keys (uint32 or uint64) in place of those of its weights, and rows on its side.
+    """Return a graph with the given keys (uint32 or uint64) instead of its weights', and rows where it is.
 
     32-bit keys are relative to the smallest, so that fewer bits suffice.
     """
@@ -137,7 +137,7 @@ def transfer(prepared: Prepared) -> Problem:
     key_bits = arrays["edge_keys"].dtype.itemsize * 8
     shape = layout.Shape(n, m, len(arrays["keys"]) if csr else 0, csr, key_bits)
     workspace = layout.workspace(shape, settings.long_row)
-    memory.ensure_free(memory.layout_bytes(workspace) + 4 * n, purpose)  # with the forest of a solve
+    memory.ensure_free(memory.layout_bytes(workspace) + 4 * n, purpose)  # includes a solve's forest
     arrays.update(memory.allocate(workspace, purpose))
     arrays["control"].fill(0)
     counters = memory.pinned(len(layout.COUNTERS))
@@ -172,7 +172,7 @@ def _inputs_on_device(prepared: Prepared, purpose: str) -> tuple[dict[str, Any],
 
 
 def on_device(graph: Graph | DeviceGraph, purpose: str) -> DeviceGraph:
-    """Return a graph in device memory, to which it is copied if it is on the host."""
+    """Return the graph in device memory, copied there if it is on the host."""
     import cupy
 
     if isinstance(graph, DeviceGraph):
@@ -207,7 +207,7 @@ def collect(problem: Problem, result: Result) -> np.ndarray:
 
 
 def edge_ids(result: Result) -> Any:
-    """Return the edge ids on the device (uint32), in no order."""
+    """Return the edge ids on the device (uint32), unordered."""
     return result.edge_ids
 
 
@@ -222,7 +222,7 @@ def device_bytes(problem: Problem) -> int:
 
 
 def phases(problem: Problem) -> dict[str, float]:
-    """Seconds per phase of the cooperative kernel, by one multiprocessor's clock scaled to the events' time."""
+    """Seconds per phase of the cooperative kernel: one multiprocessor's clock, scaled to the events' time."""
     import cupy
 
     shape = problem.shape
@@ -249,11 +249,11 @@ def settings_for(
     Parameters
     ----------
     csr : bool
-        Whether a solve starts from rows, whose minima make a first round that needs no worklist.
+        Whether a solve starts from rows, whose minima form a first round without a worklist.
     factor : float
         Light edges per vertex; 0 chooses by the average degree.
     samples : int
-        Weights sampled for the threshold, at most; 4096 is the kernels' limit.
+        Most weights to sample for the threshold; the kernels' limit is 4096.
     seed : int
         Of the sample.
     """
@@ -261,7 +261,7 @@ def settings_for(
     factor = factor or light_factor(degree, csr)
     light_share = factor * n / max(m, 1)
     filtered = light_share < USELESS_SHARE and m > 0
-    # A rank of some dozens is precise enough; more samples cost time.
+    # A rank of a few dozen is precise enough; more samples cost time.
     samples = min(samples, max(1024, -(-int(64 / max(light_share, 1e-9)) // 1024) * 1024))
     lanes = next((lanes for limit, lanes in ((9, 1), (12, 2), (24, 4), (48, 8)) if degree < limit), 32)
     return layout.Settings(
@@ -275,7 +275,7 @@ def settings_for(
 
 
 def light_factor(degree: float, csr: bool) -> float:
-    """Return the light edges per vertex that were fastest on an H200, by average degree (docs/design-notes)."""
+    """Return the fastest number of light edges per vertex on an H200, by average degree (docs/design-notes)."""
     for limit, factor in ((2.8, 2.0), (3.5, 0.75), (7.0, 1.15), (12.0, 0.85)):
         if degree < limit:
             return factor
@@ -286,12 +286,12 @@ def light_factor(degree: float, csr: bool) -> float:
 
 
 def items_per_thread(shape: layout.Shape) -> int:
-    """Return the edges that a thread has in flight: more pay where the words of the vertices stay in the cache."""
+    """Return how many edges a thread has in flight: more pay off if the vertices' words stay in the cache."""
     return 4 if not shape.csr and shape.m >= 1 << 20 and shape.n <= 1 << 21 else 2
 
 
 def kernel_for(shape: layout.Shape, **macros: int) -> loader.Kernel:
-    """Return the kernel for a graph of a shape; `macros` add to those of the shape, or replace them."""
+    """Return the kernel for a graph's shape; `macros` extend or override those of the shape."""
     chosen = dict(
         KEY_BITS=shape.key_bits,
         BLOCKS_PER_MULTIPROCESSOR=BLOCKS_PER_MULTIPROCESSOR,
@@ -302,7 +302,7 @@ def kernel_for(shape: layout.Shape, **macros: int) -> loader.Kernel:
 
 
 def kernel_on_device(shape: layout.Shape) -> loader.Kernel:
-    """Return `kernel_for`, made once for all shapes that have it in common and each device."""
+    """Return `kernel_for`, built once per device for all shapes that share it."""
     import cupy
 
     number = int(cupy.cuda.runtime.getDevice())
@@ -315,7 +315,7 @@ def _kernel_on_device(number: int, csr: bool, key_bits: int, items: int) -> load
 
 
 def blocks_for(kernel: loader.Kernel, shape: layout.Shape) -> int:
-    """Return how many blocks to launch: all must be resident at once, and each should have work."""
+    """Return the number of blocks to launch: all must be resident at once, and each should have work."""
     import cupy
     from cupy.cuda import driver
 

@@ -1,18 +1,18 @@
-"""Borůvka with labels that are spread over the ranks, and edges that stay where they are.
+"""Borůvka with labels distributed over the ranks, and edges that stay where they are.
 
 After KaMSTa (Sanders and Schimek, "Engineering Massively Parallel MST Algorithms", IPDPS 2023, arXiv 2302.12199, §4),
-where each label is on one rank, and labels of other ends are requested (*ghosts*). There edges are redistributed
-evenly after each round, sorted by their ends. Here they never move: the edges of a giant component stay on the ranks of
+where each label is on one rank, and other ranks' labels are requested (*ghosts*). KaMSTa redistributes edges
+evenly after each round, sorted by their ends. Here they never move: a giant component's edges stay on the ranks of
 their rows, so that no rank holds more edges than rows. A round:
 
-1. Every rank offers the owner of each component that its edges touch the lightest of these.
+1. For each component its edges touch, a rank offers the lightest of them to the owner.
 2. Owners keep the lightest offer, link components by it, and find the roots by pointer doubling.
-3. Roots are renumbered, owners and all ranks request the new numbers, and edges inside a component are dropped.
+3. Roots are renumbered, all ranks and owners request the new numbers, and edges within a component are dropped.
 
-Offers and requests are sent in pieces (`mst.kernels.mpi.exchange.pieces`): no rank receives more at once than it has
-space for. Once few components are left, rounds with replicated labels take over.
+Offers and requests are sent in pieces (`mst.kernels.mpi.exchange.pieces`), so that no rank receives more at once than
+fits. Once few components are left, rounds with replicated labels take over.
 
-The ends of edges are positions in a rank's list of the components that they touch, its *names*.
+The ends of edges are positions in a rank's list of the components they touch, its *names*.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Named(NamedTuple):
 
 
 class Touched(NamedTuple):
-    """Components that a rank's edges touch, uint32, ascending, and the position of the lightest edge of each, int32."""
+    """Components a rank's edges touch, uint32, ascending, and the position of the lightest edge of each, int32."""
 
     components: np.ndarray
     place: np.ndarray
@@ -61,7 +61,7 @@ class Hooked(NamedTuple):
     Attributes
     ----------
     parent : numpy.ndarray of uint32, shape (k,)
-        A component without edges is its own parent, and so is the smaller one of two that chose the same edge.
+        A component without edges is its own parent, as is the smaller of two that chose the same edge.
     has_edges : numpy.ndarray of bool, shape (k,)
     ids : numpy.ndarray
         Edge ids of the links.
@@ -73,9 +73,9 @@ class Hooked(NamedTuple):
 
 
 class Distributed:
-    """Labels of vertices ``0 … n - 1``, each on the rank that owns the vertex.
+    """Labels of vertices ``0 … n - 1``, each on its vertex's owner.
 
-    `wide`: whether ids have an array of their own. `lap` is called after each phase with its name.
+    `wide`: whether ids are in a separate array. `lap` is called after each phase with its name.
     """
 
     def __init__(self, comm: Any, n: int, wide: bool, lap: Lap = no_lap) -> None:
@@ -89,14 +89,14 @@ class Distributed:
 
     @property
     def few(self) -> int:
-        """Components from which on labels are replicated: their arrays are no larger than a rank's share of others."""
+        """Most components whose labels are replicated: the arrays are no larger than a rank's share of others."""
         return min(FEW * self.comm.size, max(FEW, self.n // self.comm.size))
 
     def between_trees(self, edges: Slice, low: Bound, high: Bound) -> Edges:
         """Return the edges above `low` and up to `high` that join two trees, ends replaced by labels."""
         most = reduced(self.comm, edges.size, "MAX")
         self.at_once = max(AT_ONCE, most // 4)
-        # A few rows at a time: ends and answers take several times the memory of rows.
+        # A few rows at a time: ends and replies take several times the rows' memory.
         step = max(AT_ONCE, most // 16)
         kept = []
         for first in range(0, most, step):
@@ -105,7 +105,7 @@ class Distributed:
         return Edges(*map(np.concatenate, zip(*kept))) if kept else between(edges, low, high)
 
     def _labelled(self, edges: Edges) -> Edges:
-        """Return those of the edges whose ends have different labels, ends replaced by labels."""
+        """Return the edges whose ends have different labels, ends replaced by labels."""
         if self.label is not None:
             halves = edges.ends.view(np.uint32)
             halves[:] = lookup(self.comm, self.label, self.vertices, halves, self.at_once)
@@ -113,7 +113,7 @@ class Distributed:
         return edges.chosen(ends & _LOW != ends >> _HALF)
 
     def join(self, edges: Edges, *, last: bool) -> None:
-        """Join edges, given by labels, to the forest; labels follow unless these edges are the `last`."""
+        """Join edges, given by labels, to the forest; update labels unless these edges are the `last`."""
         comm = self.comm
         if self.k > self.few and reduced(comm, edges.size):
             self.at_once = max(AT_ONCE, reduced(comm, edges.size, "MAX") // 4)
@@ -134,7 +134,7 @@ class Distributed:
         self.k = base.k
 
     def _round(self, named: Named, last: bool) -> Named:
-        """Link each component to the one that its lightest edge leads to; return the remaining edges and names."""
+        """Link each component along its lightest edge; return the remaining edges and names."""
         comm, owned = self.comm, slice_bounds(self.k, self.comm.size)
         touched, used = _touched(named)
         self.lap("lightest")
@@ -160,7 +160,7 @@ class Distributed:
         return named
 
     def _hook(self, owned: np.ndarray, named: Named, touched: Touched) -> Hooked:
-        """Link each of this rank's components by the lightest edge that any rank offers for it."""
+        """Link each of this rank's components by the lightest edge any rank offers for it."""
         comm = self.comm
         first, stop = owned[comm.rank : comm.rank + 2]
         parent, word, word_id = self._lightest_offers(owned, named, touched)
@@ -200,7 +200,7 @@ class Distributed:
         return offered
 
     def _number(self, owned: np.ndarray, parent: np.ndarray, counted: np.ndarray) -> np.ndarray:
-        """Return for each of this rank's components the new number of its root."""
+        """Return the new number of each of this rank's components' roots."""
         comm = self.comm
         first, stop = owned[comm.rank : comm.rank + 2]
         below = np.flatnonzero(parent != np.arange(first, stop, dtype=np.uint32)).astype(np.uint32)
@@ -223,18 +223,18 @@ class Distributed:
         return fresh
 
     def counters(self) -> dict[str, int]:
-        """Return how many rounds there were, labels this rank requested, and edges that it offered to owners."""
+        """Return the numbers of rounds, of labels this rank requested, and of edges it offered to owners."""
         held = 0 if self.label is None else self.label.nbytes
         return dict(rounds=self.rounds, ghosts=self.ghosts, offered=self.offered, vertex_bytes=held)
 
     @property
     def forest(self) -> np.ndarray:
-        """Edge ids that this rank has found."""
+        """Edge ids found by this rank."""
         return np.concatenate(self.found).astype(np.int64, copy=False) if self.found else np.empty(0, np.int64)
 
 
 def _touched(named: Named) -> tuple[Touched, np.ndarray]:
-    """Return the components that edges touch, and their positions in `names`: `_ALL` if these are all."""
+    """Return the components that edges touch, and their positions in `names`: `_ALL` if all are touched."""
     # Names whose edges have all been dropped are not requested again.
     names = named.names if named.edges.size else named.names[:0]
     place: np.ndarray = np.full(len(names), -1, np.int32)
@@ -260,7 +260,7 @@ def _packed_values(values: np.ndarray, places: np.ndarray) -> np.ndarray:
 
 
 def _renamed(named: Named, packed: np.ndarray) -> Named:
-    """Return the edges between different new names, packed above the positions of the old ones, and these names.
+    """Return the edges between different new names, `packed` above the old names' positions, and these names.
 
     The old names are overwritten.
     """

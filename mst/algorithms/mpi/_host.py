@@ -1,6 +1,6 @@
-"""Filter-Borůvka by the ranks of one host: shared trees, and every rank reads its own rows.
+"""Filter-Borůvka by the ranks of one host: trees are shared, and every rank reads its own rows.
 
-The method of `mst.algorithms.threads.filter_boruvka_threads`, with ranks in place of threads: batches of ascending
+The method is that of `mst.algorithms.threads.filter_boruvka_threads` with ranks as threads: batches of ascending
 weight, each joined by all ranks at once to trees in shared memory (`mst.kernels.filter_boruvka.parallel.join`). A rank
 selects light edges among its own rows only, and writes them to shared memory, batch by batch, where any rank may take
 them.
@@ -79,7 +79,7 @@ class Host:
         while progress.unfinished:
             following = next_round(progress, self._sample())
             if progress.in_giant is None:
-                # Not before: the share of heavy edges that the filter kept shows whether another filter pays.
+                # Not earlier: the share of heavy edges the filter kept shows whether another filter pays off.
                 progress.heavy = progress.size
             lap("sample")
             self._join(*self._scatter(following))
@@ -91,7 +91,7 @@ class Host:
         return self.forest[: self.tallies[FOREST]]
 
     def _begin(self, lap: Lap) -> None:
-        """Make every vertex a tree, and read this rank's rows."""
+        """Make every vertex a tree and read this rank's rows."""
         comm, n = self.comm, self.edges.n
         self.lap, self.batches, self.light, self.rows = lap, 0, 0, self.edges.rows
         self._take_shared()
@@ -195,7 +195,7 @@ class Host:
         self.lap("join")
 
     def _find_giant(self) -> None:
-        """Point all vertices at their roots, and mark those of the tree that is the largest in a sample."""
+        """Point all vertices at their roots, and mark those in the tree that is largest in a sample."""
         comm, p = self.comm, self.progress
         trees.flatten_chunk(p.parent, *_share_of(comm, p.n))
         comm.Barrier()

@@ -1,4 +1,4 @@
-"""Edges that are spread over ranks, and the rounds that join them while every rank keeps all labels."""
+"""Edges distributed over ranks, and the rounds that join them while every rank keeps all labels."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NO_LABELS = np.empty(0, np.uint32)
 
 
 class Slice(NamedTuple):
-    """The rows of the edge list that a rank has.
+    """A rank's rows of the edge list.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class Slice(NamedTuple):
 
     @property
     def packed(self) -> bool:
-        """Whether a key and an edge id fit 64 bits."""
+        """Whether key and edge id fit in 64 bits."""
         return self.rows.words.itemsize == 4 and self.m <= 2**32
 
     @property
@@ -51,7 +51,7 @@ class Slice(NamedTuple):
         return self.rows.u.nbytes + self.rows.v.nbytes + self.rows.words.nbytes
 
     def cut(self, first: int, last: int) -> Slice:
-        """Return the rows ``first … last - 1`` of these."""
+        """Return rows ``first … last - 1`` of the slice."""
         words, kind, u, v, start = self.rows
         rows = EdgeList(words[first:last], kind, u[first:last], v[first:last], start + first)
         return Slice(self.n, self.m, rows)
@@ -63,7 +63,7 @@ def slice_of(part: Any, comm: Any) -> Slice:
     if w.itemsize == 4:
         words, kind = w.view(np.uint32), INTEGERS if w.dtype.kind == "i" else FLOATS
     elif w.dtype.kind == "i":
-        # Where a rank has no rows, its extremes must not count.
+        # The extremes of a rank without rows must not count.
         none = np.iinfo(np.int64).max, np.iinfo(np.int64).min
         low, high = map(int, extremes(w) if len(w) else none)
         low, high = reduced(comm, low, "MIN"), reduced(comm, high, "MAX")
@@ -117,7 +117,7 @@ def empty_edges(count: int, packed: bool) -> Edges:
 def sample_own(rows: EdgeList | CopiedEdges, size: int, draws: Draws) -> tuple[np.ndarray, np.ndarray, int]:
     """Draw a rank's share of `draws` from the `size` edges of all ranks.
 
-    Returns the keys and ids of hits, and how often it drew.
+    Returns the keys and ids of hits, and the number of draws.
     """
     if not len(rows.words):
         return np.empty(0, rows.words.dtype), np.empty(0, np.int64), 0
@@ -137,7 +137,7 @@ def sample(comm: Any, edges: Slice, size: int, draws: Draws) -> Sampled:
 class Replicated:
     """Labels of ``0 … n - 1`` on every rank, and the edges that the ranks have found to be in the forest.
 
-    `wide`: whether ids have an array of their own, which a rank without edges cannot infer. `lap` is called
+    `wide`: whether ids are in a separate array, which a rank without edges cannot infer. `lap` is called
     after each phase with its name.
     """
 
@@ -149,7 +149,7 @@ class Replicated:
         self.reduced_bytes = 0
 
     def join(self, edges: Edges, *, last: bool) -> None:
-        """Join edges, given by labels, to the forest; labels follow unless these edges are the `last`."""
+        """Join edges, given by labels, to the forest; update labels unless these edges are the `last`."""
         comm, k, lap = self.comm, self.k, self.lap
         while k > 1 and reduced(comm, edges.size):
             lightest = self._lightest(edges, k)
@@ -189,10 +189,10 @@ class Replicated:
         return between(edges, low, high, self.label)
 
     def counters(self) -> dict[str, int]:
-        """Return how many rounds there were, and the bytes that each rank put into reductions."""
+        """Return the number of rounds, and the bytes each rank contributed to reductions."""
         return dict(rounds=self.rounds, reduced_bytes=self.reduced_bytes, vertex_bytes=self.label.nbytes)
 
     @property
     def forest(self) -> np.ndarray:
-        """Edge ids that this rank has found."""
+        """Edge ids found by this rank."""
         return np.concatenate(self.found) if self.found else np.empty(0, np.int64)

@@ -1,12 +1,12 @@
-"""Borůvka with one reduction of the lightest edges a round: Shou and He's first approach by message passing.
+"""Borůvka with one reduction of the lightest edges per round: Shou and He's first message-passing approach.
 
 Shou and He, "Parallel MST" (15-418, 2023), §3.4 and listing 8: every rank gets the whole graph and looks at the
 edges j with j mod p = rank; an all-reduce finds the lightest edge of every component; all ranks join the same edges
-in their own copy of the union-find. They gave it up since memory does not shrink with the number of ranks:
+in their own copy of the union-find. They gave it up because memory does not shrink with the number of ranks:
 `counters` reports the bytes that a rank holds.
 
-``rounds="relabelled"`` is an improvement of ours: a rank drops its edges inside components and keeps labels in place of
-the union-find, at the price of a second reduction a round.
+``rounds="relabelled"`` is our improvement: a rank drops its edges inside components and keeps labels instead of
+the union-find, at the cost of a second reduction per round.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ ALGORITHM = dict(
 
 @dataclass
 class Problem:
-    """The whole graph, on every rank, and those of its edges that are this rank's."""
+    """The whole graph, on every rank, and this rank's share of its edges."""
 
     comm: Any
     graph: Slice
@@ -93,7 +93,7 @@ class Joined:
         return lightest
 
     def counters(self) -> dict[str, int]:
-        """Return how many rounds there were, and the bytes that each rank put into reductions and vertices."""
+        """Return the number of rounds, and each rank's bytes for reductions and vertices."""
         vertex_bytes = self.parent.nbytes + self.index.nbytes
         return dict(rounds=self.rounds, reduced_bytes=self.reduced_bytes, vertex_bytes=vertex_bytes)
 
@@ -109,7 +109,7 @@ def prepare(part: EdgeSlice, *, comm: Any, rounds: str) -> Problem:
     words, u, v = (allgather(comm, column) for column in (own.rows.words, own.rows.u, own.rows.v))
     graph = Slice(own.n, own.m, EdgeList(words, own.rows.kind, u, v))
     everywhere = between(graph, *everything(graph))
-    # A word's lower half is the id, unless ids have an array of their own.
+    # A word's lower half is the id, unless ids are in a separate array.
     ids = everywhere.ids if len(everywhere.ids) else everywhere.words & np.uint64(2**32 - 1)
     return Problem(comm, graph, everywhere.chosen(ids % np.uint64(comm.size) == comm.rank), rounds)
 
@@ -140,7 +140,7 @@ def phases(problem: Problem) -> dict[str, float]:
 
 
 def counters(problem: Problem, result: Joined | Replicated) -> dict[str, int]:
-    """Return rounds, bytes reduced, and the bytes that a rank holds: at every width those of the whole graph."""
+    """Return rounds, bytes reduced, and the bytes a rank holds: those of the whole graph at every width."""
     comm = problem.comm
     return dict(
         **result.counters(),

@@ -1,13 +1,13 @@
 """Filter-Borůvka by message passing: ours.
 
-1. Every rank reads its slice of the edge list, and no more.
+1. Every rank reads only its slice of the edge list.
 2. *Local sparsification*: the ranks of a host find the forest of the host's edges in shared memory (`_host`), or,
-   where they share none, each rank the forest of its own edges, if these are many more than the vertices. Only
-   edges of such a forest can be in the whole graph's. On one host this is all.
-3. The remaining edges are joined by Borůvka's rounds, the lightest edges first, then those of the others that still
+   without it, each rank finds the forest of its own edges if they far outnumber the vertices. Only edges
+   of such a forest can be in the whole graph's. On one host the solve ends here.
+3. The remaining edges are joined by Borůvka rounds, the lightest edges first, then the others that still
    join two trees. Labels are *replicated* (`_spread`): one packed reduction of the lightest edges over the remaining
-   components, and one of the links between them; or *distributed* over the ranks (`_distributed`), where a copy of
-   all labels on every rank, and reductions of them, cost more than requests for the labels needed.
+   components, and one of the links between them; or *distributed* over the ranks (`_distributed`) if copying and
+   reducing all labels on every rank would cost more than requesting the labels needed.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ _SAMPLES = 16_384
 class Problem:
     """A rank's rows, the communicators, and the options.
 
-    `alone` solves the rank's own edges, which for a single rank are the graph; `host` those of all ranks of the host.
-    `hosts` is how many parties sparsify their edges.
+    `alone` solves the rank's own edges (a single rank's are the graph), `host` those of all ranks of the host.
+    `hosts` is the number of parties that sparsify their edges.
     """
 
     comm: Any
@@ -85,7 +85,7 @@ class Problem:
 
 @dataclass
 class Result:
-    """Edge ids that this rank has found, and the counters of the solve."""
+    """Edge ids found by this rank, and the counters of the solve."""
 
     edge_ids: np.ndarray
     counters: dict[str, Any] = field(default_factory=dict)
@@ -101,7 +101,7 @@ def prepare(part: EdgeSlice, *, comm: Any, **options: Any) -> Problem:
     graph = Graph(part.n, part.u, part.v, part.w, trusted=True)
     if comm.size == 1:
         alone = filter_boruvka.prepare(graph, width=1, filter=True, input="edges")
-        # Weights are not turned into words: nothing here reads words.
+        # Weights are not converted to words: nothing here reads words.
         return Problem(comm, Slice(part.n, part.m, EdgeList(part.w, KEYS, part.u, part.v)), options, alone)
     problem = Problem(comm, slice_of(part, comm), options, hosts=comm.size)
     if options["share"]:
@@ -113,7 +113,7 @@ def prepare(part: EdgeSlice, *, comm: Any, **options: Any) -> Problem:
 
 
 def solve(problem: Problem, lap: Lap = no_lap) -> Result:
-    """Return the edges that this rank has found; `lap` is called after each phase with its name."""
+    """Return the edges found by this rank; `lap` is called after each phase with its name."""
     comm, edges, host = problem.comm, problem.edges, problem.host
     if comm.size == 1 and problem.alone is not None:
         found = filter_boruvka.solve(problem.alone, lap)
@@ -144,7 +144,7 @@ def solve(problem: Problem, lap: Lap = no_lap) -> Result:
 
 
 def join_own(edges: Slice, own: np.ndarray, trees: Replicated | Distributed) -> int:
-    """Join the forests of the hosts' or ranks' edges; return the number of edges of the result that are this rank's."""
+    """Join the forests of the hosts' or ranks' edges; return how many of the resulting edges are this rank's."""
     found = at_rows(edges, own)
     trees.lap("select")
     trees.join(found, last=True)
@@ -181,7 +181,7 @@ def collect(problem: Problem, result: Result) -> np.ndarray:
 
 
 def counters(problem: Problem, result: Result) -> dict[str, Any]:
-    """Return the counters and sizes: of ranks the largest and the sum, of one host the memory that its ranks share."""
+    """Return counters and sizes: the largest and the sum over ranks, and the memory that one host's ranks share."""
     comm, mine = problem.comm, problem.edges.bytes
     held = dict(
         rank_edges=reduced(comm, problem.edges.size, "MAX"),
@@ -212,7 +212,7 @@ def _host_of(problem: Problem) -> tuple[Host | None, int]:
 
 
 def _node_of(comm: Any) -> Any:
-    """Return the communicator of the ranks of this host: the same, if these are all, since each takes memory."""
+    """Return the communicator of this host's ranks: `comm` itself if these are all, since each takes memory."""
     from mpi4py import MPI
 
     node = comm.Split_type(MPI.COMM_TYPE_SHARED, comm.rank)

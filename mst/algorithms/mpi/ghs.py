@@ -3,13 +3,13 @@
 R. G. Gallager, P. A. Humblet and P. M. Spira, "A distributed algorithm for minimum-weight spanning trees", ACM
 TOPLAS 5(1), 1983: every vertex is a state machine that knows only its edges. Shou and He, "Parallel MST" (15-418,
 2023), §3.4, assign vertex x to rank x mod p, which runs all of its vertices; their three optimisations are the options
-`queue`, `lookup` and `basic`. Their future work, shortcuts inside a rank, is `contract`: fragments that vertices of
-one rank form by themselves start as one node.
+`queue`, `lookup` and `basic`. Their future work, shortcuts within a rank, is `contract`: fragments formed by
+vertices of one rank alone start as one node.
 
 Their program ends when a timer expires. Here messages travel in supersteps, and the run ends after a superstep in which
-no rank has sent a message. Each component of a forest halts by itself. Theirs sends every message by itself
-(``MPI_Isend``), and rank 0 partitions the graph: ``send="single", partition="root"``. The defaults pack the messages to
-a rank into one, and let every rank send the edges of its own slice.
+no rank has sent a message. Each component of a forest halts by itself. Theirs sends messages one by one
+(``MPI_Isend``), and rank 0 partitions the graph: ``send="single", partition="root"``. By default, all messages to
+a rank are packed into one, and every rank sends the edges of its own slice.
 """
 
 from __future__ import annotations
@@ -71,12 +71,12 @@ _LOW = np.uint64(2**32 - 1)
 
 @dataclass
 class Arcs:
-    """This rank's arcs: every edge from each end that this rank has.
+    """This rank's arcs: every edge from each of its ends on this rank.
 
     Attributes
     ----------
     source : numpy.ndarray of int64, shape (arcs,)
-        The end on this rank, as a number among the rank's vertices.
+        The end on this rank, numbered within the rank's vertices.
     target : numpy.ndarray of int64, shape (arcs,)
         The other end, as a vertex of the graph.
     words : numpy.ndarray of uint64, shape (arcs,)
@@ -105,7 +105,7 @@ class Slots(NamedTuple):
 
 @dataclass
 class Problem:
-    """The rank's arcs, the options, and the slots of its nodes, unless contraction comes first."""
+    """The rank's arcs, the options, and its nodes' slots, unless contraction comes first."""
 
     comm: Any
     nodes: int
@@ -149,7 +149,7 @@ def solve(problem: Problem) -> Result:
 
 
 def collect(problem: Problem, result: Result) -> np.ndarray:
-    # Both ends of a branch, perhaps on two ranks, list it.
+    # Both ends of a branch list it, perhaps on two ranks.
     return np.unique(gather(problem.comm, result.edge_ids))
 
 
@@ -169,7 +169,7 @@ def counters(problem: Problem, result: Result) -> dict[str, int]:
 
 
 def longest_path(problem: Problem, result: Result) -> int:
-    """Return the number of edges of the longest path of the forest, which no broadcast's hops exceed."""
+    """Return the number of edges on the forest's longest path, a bound on any broadcast's hops."""
     comm, arcs = problem.comm, problem.arcs
     branch = np.isin(arcs.ids, result.edge_ids)
     columns = arcs.ids, arcs.source * comm.size + comm.rank, arcs.target
@@ -181,7 +181,7 @@ def longest_path(problem: Problem, result: Result) -> int:
 
 
 def distribute(part: EdgeSlice, comm: Any, *, from_root: bool) -> Arcs:
-    """Send every edge of the slice to the ranks of both its ends, or first all slices to rank 0, which does so."""
+    """Send every edge of the slice to the ranks of both its ends, directly or (`from_root`) by way of rank 0."""
     own = slice_of(part, comm)
     edges = between(own, *everything(own))
     a, b = (edges.ends & _LOW).astype(np.int64), (edges.ends >> np.uint64(32)).astype(np.int64)
@@ -207,7 +207,7 @@ def slots_of(problem: Problem, arcs: Arcs, node: np.ndarray) -> Slots:
     permutation = order_by(arcs.ids, *weight, owner)
     ids, at = arcs.ids[permutation], owner[permutation]
     offsets = np.searchsorted(at, np.arange(problem.nodes + 1))
-    # Each end sends the other its slot (or node); sorted by edge and end, sent and received rows match one to one.
+    # Each end sends its slot (or node) to the other; sorted by edge and end, sent and received rows match.
     source, target = arcs.source[permutation] * comm.size + comm.rank, arcs.target[permutation]
     address = at if options["lookup"] == "linear" else np.arange(len(permutation))
     places, counts = order_by_rank(target % comm.size, comm.size)
@@ -222,7 +222,7 @@ def slots_of(problem: Problem, arcs: Arcs, node: np.ndarray) -> Slots:
 
 
 def order_by(*columns: np.ndarray) -> np.ndarray:
-    """Return the permutation that sorts rows by columns of non-negative integers, by the last column first."""
+    """Return the permutation that sorts rows by columns of non-negative integers; the last column is primary."""
     permutation = radix.argsort(columns[0].astype(np.uint64))
     for column in columns[1:]:
         permutation = permutation[radix.argsort(column.astype(np.uint64)[permutation])]

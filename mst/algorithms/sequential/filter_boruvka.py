@@ -1,21 +1,21 @@
 """Filter-Borůvka on one core: light edges in batches, then only the heavy ones that still join two trees.
 
-1. A sample of the weights decides which edges are light: somewhat more than there are vertices
+1. A sample of the weights decides which edges are light: slightly more edges than there are vertices
    (`mst.kernels.filter_boruvka.policy`).
-2. The light edges are joined as by Kruskal, though not one by one and not sorted: scattered into buckets of
-   ascending weight, and joined a bucket at a time (`mst.kernels.filter_boruvka.sequential.join`). This takes the place
-   of Borůvka's rounds, whose contractions pay on many cores; on one, a tree edge costs less this way.
+2. The light edges are joined as in Kruskal's algorithm, but without sorting them: they are scattered into buckets of
+   ascending weight and joined a bucket at a time (`mst.kernels.filter_boruvka.sequential.join`). This replaces
+   Borůvka's rounds, whose contractions pay off on many cores; on one core, a tree edge costs less this way.
 3. By now most vertices are in one giant tree. A heavy edge inside it closes a cycle whose other edges are all
-   light, so only edges with an end outside can belong to the forest: a bitmap of a bit per vertex, which fits
-   the second-level cache, filters the heavy edges. Of compressed sparse rows, the giant's rows are not even read.
-4. The remaining edges are joined in the same way, the lightest first, until they are about as few as the trees.
+   light, so only edges with an end outside can belong to the forest. A bitmap with one bit per vertex, which fits
+   the L2 cache, filters the heavy edges. In compressed sparse rows, the giant's rows are not even read.
+4. The remaining edges are joined in the same way, lightest first, until about as few are left as there are trees.
 
-Rows that are in the order of their weights already, or in its reverse, are joined one by one instead
-(`mst.kernels.filter_boruvka.sequential.in_order`). Where weights nearly follow them, edges that close cycles within a
-range of rows are dropped before all else (`mst.kernels.filter_boruvka.parallel.tiles`).
+Rows that are already sorted by weight, ascending or descending, are joined one by one instead
+(`mst.kernels.filter_boruvka.sequential.in_order`). If they are nearly sorted, edges that close cycles within a
+range of rows are dropped first (`mst.kernels.filter_boruvka.parallel.tiles`).
 
 The filter is that of Filter-Kruskal (Osipov, Sanders and Singler, ALENEX 2009), taken where it is cheapest; the
-threshold by sampling is in ECL-MST, too (Fallin et al., SC 2023, §3.3). The cost of each step, and other
+threshold by sampling is also in ECL-MST (Fallin et al., SC 2023, §3.3). The cost of each step, and other
 variants that were tried, are in docs/design-notes/one-core.md.
 """
 
@@ -66,7 +66,7 @@ class Problem:
 
 
 class Buckets(NamedTuple):
-    """How edges are cut by level into buckets, and these into batches.
+    """How edges are divided by level into buckets, and buckets into batches.
 
     Attributes
     ----------
@@ -75,9 +75,9 @@ class Buckets(NamedTuple):
     starts : numpy.ndarray of uint32, shape (buckets,)
         Where each bucket starts; scattering advances them to the ends.
     smallest, largest : int
-        Records of a batch; larger buckets are put in order and cut.
+        Records per batch; larger buckets are sorted and split.
     uneven : bool
-        Whether there are such buckets.
+        Whether there are larger buckets.
     """
 
     shift: np.uint64
@@ -88,7 +88,7 @@ class Buckets(NamedTuple):
 
 
 class EdgesToJoin:
-    """Edges that are joined next, by way of records in buckets."""
+    """Edges to join next, as records in buckets."""
 
     size: int
 
@@ -124,7 +124,7 @@ class Candidates(EdgesToJoin):
     size: int
 
     def between_trees(self, label: np.ndarray) -> Candidates:
-        """Return those whose ends differ in `label`, overwriting the others."""
+        """Return the edges whose ends differ in `label`; overwrites the others."""
         return replace(self, size=select.keep_between_trees(self.ends, self.codes, self.size, label))
 
     def count_buckets(self, shift: np.uint64, large: int, starts: np.ndarray) -> int:
@@ -282,7 +282,7 @@ class GrowingForest:
     def __post_init__(self) -> None:
         n, m = self.graph.n, self.graph.m
         self.parent = np.arange(n, dtype=np.uint32)
-        # One more than a forest can have: kernels write an edge before they test whether to keep it.
+        # One more than a forest can hold: kernels write an edge before they test whether to keep it.
         self.edges = empty(max(min(n - 1, m), 0) + 1, np.uint32)
 
     @property
@@ -291,7 +291,7 @@ class GrowingForest:
         return self.graph.n - 1 - self.size
 
     def join_in_order(self, edges: EdgeListSource) -> bool:
-        """Add all edges that close no cycle if the rows are in the order of the weights, or in its reverse."""
+        """Add all edges that close no cycle if the rows are sorted by weight, in either direction."""
         step = in_order.direction(edges.keys)
         if step:
             forest = join.Forest(self.parent, self.edges)
@@ -441,7 +441,7 @@ class RowSource:
 
 
 def share_between_trees(u: np.ndarray, v: np.ndarray, label: np.ndarray, split: Split) -> float:
-    """Estimate the share of the heavy edges that join two trees; none of the light ones does."""
+    """Estimate the share of heavy edges that join two trees; no light edge does."""
     places = stratified(len(u), 1024)
     joining = np.count_nonzero(label[u[places]] != label[v[places]])
     return float(joining / len(places) * len(u) / max(1, len(u) - split.expected))

@@ -1,9 +1,9 @@
 """Kruskal's algorithm (1956): the reference of every proof, and the papers' baseline.
 
 By default it is as fast as this package can make it. With ``sort="comparison", union="rank", prefetch=False`` it is the
-baseline of the papers (Shou and He, Listings 1 and 2): a vector of whole edges is sorted by comparisons, as
-``std::sort`` does, and disjoint sets are united by rank with path compression. Their listing of ``find`` leaves out the
-compression, and its ``join`` raises the rank of the wrong root; their text has both right, and so has this code.
+baseline of the papers (Shou and He, Listings 1 and 2): a comparison sort of whole edges, like ``std::sort``, and
+disjoint sets with union by rank and path compression. Their listing of ``find`` omits the
+compression, and ``join`` raises the rank of the wrong root; their text has both right, and so does this code.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ ALGORITHM = dict(
 
 
 class Problem(NamedTuple):
-    """The graph, its edges as records where these are sorted whole, and the options of the scan."""
+    """The graph, its edges as records if whole edges are sorted, and the options of the scan."""
 
     graph: Graph
     edges: np.ndarray | None
