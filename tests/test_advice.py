@@ -18,8 +18,8 @@ import yaml
 
 import mst
 from mst import advice, cli, cores, registry, solver
-from mst.advice import Candidate, Table, first
-from mst.advice.traits import ALONG_ROWS, Traits, traits_of, weights_along_rows
+from mst.advice import Candidate, Table, best, first
+from mst.advice.traits import ALONG_ROWS, DEGREES, WEIGHTS, Traits, traits_of, weights_along_rows
 from mst.bench import advice as making
 from mst.bench.advice import MeasuredGraph, alike, cells, judge, promising, report, settings
 from mst.bench.measure import sampler
@@ -100,9 +100,9 @@ def test_choice_names_its_cell_margin_and_machine():
 def test_weights_are_looked_at_only_where_that_changes_the_answer(monkeypatch):
     looked = []
     monkeypatch.setattr(
-        advice, "weights_along_rows", lambda weights: looked.append(weights) or weights_along_rows(weights)
+        best, "weights_along_rows", lambda weights: looked.append(weights) or weights_along_rows(weights)
     )
-    monkeypatch.setattr(advice, "table", lambda: TABLE)
+    monkeypatch.setattr(best, "table", lambda: TABLE)
     small = generate("uniform", n=250, m=1000)
     assert advice.measured_best(small).algorithm == "kruskal" and not looked
     ends = np.random.default_rng(1).integers(0, 250_000, (2, 10**6))
@@ -112,13 +112,13 @@ def test_weights_are_looked_at_only_where_that_changes_the_answer(monkeypatch):
     # Where solving takes no longer than looking, nothing is looked at.
     shorter = [{**cell, "times": {k: t * 1e-6 for k, t in cell["times"].items()}} for cell in CELLS]
     table = Table({"machine": "box", "cells": shorter})
-    monkeypatch.setattr(advice, "table", lambda: table)
+    monkeypatch.setattr(best, "table", lambda: table)
     assert advice.measured_best(nearly_equal).algorithm == "filter-boruvka"
     assert len(looked) == 1
 
 
 def test_rows_in_the_order_of_their_weights_are_for_filter_boruvka(monkeypatch):
-    monkeypatch.setattr(advice, "table", lambda: TABLE)
+    monkeypatch.setattr(best, "table", lambda: TABLE)
     ends = np.random.default_rng(1).integers(0, 250_000, (2, 10**6))
     constant = np.ones(10**6, np.int32)
     nearly = np.append(constant, np.int32([0]))[1:]
@@ -156,20 +156,20 @@ def settled(monkeypatch):
 
 def test_auto_follows_the_table(monkeypatch, settled):
     graph = generate("uniform", n=300, m=1200, seed=3)
-    monkeypatch.setattr(advice, "table", lambda: table_of(prim_dense=1.0, kruskal=2.0))
+    monkeypatch.setattr(best, "table", lambda: table_of(prim_dense=1.0, kruskal=2.0))
     assert mst.minimum_spanning_forest(graph).algorithm == "prim-dense"
     huge = mst.Graph(60_000, [0], [1], np.array([1], np.int32))
     assert advice.measured_best(huge).algorithm == "kruskal", "the next best, since the best refuses the graph"
-    monkeypatch.setattr(advice, "table", lambda: table_of(prim_dense=1.0))
+    monkeypatch.setattr(best, "table", lambda: table_of(prim_dense=1.0))
     assert advice.measured_best(huge) == advice.FALLBACK
-    monkeypatch.setattr(advice, "table", lambda: TABLE)
+    monkeypatch.setattr(best, "table", lambda: TABLE)
     assert mst.minimum_spanning_forest(graph, threads=1).algorithm == "kruskal"
 
 
 def test_auto_takes_a_gpu_only_if_cupy_is_loaded_and_memory_allows(monkeypatch, settled):
     graph = generate("uniform", n=300, m=1200, seed=3)
     cell = {**CELLS[1], "m": 1200}
-    monkeypatch.setattr(advice, "table", lambda: Table({"machine": "box", "cells": [cell]}))
+    monkeypatch.setattr(best, "table", lambda: Table({"machine": "box", "cells": [cell]}))
     monkeypatch.delitem(sys.modules, "cupy", raising=False)
     assert solver.choose(graph, ON_ONE_CORE).algorithm == "filter-boruvka"
     monkeypatch.setitem(sys.modules, "cupy", fake_cupy())
@@ -195,8 +195,8 @@ def test_graph_beyond_the_limits_of_a_gpu_runs_on_cores(monkeypatch):
         n, m, u, v = 10**9, 4 * 10**9, np.zeros(1), np.zeros(1)
         w = np.zeros(1, np.int32)
 
-    monkeypatch.setattr(advice, "table", lambda: TABLE)
-    monkeypatch.setattr(advice, "traits_of", lambda graph: Traits(1.0, "random", 9, 0.0, 9))
+    monkeypatch.setattr(best, "table", lambda: TABLE)
+    monkeypatch.setattr(best, "traits_of", lambda graph: Traits(1.0, "random", 9, 0.0, 9))
     choice = advice.measured_best(Huge, width=4, gpu="host")
     assert (choice.algorithm, choice.gpu) == ("filter-boruvka-threads", None)
     assert advice.measured_best(Huge, gpu="device") == advice.FALLBACK_ON_DEVICE
@@ -211,7 +211,7 @@ def test_committed_table_names_registered_algorithms():
             registry.get(candidate.algorithm).parse_slug(candidate.slug)
             assert str(candidate) == name and seconds > 0
         assert {tuple(kind.split()) for kind in cell["kinds"]} <= {
-            (skew, weights) for skew in advice.DEGREES for weights in advice.WEIGHTS
+            (skew, weights) for skew in DEGREES for weights in WEIGHTS
         }
 
 

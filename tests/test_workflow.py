@@ -124,7 +124,7 @@ def test_touched_graph_file_runs_nothing(clone):
         ("mst/reporting/table.py", {"table", "report", "check"}),
         ("mst/reporting/page/build.py", {"report", "check"}),
         ("config/advice.json", {"report", "check"}),
-        ("mst/advice/__init__.py", {"report", "check"}),
+        ("mst/advice/cells.py", {"report", "check"}),
     ],
 )
 def test_edited_reporting_rewrites_the_page_and_measures_nothing(clone, source, rerun):

@@ -4,8 +4,7 @@ PAGE_SOURCES = sources(
     "report/**/*",
     "mst/reporting/**/*",
     "config/advice.json",
-    "mst/advice/__init__.py",
-    "mst/advice/traits.py",
+    "mst/advice/*",
     "mst/units.py",
 )
 

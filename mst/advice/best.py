@@ -1,0 +1,85 @@
+"""The measured best for a graph, whose edges are looked at only where the answer depends on it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from functools import cache, lru_cache, partial
+from pathlib import Path
+from typing import Any
+
+from mst import registry
+from mst.advice.candidates import Choice
+from mst.advice.cells import Table
+from mst.advice.traits import traits_of, weights_along_rows
+from mst.errors import ConfigError
+from mst.facts import Facts
+from mst.resources import path as resource
+
+
+@cache
+def table() -> Table:
+    """Return the table that ``"auto"`` looks up: ``$MST_ADVICE``, or else ``config/advice.json``."""
+    file = Path(os.environ.get("MST_ADVICE") or resource("config/advice.json"))
+    try:
+        return Table(json.loads(file.read_text()))
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise ConfigError(
+            f"{file} is not a table of advice ({type(error).__name__}: {error}): make one with python -m "
+            "mst.bench.advice, or unset MST_ADVICE"
+        ) from error
+
+
+def measured_best(graph: Any, *, width: int = 1, gpu: str | None = None) -> Choice:
+    """Return the measured best of those algorithms that take a graph.
+
+    Parameters
+    ----------
+    graph : Graph or DeviceGraph
+    width, gpu
+        As of `Table.choose`.
+    """
+    at = table()
+    unsampled = _unsampled(at, graph.n, graph.m, graph.w.dtype, width, gpu)
+    if unsampled is not None:
+        return unsampled
+    if gpu == "device":
+        choose = partial(at.choose_for_traits, graph.n, graph.m, traits_of(graph), width=width, gpu=gpu)
+    else:
+        weights = weights_along_rows(graph.w)
+        choose = partial(at.choose, graph.n, graph.m, weights=weights, width=width, gpu=gpu)
+    return _accepting(Facts.of(graph), choose)
+
+
+def is_for_one_core(graph: Any) -> bool:
+    """Return whether `measured_best` takes the same algorithm of one core for any number of cores, without a sample."""
+    return _is_for_one_core(table(), graph.n, graph.m, graph.w.dtype)
+
+
+@lru_cache(maxsize=1024)
+def _is_for_one_core(at: Table, n: int, m: int, dtype: Any) -> bool:
+    first, *others = (_unsampled(at, n, m, dtype, width, None) for width in (1, *at.widths))
+    if first is None or None in others:
+        return False
+    wanted = first.algorithm, 1, first.options
+    return all(choice and (choice.algorithm, choice.width, choice.options) == wanted for choice in others)
+
+
+@lru_cache(maxsize=1024)  # a loop over small graphs asks for each
+def _unsampled(at: Table, n: int, m: int, dtype: Any, width: int, gpu: str | None) -> Choice | None:
+    facts = Facts(n=n, m=m, weight_dtype=dtype.name)
+    wide = dtype.itemsize == 8
+    return _accepting(facts, partial(at.choose_unsampled, n, m, wide=wide, width=width, gpu=gpu))
+
+
+def _accepting(facts: Facts, choose: Callable[..., Any]) -> Any:
+    """Return the first choice whose algorithm takes such a graph, `without` those that do not; None where one is."""
+    without: frozenset[str] = frozenset()
+    while True:
+        choice = choose(without=without)
+        if choice is None or choice.algorithm in without:
+            return choice
+        if not registry.get(choice.algorithm).skip(facts, width=choice.width, options=choice.options):
+            return choice
+        without |= {choice.algorithm}

@@ -1,0 +1,269 @@
+"""A table of measurements: its cells, and the nearest one to a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+from itertools import product
+from math import inf, log2
+from statistics import fmean
+from typing import Any, NamedTuple
+
+from mst import registry
+from mst.advice.candidates import FALLBACK, FALLBACK_ON_DEVICE, GPU, Candidate, Choice
+from mst.advice.traits import ALONG_ROWS, DEGREES, WEIGHTS, Traits, degrees_of, sample_size
+
+_STEPS = 4
+"""Sizes are looked up in steps of a fourth of an octave."""
+
+HOPELESS = 2.5
+"""A candidate this many times slower than another on the same hardware may be missing from a cell."""
+
+LOOKING = 1e-5
+"""Seconds of looking at a few weights: one core of an EPYC, 10 to 12 µs."""
+
+SAMPLING = 8e-8
+"""Further seconds for each edge of a sample: Xeon of 2 cores, sizes 128 to 2048."""
+
+_OTHER_WEIGHTS, _OTHER_DEGREES = 6.0, 2.0
+"""Distance, in octaves of m, that is added for a cell with other weights or degrees."""
+
+
+class _Cell(NamedTuple):
+    """A cell as the table has it, its logarithms to base 2 of edges and density, and candidates in it."""
+
+    log_m: float
+    log_density: float
+    facts: Mapping[str, Any]
+    candidates: list[Candidate]
+
+    def seconds(self, candidate: Candidate) -> float:
+        """Return the measured time of a candidate."""
+        return self.facts["times"][str(candidate)]
+
+
+class _Question(NamedTuple):
+    """A graph, its size and density in steps of the table, and the hardware and algorithms that it may use."""
+
+    size: int
+    density: int
+    degrees: str
+    weights: str
+    width: int
+    gpu: str | None
+    without: frozenset[str]
+
+
+class Table:
+    """Cells of one machine, and a cache of answers.
+
+    Parameters
+    ----------
+    data : mapping
+        ``machine``: its name in words. ``cells``: each with ``m``, ``density``, the ``kinds`` that it stands for,
+        and ``times`` (seconds by candidate). ``checked``, where the choice was tried on other graphs than those of the
+        table: the number of ``cases``, and of those (``good``) in which it was within 20 % of the best.
+    """
+
+    def __init__(self, data: Mapping[str, Any]):
+        self.machine: str = data["machine"]
+        self.cells: list[dict[str, Any]] = list(data["cells"])
+        self.checked: Mapping[str, int] | None = data.get("checked")
+        self._cells = [
+            _Cell(log2(cell["m"]), log2(cell["density"]), cell, list(map(Candidate.parse, cell["times"])))
+            for cell in self.cells
+        ]
+        self.widths = sorted({c.width for cell in self._cells for c in cell.candidates if not c.gpu})
+        # A report asks for hundreds of graphs on the same hardware, a loop over small graphs for one after another.
+        self._nearest, self._usable = cache(self._nearest_choice), cache(self._usable_cells)
+        self._unsampled = cache(self._choice_unsampled)
+
+    def choose(
+        self,
+        n: int,
+        m: int,
+        *,
+        skew: float | None = None,
+        weights: str | None = None,
+        width: int = 1,
+        gpu: str | None = None,
+        without: frozenset[str] = frozenset(),
+    ) -> Choice:
+        """Return the measured best for a graph of `n` vertices and `m` undirected edges, `without` some algorithms.
+
+        It is that of the nearest cell. In host memory degrees do not count, and weights only between algorithms of one
+        core, by `ALONG_ROWS`.
+
+        Parameters
+        ----------
+        n, m : int
+        skew : float, optional
+            Mean squared degree over the squared mean degree (`mst.advice.traits`); even degrees when it is not given.
+        weights : str, optional
+            One of `mst.advice.traits.WEIGHTS`; *random* when it is not given.
+        width : int
+            Cores that may be used; the choice may take fewer.
+        gpu : str, optional
+            *host* where a GPU may be used and the graph is in host memory, *device* where it is on the device.
+        without : frozenset of str
+
+        Examples
+        --------
+        >>> from mst import advice
+        >>> advice.table().choose(1_000_000, 1_500_000).algorithm
+        'filter-boruvka'
+        """
+        if weights is not None and weights not in WEIGHTS:
+            raise ValueError(f"weights must be one of {', '.join(WEIGHTS)}, got {weights!r}")
+        if gpu not in GPU:
+            raise ValueError(f"gpu must be one of None, 'host' and 'device', got {gpu!r}")
+        degrees = DEGREES[0] if skew is None else degrees_of(skew)
+        return self._answer(_Question(*_steps(n, m), degrees, weights or WEIGHTS[0], width, gpu, without))
+
+    def choose_for_traits(
+        self, n: int, m: int, traits: Traits, *, gpu: str | None = None, **asked: Any
+    ) -> Choice:
+        """Return the best candidate for a graph of these traits; the other arguments are those of `choose`."""
+        return self.choose(n, m, skew=traits.skew, weights=weights_that_count(traits, gpu), gpu=gpu, **asked)
+
+    def choose_unsampled(
+        self,
+        n: int,
+        m: int,
+        *,
+        wide: bool = True,
+        width: int,
+        gpu: str | None,
+        without: frozenset[str] = frozenset(),
+    ) -> Choice | None:
+        """Return the choice if degrees and weights do not change it, or change it by less than looking at them costs.
+
+        Every graph pays for that and only some kinds gain by it, so the mean gain over all kinds decides. Weights may
+        be *wide* where their dtype is.
+        """
+        return self._unsampled(*_steps(n, m), wide, width, gpu, without)
+
+    def _choice_unsampled(
+        self, size: int, density: int, wide: bool, width: int, gpu: str | None, without: frozenset[str]
+    ) -> Choice | None:
+        kinds = product(DEGREES, WEIGHTS) if gpu == "device" else product(DEGREES[:1], ALONG_ROWS)
+        choices = [
+            self._answer(_Question(size, density, *kind, width, gpu, without))
+            for kind in kinds
+            if wide or "wide" not in kind
+        ]
+        usual = choices[0]
+        name = next(iter(usual.times), "")
+        lost = fmean(choice.seconds * (choice.times.get(name, HOPELESS) - 1) for choice in choices)
+        n = round(2 ** ((size - density) / _STEPS))
+        worth_a_look = usual.times and lost > look_seconds(n, gpu)
+        return None if worth_a_look else usual
+
+    def winners(self, width: int) -> list[Candidate]:
+        """Return the candidates on up to `width` cores that are the fastest in some cell, in the table's order."""
+        usable = self._usable(width, None, frozenset())
+        return list(dict.fromkeys(min(cell.candidates, key=cell.seconds) for cell in usable))
+
+    def _answer(self, asked: _Question) -> Choice:
+        """Return the choice by the degrees and weights that count where the graph is."""
+        if asked.gpu == "device":
+            return self._nearest(asked)
+        usual = self._nearest(asked._replace(degrees=DEGREES[0], weights=WEIGHTS[0]))
+        if usual.gpu or usual.width > 1 or asked.weights not in ALONG_ROWS[1:]:
+            return usual
+        return self._nearest(asked._replace(degrees=DEGREES[0], width=1, gpu=None))
+
+    def _nearest_choice(self, asked: _Question) -> Choice:
+        """Return the best candidate of the nearest cell in which one can run."""
+        log_m, log_density = asked.size / _STEPS, asked.density / _STEPS
+        usable = self._usable(asked.width, asked.gpu, asked.without)
+        if not usable:
+            return FALLBACK_ON_DEVICE if asked.gpu == "device" else FALLBACK
+
+        def distance(cell: _Cell) -> float:
+            near = abs(log_m - cell.log_m) + abs(log_density - cell.log_density)
+            return near + _distance_of_kinds(asked.degrees, asked.weights, cell.facts["kinds"])
+
+        nearest = min(usable, key=distance)
+        sizes, kinds = [cell.log_m for cell in usable], nearest.facts["kinds"]
+        outside = []
+        if not min(sizes) - 1 <= log_m <= max(sizes) + 1:
+            outside.append(f"m: measured from {2 ** min(sizes):,.0f} to {2 ** max(sizes):,.0f} edges")
+        if _distance_of_kinds(asked.degrees, asked.weights, kinds):
+            outside.append(f"kind: measured with {', '.join(kinds)}, not with {asked.degrees} {asked.weights}")
+        return self._choice(nearest, asked.width, "; ".join(outside))
+
+    def _usable_cells(self, width: int, gpu: str | None, without: frozenset[str]) -> list[_Cell]:
+        """Return the cells in which some candidates can run here, each with these candidates alone."""
+        usable = []
+        for cell in self._cells:
+            fitting = [c for c in cell.candidates if c.fits(width, gpu) and c.algorithm not in without]
+            if fitting:
+                usable.append(cell._replace(candidates=fitting))
+        if gpu != "host":
+            return usable
+        # A cell that was measured without the GPU cannot compare it with cores, unless it is too small for one.
+        tried = [cell for cell in usable if any(c.gpu for c in cell.candidates)]
+        least = min((cell.log_m for cell in tried), default=inf)
+        return [cell for cell in usable if cell.log_m < least or cell in tried]
+
+    def _choice(self, cell: _Cell, width: int, outside: str) -> Choice:
+        """Return the fastest candidate of a cell."""
+        ranked = sorted(cell.candidates, key=cell.seconds)
+        best = ranked[0]
+        least = cell.seconds(best)
+        times = {str(candidate): cell.seconds(candidate) / least for candidate in ranked}
+        others = [times[str(candidate)] for candidate in ranked if candidate.algorithm != best.algorithm]
+        algorithm = registry.get(best.algorithm)
+        widest = max((measured for measured in self.widths if measured <= width), default=1)
+        return Choice(
+            algorithm=best.algorithm,
+            # Where the largest measured width was the fastest, all cores are used.
+            width=width if not best.gpu and best.width == widest > 1 else best.width,
+            margin=others[0] if others else None,
+            times=times,
+            machine=self.machine,
+            options=algorithm.changed_options(best.slug),
+            gpu=best.gpu,
+            m=cell.facts["m"],
+            density=cell.facts["density"],
+            kinds=tuple(cell.facts["kinds"]),
+            extrapolated=outside,
+            seconds=least,
+        )
+
+
+def _distance_of_kinds(degrees: str, weights: str, kinds: Iterable[str]) -> float:
+    """Return the distance of a cell of these kinds, in octaves of m."""
+    pairs = (kind.split() for kind in kinds)
+    return min(_OTHER_DEGREES * (degrees != d) + _OTHER_WEIGHTS * (weights != w) for d, w in pairs)
+
+
+def _steps(n: int, m: int) -> tuple[int, int]:
+    """Return m and the density in steps of the table."""
+    return round(_STEPS * log2(max(m, 1))), round(_STEPS * log2(max(m / max(n, 1), 0.1)))
+
+
+def look_seconds(n: int, gpu: str | None) -> float:
+    """Return the seconds of looking at edges of a graph of `n` vertices; `gpu` is that of `Table.choose`."""
+    return LOOKING + SAMPLING * sample_size(n) * (gpu == "device")
+
+
+def weights_that_count(traits: Traits, gpu: str | None) -> str:
+    """Return the kind of weights by which a table chooses, where the graph is as `Table.choose` says of `gpu`."""
+    return traits.weights if gpu == "device" else traits.along_rows
+
+
+def kind_of(traits: Traits, gpu: str | None) -> str:
+    """Return the kind of a graph in the table's words, where it is as `Table.choose` says of `gpu`.
+
+    Examples
+    --------
+    >>> from mst.advice import kind_of
+    >>> from mst.advice.traits import Traits
+    >>> hub = Traits(skew=40.0, weights="few", distinct=2, local=0.0, sampled=128)
+    >>> kind_of(hub, "device"), kind_of(hub, None)
+    ('skewed few', 'even random')
+    """
+    degrees = degrees_of(traits.skew) if gpu == "device" else DEGREES[0]
+    return f"{degrees} {weights_that_count(traits, gpu)}"
