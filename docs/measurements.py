@@ -60,7 +60,7 @@ TABLES = [
             *widths("threads", "filter-boruvka-threads", 1, 2, 4, 8, 16),
             *widths("ranks", "filter-boruvka-mpi", 4, 16),
         ],
-        "One thread runs `filter-boruvka`, and so do more on the smallest graphs.",
+        "One thread runs `filter-boruvka`; on the smallest graphs, so do more threads.",
         least=7,
     ),
     Table(
@@ -84,7 +84,7 @@ TABLES = [
             Column("GPU-e", "contract-boruvka-cuda", 1, "memory=unified,scan=host,work=edge"),
             *plain("contract-boruvka-cuda"),
         ],
-        "All are ports; the last is that of UMinho's code.",
+        "All are ports; the last is a port of UMinho's code.",
         least=5,
     ),
     Table(
@@ -119,11 +119,11 @@ def page(found: Iterable[Reference]) -> str:
     lines = [
         "# Measurements",
         "",
-        "Made from the records of `results/reference/` by `python docs/measurements.py`. Milliseconds of *compute*,",
-        "the median of the processes' medians ([method](method.md)); every forest is proved. ~ marks fewer than three",
-        "processes. Rows are sorted by (undirected) edges. Below them: the geometric mean of the first column over",
-        "each column, and the least and the greatest ratio. The [machines](#machines) are at the end. A caller waits",
-        "for more than *compute*: [performance](performance.md) states whole calls, too.",
+        "Made by `python docs/measurements.py` from the records in `results/reference/`. Times are milliseconds of",
+        "*compute*, the median of the processes' medians ([method](method.md)); every forest is proved. ~ marks fewer",
+        "than three processes. Rows are sorted by number of (undirected) edges. The last rows show the first column",
+        "divided by each column: geometric mean, least and greatest ratio. The [machines](#machines) are at the end. A",
+        "caller waits for more than *compute*: [performance](performance.md) also shows whole calls.",
     ]
     for entry in TABLES:
         lines += ["", f"## {entry.title}", "", *_lines(entry, newest[entry.machine])]
@@ -159,7 +159,7 @@ def _lines(entry: Table, newest: Mapping[tuple[str, Column], Record]) -> Iterato
     bodies, ratios = rows[:-3], rows[-3:] if len(rows) > 4 else rows[-3:-2]
     flags = Counter(flag for record in shown.values() for flag in record.measurement["conditions"]["flags"])
     disturbed = [
-        f"{flags[flag]} of {len(shown)} are flagged *{flag}*"
+        f"{flags[flag]} of {len(shown)} runs are flagged *{flag}*"
         for flag in ("busy", "stolen", "spread")
         if flags[flag]
     ]

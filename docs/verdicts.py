@@ -47,7 +47,7 @@ def verdicts(found: Sequence[Reference]) -> str:
             lines += [_decided(claim) for claim in sorted(decided, key=_order)]
         stand_ins = [claim for claim in claims if claim["stand_ins"]]
         if stand_ins:
-            lines += ["\nBesides, not counted:\n"]
+            lines += ["\nOn stand-ins, not counted above:\n"]
             lines += [
                 f"- {c['id']}: {o['verdict']}, {o['measured']}" for c in stand_ins for o in c["stand_ins"]
             ]
@@ -57,8 +57,8 @@ def verdicts(found: Sequence[Reference]) -> str:
             lines += [f"- {claim['id']}: {_lacking(claim)}" for claim in apart]
         missing = [claim["id"] for claim in claims if claim["overall"] == NOT_MEASURED]
         if missing:
-            lines += [f"\nNot measured by records that may judge: {', '.join(missing)}."]
-            lines += [f"These are measured by {_experiments(claims[0]['paper'])}."]
+            lines += [f"\nWithout records that count: {', '.join(missing)}."]
+            lines += [f"To measure them: {_experiments(claims[0]['paper'])}."]
     return "\n".join(lines) + "\n"
 
 
@@ -69,11 +69,11 @@ def _experiments(paper: str) -> str:
         for file in sorted((ROOT / "config/reference").glob("*.yaml"))
         if read_yaml(file)["experiment"].get("paper") == paper
     ]
-    return f"`config/papers/{paper}.yaml`, and reduced by " + ", ".join(f"`{file}`" for file in reduced)
+    return f"`config/papers/{paper}.yaml`, or, reduced, " + ", ".join(f"`{file}`" for file in reduced)
 
 
 def _lacking(claim: dict[str, Any]) -> str:
-    """Return what each machine lacks for a claim; one without a GPU may be the first, and lacks more than others."""
+    """Return what each machine lacks for a claim."""
     machines: dict[str, list[str]] = {}
     for outcome in claim["outcomes"]:
         machines.setdefault(outcome["reason"], []).extend(outcome["machines"])
