@@ -737,7 +737,7 @@ def test_invalid_records_are_named_counted_and_set_aside_on_the_page(origin, tmp
     (results / "manifests/x/0123456789ab.json").write_text("[]")
     assert main(["report", "--results", str(results)]) == 0
     page = (results / "report.html").read_text()
-    assert f"{len(broken) + 1} files of records set aside" in page
+    assert f"{len(broken) + 1} record files set aside" in page
     for file in (*broken.values(), results / "manifests/x/0123456789ab.json"):
         assert file.name in page
     # A record whose proof alone is bad stays, unproved.

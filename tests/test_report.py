@@ -299,7 +299,7 @@ def test_page_of_nothing_measured_says_so(tmp_path):
     )  # fmt: skip
     made = pages(tmp_path)
     assert "No record has been proved here yet." in made["report"]
-    assert "No record has been proved here yet: those of" in made["explorer"]
+    assert "No record has been proved here yet: imported" in made["explorer"]
     assert "no location has it" in made["proofs"] and "Not measured here: " in made["report"]
     assert "1 planned run still to come" in made["report"]
 
@@ -327,7 +327,7 @@ def test_reasons_of_files_set_aside_are_escaped(rows):
     stem, front = next(render(ReportData(rows, [], [], {}, "kruskal", [], set_aside=[reason])))
     assert (
         stem == ""
-        and "1 file of records set aside" in front
+        and "1 record file set aside" in front
         and str(escape(reason)) in front
         and reason not in front
     )
