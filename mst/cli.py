@@ -137,8 +137,8 @@ def overview(known: dict[str, tuple[str, str]]) -> str:
             "",
             *lines,
             "",
-            "mst COMMAND --help explains a command; --version prints the version. Every command takes --quiet (results",
-            "and errors alone), --verbose (progress from the start, the time of each step) and --debug (tracebacks).",
+            "mst COMMAND --help explains a command; --version prints the version. Every command takes --quiet (only",
+            "results and errors), --verbose (progress from the start, the time of each step) and --debug (tracebacks).",
         ]
     )
 

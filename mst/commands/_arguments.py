@@ -24,12 +24,12 @@ def add_threads(parser: ArgumentParser, help: str) -> None:
 
 def add_granted(parser: ArgumentParser) -> None:
     """Declare ``--granted``."""
-    parser.add_argument("--granted", type=int, metavar="N", help="cores that the scheduler gave")
+    parser.add_argument("--granted", type=int, metavar="N", help="cores granted by the scheduler")
 
 
 def add_catalog(parser: ArgumentParser) -> None:
     """Declare ``--catalog``."""
-    parser.add_argument("--catalog", metavar="FILE", help="another catalogue than the one that comes with mst")
+    parser.add_argument("--catalog", metavar="FILE", help="a catalogue to use instead of the built-in one")
 
 
 def add_config(parser: ArgumentParser) -> None:
@@ -49,7 +49,7 @@ def add_scopes(parser: ArgumentParser) -> None:
         nargs="*",
         default=["default"],
         metavar="SCOPE",
-        help="default, first (its beginning), papers/NAME, graphs/NAME or algorithms/NAME (default: default)",
+        help="default, first (its first part), papers/NAME, graphs/NAME or algorithms/NAME (default: default)",
     )
 
 

@@ -41,7 +41,7 @@ def parser(name: str, module: ModuleType) -> argparse.ArgumentParser:
     found = _Parser(
         prog=f"mst {name}",
         description=module.HELP,
-        epilog="Also: --quiet prints results and errors alone; --verbose shows progress from the start.",
+        epilog="Also: --quiet prints only results and errors; --verbose shows progress from the start.",
     )
     module.configure(found)
     return found

@@ -1,4 +1,4 @@
-"""``mst advise``: the algorithm that suits a graph and this hardware, and the measurements behind it."""
+"""``mst advise``: the best algorithm for a graph on this hardware, and the measurements behind it."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from mst.commands._arguments import add_json, add_threads
 from mst.units import seconds
 
 _USUAL_DENSITY = 8
-"""Edges a vertex where only the number of edges is known: between roads and social networks."""
+"""Edges per vertex if only the number of edges is known: between roads and social networks."""
 
-HELP = "show the algorithm that suits a graph and this hardware, and its measured margin"
+HELP = "show the best algorithm for a graph on this hardware, and its measured margin"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     from mst.advice.traits import WEIGHTS
 
-    parser.add_argument("graph", nargs="?", metavar="FILE", help="graph file; or give --m and --n")
+    parser.add_argument("graph", nargs="?", metavar="FILE", help="graph file (or use --m and --n)")
     parser.add_argument("--n", type=int, metavar="N", help=f"vertices (default: M/{_USUAL_DENSITY})")
     parser.add_argument("--m", type=int, metavar="M", help="undirected edges")
     parser.add_argument(
-        "--skew", type=float, metavar="S", help="mean squared degree over squared mean degree (default: even)"
+        "--skew", type=float, metavar="S", help="mean squared degree / squared mean degree (default: even)"
     )
     parser.add_argument("--weights", choices=WEIGHTS, help="kind of weights (default: random)")
     add_threads(parser, "cores that may be used (default: all)")

@@ -22,13 +22,11 @@ def configure(parser: ArgumentParser) -> None:
         "parts",
         nargs="*",
         metavar="PART",
-        help=f"cache to remove: {', '.join(PARTS)} (without one, the sizes are shown)",
+        help=f"cache to remove: {', '.join(PARTS)} (default: only show the sizes)",
     )
-    parser.add_argument("--all", action="store_true", help="remove every part but the checksums")
+    parser.add_argument("--all", action="store_true", help="remove everything except the checksums")
     parser.add_argument("--graph", metavar="NAME", help="only the files of this graph of the catalogue")
-    parser.add_argument(
-        "--dry-run", action="store_true", help="show the files that would be removed, remove nothing"
-    )
+    parser.add_argument("--dry-run", action="store_true", help="show what would be removed without removing it")
 
 
 def run(args: Namespace) -> int:

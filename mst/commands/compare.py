@@ -31,7 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=float,
         default=0.10,
         metavar="X",
-        help="relative difference that still counts as the same (default: 0.10)",
+        help="largest relative difference that counts as the same (default: 0.10)",
     )
     add_json(parser)
     add_results(parser)

@@ -19,7 +19,7 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--simple",
         action="store_true",
-        help="drop self-loops, keep the lightest of parallel edges, sort the rows by (u, v)",
+        help="drop self-loops, keep only the lightest of parallel edges, sort the rows by (u, v)",
     )
     parser.add_argument(
         "--weights",

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mst.bench.planning.plan import Planned
     from mst.config import Config
 
-HELP = "run the experiment in the workflow engine: a first page early, then all of it"
+HELP = "run the experiment with Snakemake: first a preliminary page, then the whole experiment"
 
 _POLL_SECONDS = 1.0
 _AROUND = 1.0
@@ -48,7 +48,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "engine",
         nargs="*",
         metavar="-- ARGUMENT",
-        help="targets and arguments of Snakemake; with any of its options, its output comes to the screen",
+        help="targets and arguments of Snakemake; with any of its options, its output is shown on the screen",
     )
 
 

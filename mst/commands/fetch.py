@@ -23,7 +23,7 @@ def configure(parser: ArgumentParser) -> None:
         "graphs", nargs="+", metavar="GRAPH", help="names in the catalogue, or patterns with * and ?"
     )
     parser.add_argument(
-        "--into", metavar="FOLDER", help="make a folder for each graph in this one (default: the cache)"
+        "--into", metavar="FOLDER", help="folder in which to make a folder for each graph (default: the cache)"
     )
     parser.add_argument("--raw", action="store_true", help="fetch only the raw file, do not convert it")
     parser.add_argument("--again", action="store_true", help="make the graph even if it exists already")
@@ -32,7 +32,7 @@ def configure(parser: ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="PLACE",
-        help="a folder or address prefix to try first, after those of MST_MIRROR; repeatable",
+        help="a folder or URL prefix to try before the official address, after those of MST_MIRROR; repeatable",
     )
     parser.add_argument("--offline", action="store_true", help="never touch the network")
     parser.add_argument(

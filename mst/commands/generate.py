@@ -27,13 +27,13 @@ def configure(parser: ArgumentParser) -> None:
         "--weights",
         default="int32:1:16777215",
         metavar="DTYPE:LOW:HIGH[:distinct]",
-        help="weights to make: integers up to HIGH, floats below it (default: %(default)s)",
+        help="weights to generate: integers up to HIGH, floats below it (default: %(default)s)",
     )
-    parser.add_argument("--connected", action="store_true", help="insist on a connected graph")
+    parser.add_argument("--connected", action="store_true", help="require a connected graph")
     parser.add_argument(
         "--order", default="shuffled", metavar="ORDER", help="order of the rows: shuffled or sorted"
     )
-    parser.add_argument("--relabel", action="store_true", default=None, help="rename the vertices at random")
+    parser.add_argument("--relabel", action="store_true", default=None, help="renumber the vertices at random")
     parser.add_argument("--out", metavar="FILE", help="the file to write, or -; its name decides the format")
     add_format(parser, "write this format; by default the name of FILE decides")
 

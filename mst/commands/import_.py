@@ -1,4 +1,4 @@
-"""``mst import``: the records of other machines beside those of this one."""
+"""``mst import``: merges the records of other machines into those of this one."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ def configure(parser: ArgumentParser) -> None:
         "graphs",
         nargs="*",
         metavar="GRAPH",
-        help="graph files or catalogue names (without one, the catalogue is listed)",
+        help="graph files or catalogue names (default: list the catalogue)",
     )
     add_format(parser, "read files as this format")
     add_json(parser, "print JSON")

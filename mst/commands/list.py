@@ -64,7 +64,7 @@ def algorithms_page() -> str:
         "# Algorithms",
         "",
         "Made from the registry by `mst list --markdown`. Every exact algorithm returns the same edge ids, by",
-        "(weight, edge id); those that say *ties: any* are proved as forests of the same weight.",
+        "(weight, edge id); those marked *ties: any* are proved as forests of the same weight.",
     ]
     for paradigm, title in _PARADIGMS.items():
         lines += ["", f"## {title}", ""]

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from mst.bench.planning.plan import Planned
     from mst.config import Config
 
-HELP = "measure and prove every planned run of an experiment, where Snakemake is not installed"
+HELP = "measure and prove every planned run of an experiment, without Snakemake"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_scopes(parser)
     add_config(parser)
-    parser.add_argument("--within", type=float, metavar="SECONDS", help="begin no graph after this time")
+    parser.add_argument("--within", type=float, metavar="SECONDS", help="start no graph after this time")
     parser.add_argument(
         "--refill", action="store_true", help="repeat runs that have fewer processes than requested"
     )

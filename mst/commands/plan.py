@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mst.bench.planning.plan import GraphState, Planned
     from mst.config import Config
 
-HELP = "show the runs that would be measured, their earlier times, and the runs that cannot, with the reason"
+HELP = "show the planned runs with their earlier times, and the impossible ones with the reason"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -29,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="plan for the site of a cluster profile, and predict its jobs and core hours",
     )
     parser.add_argument("--used", action="store_true", help="with --profile: usage of the finished runs")
-    parser.add_argument("--all", action="store_true", help="list runs that are done, too")
+    parser.add_argument("--all", action="store_true", help="also list runs that are done")
     add_json(parser, "print one JSON object per row")
 
 

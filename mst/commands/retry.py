@@ -1,4 +1,4 @@
-"""``mst retry``: forget failed runs and unavailable graphs, so that the next call of the workflow makes them again."""
+"""``mst retry``: forget failed runs and unavailable graphs, so the next call of the workflow tries them again."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from mst.catalog import Catalog
     from mst.config import Config
 
-HELP = "remove the records of failed runs, so that the next call of the workflow repeats them"
+HELP = "remove the records of failed runs, so the next call of the workflow repeats them"
 
 STATUSES = ("error", "timeout", "out-of-memory", "unavailable")
 
@@ -30,7 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="SCOPE",
         help="default, papers/NAME, graphs/NAME or algorithms/NAME; repeatable (default: default and all papers)",
     )
-    parser.add_argument("--dry-run", action="store_true", help="show what would be removed, remove nothing")
+    parser.add_argument("--dry-run", action="store_true", help="show what would be removed without removing it")
     add_config(parser)
 
 

@@ -25,12 +25,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_options(parser)
     add_threads(parser, "width (default: 1; all cores for threads)")
     parser.add_argument(
-        "--batch", metavar="MACHINE/GRAPH/PART", help="measure a batch of the workflow that has missing records"
+        "--batch", metavar="MACHINE/GRAPH/PART", help="measure the missing runs of a batch of the workflow"
     )
     parser.add_argument("--scope", default="default", help="the scope of the batch")
     parser.add_argument("--index", type=Path, metavar="FILE", help="where to list the records of the batch")
     add_granted(parser)
-    parser.add_argument("--oversubscribe", action="store_true", help="allow a width above the cores")
+    parser.add_argument("--oversubscribe", action="store_true", help="allow a width above the number of cores")
     add_config(parser)
     add_paper(parser)
 

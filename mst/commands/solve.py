@@ -34,7 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--memory",
         metavar="SIZE",
-        help="read the file in parts, with no more memory than this, such as 8G: for graphs that do not fit",
+        help="read the file in parts, using at most this much memory, such as 8G: for graphs that do not fit",
     )
     parser.add_argument(
         "--out",

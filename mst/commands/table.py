@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mst.bench.planning.plan import Planned
     from mst.config import Config
 
-HELP = "print an experiment's times on this machine, and how they compare with one algorithm's"
+HELP = "print an experiment's times on this machine, compared with those of one algorithm"
 
 Measurement = dict[str, Any]
 

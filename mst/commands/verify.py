@@ -28,8 +28,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--memory",
         metavar="SIZE",
-        help="read GRAPH in parts, and FOREST, a Parquet file of mst solve --memory, in no more than this (in parts "
-        "without it, too, if GRAPH is Parquet)",
+        help="read GRAPH in parts, and FOREST (a Parquet file of mst solve --memory), using at most this much memory; "
+        "Parquet graphs are always read in parts",
     )
     add_threads(parser, "with --memory: threads that compare")
     parser.add_argument("--record", type=Path, metavar="FILE", help="prove a measurement instead of a forest")

@@ -15,7 +15,7 @@ from mst.errors import ConfigError
 from mst.progress import step
 from mst.units import seconds
 
-HELP = "compile the library's code for this machine, so that no later process waits for it"
+HELP = "compile the library's code for this machine in advance"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -24,7 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "algorithms",
         nargs="*",
         metavar="ALGORITHM",
-        help="algorithms of one core or of threads (default: those that auto takes on this machine)",
+        help="algorithms for one core or threads (default: those that auto uses on this machine)",
     )
     add_threads(parser, "cores that later processes may use (default: all)")
 

@@ -28,7 +28,7 @@ ALGORITHM = dict(
         start=dict(
             default="csr",
             choices=("csr", "edges"),
-            help="the form that solve starts from: rows and edge list, or the edge list alone",
+            help="input of solve: rows and edge list, or the edge list alone",
         ),
     ),
     exact=False,

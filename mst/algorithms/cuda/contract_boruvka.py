@@ -31,7 +31,7 @@ ALGORITHM = dict(
         memory=dict(
             default="device",
             choices=("device", "unified"),
-            help="memory for graph and workspace; unified memory is never more than the card has free",
+            help="memory for graph and workspace; unified memory never exceeds the card's free memory",
         ),
         work=dict(
             default="vertex",

@@ -43,16 +43,18 @@ ALGORITHM = dict(
         without=dict(
             default="none",
             choices=("none", "guards", "warps", "filter", "compression", "direction", "tuples"),
-            help="remove one optimisation alone, besides those of the rung",
+            help="remove one more optimisation, in addition to those of the rung",
         ),
         samples=dict(default=20, min=1, max=4096, help="weights sampled for the threshold (section 3.3)"),
-        seed=dict(default=1, min=0, max=4_294_967_295, help="of the sample (section 5.4)"),
+        seed=dict(default=1, min=0, max=4_294_967_295, help="seed of the sample (section 5.4)"),
         factor=dict(
             default=3,
             choices=(2, 3, 4),
-            help="light slots per vertex aimed at: section 5.4 says 3, section 3.2 says 4, and 2 to 4 work well",
+            help="target number of light slots per vertex: 3 in section 5.4, 4 in section 3.2; 2 to 4 work well",
         ),
-        warp=dict(default=4, min=1, max=1_000_000, help="slots from which a row is walked by a warp"),
+        warp=dict(
+            default=4, min=1, max=1_000_000, help="rows with at least this many slots are walked by a warp"
+        ),
         compression=dict(
             default="halving",
             choices=("halving", "jumping"),

@@ -31,11 +31,11 @@ ALGORITHM = dict(
         start=dict(
             default="csr",
             choices=("csr", "edges"),
-            help="the form that solve starts from: symmetric rows, or the edge list as it is (12 bytes per edge)",
+            help="input of solve: symmetric rows, or the edge list as it is (12 bytes per edge)",
         ),
         factor=dict(default=0.0, min=0.0, max=64.0, help="light edges per vertex; 0: by the average degree"),
         samples=dict(default=4096, min=32, max=4096, help="weights sampled for the threshold, at most"),
-        seed=dict(default=1, min=0, max=4_294_967_295, help="of the sample"),
+        seed=dict(default=1, min=0, max=4_294_967_295, help="seed of the sample"),
     ),
     requires=("cupy",),
     limits=dict(n=1_073_741_823, m=3_600_000_000),

@@ -42,7 +42,7 @@ ALGORITHM = dict(
         edges=dict(
             default="once",
             choices=("once", "both"),
-            help="each edge once, or both ways so that it offers to its first end only",
+            help="each edge once, or in both directions, each offered only to its first end",
         ),
         order=dict(
             default="sorted", choices=("sorted", "shuffled"), help="edges by first vertex, or at random"
@@ -55,7 +55,7 @@ ALGORITHM = dict(
         check=dict(
             default="cheapest",
             choices=("cheapest", "flag"),
-            help="against counting an edge twice: look at the other component's choice, or take a flag",
+            help="how to avoid counting an edge twice: look at the other component's choice, or take a flag",
         ),
         blocks=dict(
             default=0,

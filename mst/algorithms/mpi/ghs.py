@@ -52,7 +52,7 @@ ALGORITHM = dict(
         send=dict(
             default="packed",
             choices=("packed", "single"),
-            help="messages between ranks: all to a rank as one, or each by itself (the paper)",
+            help="messages between ranks: combined per destination, or one by one (the paper)",
         ),
         partition=dict(
             default="slices",

@@ -19,7 +19,7 @@ ALGORITHM = dict(
     title="RAPIDS cuGraph",
     input="csr",
     options=dict(
-        precision=dict(default="float64", choices=("float64", "float32"), help="the type of its weights"),
+        precision=dict(default="float64", choices=("float64", "float32"), help="type of the weights"),
     ),
     ties="any",
     requires=("cupy", "pylibcugraph"),

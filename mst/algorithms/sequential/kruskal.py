@@ -27,7 +27,7 @@ ALGORITHM = dict(
         sort=dict(
             default="radix",
             choices=("radix", "comparison"),
-            help="sort ids by digits of the key, or whole edges by comparisons, as std::sort does",
+            help="radix sort of ids by key, or comparison sort of whole edges, like std::sort",
         ),
         union=dict(
             default="index",

@@ -45,18 +45,20 @@ ALGORITHM = dict(
         filter=dict(
             default="ticket",
             choices=("ticket", "serial"),
-            help="1a: all threads copy the edges that are kept, or one",
+            help="1a: all threads copy the remaining edges, or one does",
         ),
         gather=dict(
             default="ticket",
             choices=("ticket", "serial"),
-            help="1b: all threads write the forest, or one",
+            help="1b: all threads write the forest, or one does",
         ),
-        fused=dict(default=False, help="2: three loops a round, not four; filters by ticket"),
+        fused=dict(default=False, help="2: three loops per round instead of four; filters by ticket"),
         compression=dict(default=True, help="3: compress paths in the union-find"),
         chunk=dict(default=1024, min=1, help="edges (or vertices) that a thread takes at a time"),
         join=dict(
-            default="either", choices=("either", "both"), help="ends that an edge must be the minimum of"
+            default="either",
+            choices=("either", "both"),
+            help="an edge joins if it is the minimum of either end, or of both",
         ),
         minimum=dict(
             default="edge", choices=("edge", "vertex"), help="minima by atomics per edge, or per vertex"

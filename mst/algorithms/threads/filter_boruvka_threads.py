@@ -80,9 +80,7 @@ ALGORITHM = dict(
     input="edges",
     options=dict(
         input=dict(default="edges", choices=("edges", "csr"), help="read the edge list, or symmetric CSR"),
-        hand_over=dict(
-            default=True, help="solve edge lists by filter-boruvka where that takes less than threads do"
-        ),
+        hand_over=dict(default=True, help="solve edge lists by filter-boruvka if that is faster than threads"),
     ),
     requires=("numba",),
 )
