@@ -54,7 +54,7 @@ class FormatError(InputError):
 
 
 class ConfigError(MSTError, ValueError):
-    """A configuration, catalogue or command-line value that is not legal.
+    """An illegal value in a configuration, a catalogue or on the command line.
 
     It is a `ValueError`, so that strict models name the place of a value that their validators refuse.
     """

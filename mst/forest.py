@@ -47,16 +47,16 @@ class Forest:
     algorithm : str
         Id of the algorithm that found it.
     seconds : dict of str to float
-        Wall time by part (``init``, ``transfer``, ``compute``), in seconds. Machine code, which is compiled once for a
-        machine and loaded afterwards, counts in none of these: ``code`` is its time, if any.
+        Wall time by part (``init``, ``transfer``, ``compute``), in seconds. None of these includes compiling (once per
+        machine) or loading machine code: that time, if any, is ``code``.
     exact : bool
         Whether it is a minimum spanning forest; False for an approximate one.
     maximum : bool
         Whether it is a maximum spanning forest instead.
     threads : int
-        Threads that check and sort many edge ids, at most as many as there are usable cores; not kept.
+        Threads for checking and sorting many edge ids, at most the number of usable cores; not kept.
     trusted : bool
-        Whether the edge ids are known to be a forest, ascending and int64: they are not checked then; not kept.
+        Whether the edge ids are known to be a forest, ascending and int64, and need no check; not kept.
 
     Raises
     ------
@@ -153,8 +153,8 @@ class Forest:
         Parameters
         ----------
         nodes : iterable of hashable, length n, optional
-            Names of the vertices in their order: ``list(graph)`` where the graph came from the networkx graph
-            ``graph``. By default those are the labels where it came from a table of labels, and else vertex i is
+            Names of the vertices in order: ``list(graph)`` if the graph came from the networkx graph
+            ``graph``. By default they are the labels if it came from a table of labels; otherwise vertex i is
             named i.
         weight : str
             The edge attribute that holds the weight, a Python number; ``id`` holds the edge id.
@@ -162,7 +162,7 @@ class Forest:
         Raises
         ------
         InputError
-            `nodes` is not as long as there are vertices, has no order, or gives two of them the same name; or `weight`
+            `nodes` does not have one name for each vertex, has no order, or has duplicates; or `weight`
             cannot name the weight.
 
         Examples
@@ -193,13 +193,13 @@ class Forest:
         return tree
 
     def to_table(self) -> pyarrow.Table:
-        """Return the forest's edges as an Arrow table, which pandas and Polars take.
+        """Return the forest's edges as an Arrow table, which pandas and Polars can read.
 
         Returns
         -------
         pyarrow.Table
-            Columns ``u, v, w``, and ``id``: rows of the graph's edge list, ascending. Ends are labels where the graph
-            came from a table of labels, else vertex numbers; the metadata then have ``n``.
+            Columns ``u, v, w``, and ``id``: rows of the graph's edge list, ascending. Endpoints are labels if the graph
+            came from a table of labels; otherwise they are vertex numbers, and the metadata contain ``n``.
 
         Raises
         ------
@@ -228,14 +228,14 @@ class Forest:
     def linkage(self, *, threads: int | None = None) -> np.ndarray:
         """Return the single-linkage hierarchy of the vertices, in SciPy's format.
 
-        Cutting a minimum spanning forest below a height leaves the clusters that single linkage makes at that
+        Cutting a minimum spanning forest at a height leaves the single-linkage clusters at that
         height (Gower and Ross, *Minimum spanning trees and single linkage cluster analysis*, 1969), so this is
         `scipy.cluster.hierarchy.linkage` for any graph of distances, in time O(n log n).
 
         Parameters
         ----------
         threads : int, optional
-            Cores that may be used where the forest is large; all of them when it is not given.
+            Cores that may be used if the forest is large (default: all).
 
         Returns
         -------
@@ -248,7 +248,7 @@ class Forest:
         Raises
         ------
         InputError
-            There is no vertex. (One vertex makes no merge: shape (0, 4), which SciPy refuses.)
+            There is no vertex. (With one vertex there is no merge: shape (0, 4), which SciPy refuses.)
         InputError, UnsupportedError
             `threads` is not at least 1, or above the usable cores.
 
@@ -270,12 +270,12 @@ class Forest:
         Parameters
         ----------
         k : int, optional
-            The number of clusters, from `components` to n. Of equal weights, the edges of larger ids are removed first.
+            The number of clusters, from `components` to n. Among equal weights, larger edge ids are removed first.
         threshold : float, optional
-            The largest weight of an edge that is kept: ``fcluster(linkage, threshold, "distance")`` of SciPy makes the
-            same clusters. Either this or `k` is given.
+            The largest weight of an edge that is kept: SciPy's ``fcluster(linkage, threshold, "distance")`` gives the
+            same clusters. Give either this or `k`.
         threads : int, optional
-            Cores that may be used where the forest is large; all of them when it is not given.
+            Cores that may be used if the forest is large (default: all).
 
         Returns
         -------
@@ -301,20 +301,20 @@ class Forest:
     def bottleneck(self, x: Any, y: Any, *, threads: int | None = None) -> np.ndarray:
         """Return the bottleneck (minimax) distance of pairs of vertices.
 
-        It is the least weight such that a path of edges up to that weight joins the two: the heaviest weight on their
-        path in a minimum spanning forest, and their cophenetic distance in single linkage. O(log n) a pair.
+        It is the smallest weight such that a path of edges up to that weight joins them: the heaviest weight on their
+        path in a minimum spanning forest, and their cophenetic distance in single linkage. O(log n) per pair.
 
         Parameters
         ----------
         x, y : array_like of int
             Vertices, of shapes that broadcast.
         threads : int, optional
-            Cores that may be used where there are many pairs; all of them when it is not given.
+            Cores that may be used if there are many pairs (default: all).
 
         Returns
         -------
         numpy.ndarray of float64, of the shape of the pairs
-            Infinite where no path joins the two, and 0 for a vertex with itself. `bottleneck_edges` gives the edges,
+            Infinite if no path joins the two, and 0 for a vertex and itself. `bottleneck_edges` returns the edges,
             whose weights are exact in any dtype.
 
         Raises
@@ -341,12 +341,12 @@ class Forest:
         x, y : array_like of int
             Vertices, of shapes that broadcast.
         threads : int, optional
-            Cores that may be used where there are many pairs; all of them when it is not given.
+            Cores that may be used if there are many pairs (default: all).
 
         Returns
         -------
         numpy.ndarray of int64, of the shape of the pairs
-            Edge ids; -1 where there is no such edge: without a path, and for a vertex with itself.
+            Edge ids; -1 if there is no such edge: without a path, and for a vertex and itself.
 
         Raises
         ------
@@ -372,13 +372,13 @@ class Forest:
         x, y : array_like of int
             Vertices, of shapes that broadcast to k pairs.
         threads : int, optional
-            Cores that may be used where the forest is large; all of them when it is not given.
+            Cores that may be used if the forest is large (default: all).
 
         Returns
         -------
         edge_ids : numpy.ndarray of int64
             The edges of all paths: those of pair i are ``edge_ids[offsets[i] : offsets[i + 1]]``, from ``x[i]`` to
-            ``y[i]``. There are none without a path, and for a vertex with itself.
+            ``y[i]``. There are none without a path, and for a vertex and itself.
         offsets : numpy.ndarray of int64, shape (k + 1,)
 
         Raises
@@ -407,7 +407,7 @@ class Forest:
         Parameters
         ----------
         threads : int, optional
-            Cores that may be used where there are many edges; all of them when it is not given.
+            Cores that may be used if there are many edges (default: all).
 
         Raises
         ------
@@ -425,19 +425,19 @@ class Forest:
         return self._merges(threads).is_unique(threads)
 
     def add_edges(self, u: Any, v: Any, w: Any) -> Forest:
-        """Return the minimum spanning forest of the graph with more edges, without solving it from scratch.
+        """Return the minimum spanning forest of the graph with added edges, without solving it from scratch.
 
         Parameters
         ----------
         u, v : array_like of int, shape (q,)
             Ends of the new edges: vertices of the graph.
         w : array_like, shape (q,)
-            Their weights, which the dtype of the graph's weights holds exactly.
+            Their weights, exactly representable in the dtype of the graph's weights.
 
         Returns
         -------
         Forest
-            Of a graph whose edge list has the new edges as its last rows: the ids of the others stay. The search for
+            Its graph has the new edges as the last rows; existing edges keep their ids. Finding the
             edges to exchange takes O(q log² n), copying the graph O(n + m).
 
         Raises

@@ -53,7 +53,7 @@ class CSR:
 class Graph:
     """An undirected, weighted multigraph as an edge list; an edge's id is its row.
 
-    Arrays of the stored dtypes are not copied: leave them as they are while the graph, or a forest of it, is in use.
+    Arrays of the stored dtypes are not copied: do not modify them while the graph, or a forest of it, is in use.
 
     Parameters
     ----------
@@ -68,14 +68,14 @@ class Graph:
     name : str
         For messages and tables.
     trusted : bool
-        Whether the arrays are known to be legal and of these dtypes: they are then not checked.
+        Whether the arrays are known to be legal and of these dtypes, and need no check.
     threads : int
-        Threads that check large arrays, at most as many as there are usable cores.
+        Threads for checking large arrays, at most the number of usable cores.
 
     Raises
     ------
     InputError
-        For lengths that differ, ids outside ``0 … n - 1``, NaN weights, masked values, or weights of a dtype that none
+        For different lengths, ids outside ``0 … n - 1``, NaN weights, masked values, or weights of a dtype that none
         of the four represents exactly; the message names the row.
 
     Examples

@@ -94,30 +94,30 @@ def from_points(
 ) -> Forest | ArrayForest | DeviceForest:
     """Return the minimum spanning tree of points, by their distances.
 
-    It is exact, unless `k` is given, and takes memory for O(n) numbers: the graph of all pairs is never built.
+    It is exact unless `k` is given, and needs O(n) memory: the graph of all pairs is never built.
 
     Parameters
     ----------
     X : array_like, shape (n, dimensions)
-        One point a row: finite numbers, computed with in float64. An array on a CUDA device stays there.
+        One point per row: finite numbers, converted to float64. An array on a CUDA device stays there.
     min_samples : int, optional
-        An edge then weighs the *mutual reachability* of its ends, as for HDBSCAN: the largest of their distance and of
-        the core distances of both, and the core distance of a point is that of the `min_samples`-th nearest point,
-        itself included (as scikit-learn counts). By default, and for 1, an edge weighs the distance.
+        The weight of an edge is then the *mutual reachability* of its ends, as for HDBSCAN: the largest of their
+        distance and their two core distances; the core distance of a point is that of the `min_samples`-th nearest
+        point, itself included (as in scikit-learn). By default, and for 1, the weight is the distance.
     metric : {"euclidean"}
     k : int, optional
-        Return an approximate tree: the minimum spanning forest of the graph that has the `k` nearest neighbours of
-        every point, whose trees are then joined by shortest edges. Its weight is at least that of the exact tree. It
-        is always labelled: ``exact`` is False.
+        Return an approximate tree: the minimum spanning forest of the `k`-nearest-neighbour graph, whose trees are
+        then joined by shortest edges. Its weight is at least that of the exact tree, and its ``exact`` is
+        always False.
     threads : int, optional
         All usable cores by default; or a GPU if this process has loaded CuPy and there are enough points.
 
     Returns
     -------
-    Forest, or ArrayForest where `X` is an array of a library such as PyTorch, or DeviceForest where that is on a device
-        Of a graph that has the edges of the tree only, ``u < v``, in the order by (weight, u, v). Edges of equal weight
-        are chosen by the distance of their ends, then by the smaller end, then by the larger one: the tree is the same
-        for any number of threads. `Forest.labels` and `Forest.linkage` are its clusters.
+    Forest, or ArrayForest if `X` is an array of a library such as PyTorch, or DeviceForest if that is on a device
+        Its graph has only the edges of the tree, with ``u < v``, ordered by (weight, u, v). Ties between equal weights
+        are broken by distance, then by the smaller end, then by the larger one: the tree is the same
+        for any number of threads. `Forest.labels` and `Forest.linkage` give its clusters.
 
     Raises
     ------
@@ -129,8 +129,8 @@ def from_points(
 
     Notes
     -----
-    Borůvka's rounds over a k-d tree: the nearest neighbours of every point are found once, and lead out of its
-    component in the first rounds. Later the tree is searched for the points that may have the shortest edge of their
+    Borůvka's rounds over a k-d tree: the nearest neighbours of every point are found once, and serve
+    the first rounds. Later rounds search the tree for the points that may have the shortest edge of their
     component, and bounds rule out most of them. Time grows steeply with the dimension: above about 10, use `k`.
 
     Distances are compared by their squares in float64: those of less than about 1e-147 times the largest coordinate may

@@ -27,35 +27,35 @@ def minimum_spanning_tree(
     algorithm: str = "auto",
     threads: int | None = None,
 ) -> Any:
-    """Return a minimum spanning tree of an undirected graph, or a forest where it is not connected.
+    """Return a minimum spanning tree of an undirected graph, or a forest if it is not connected.
 
-    Accepts the inputs of SciPy's function and returns the same, zeros included: a zero of a dense matrix is no
-    edge, and neither are infinity, NaN or a masked element there; a stored zero of a sparse array is an edge of
-    weight zero and is then dropped from the result, unless `keep_zeros`. Of equal weights, the first in the order of
-    rows is kept. Indices may be of 64 bits. The arrays of a CSR array are not copied, except that weights become
-    float64 without `keep_dtype`, and indices of 64 bits become those of 32 where these suffice.
+    Accepts the same inputs as SciPy's function and returns the same result, zeros included: in a dense matrix, zero,
+    infinity, NaN and masked elements are not edges; a stored zero in a sparse array is an edge of
+    weight zero, which is dropped from the result unless `keep_zeros`. Among equal weights, the first in row order
+    is kept. Indices may have 64 bits. The arrays of a CSR array are not copied, except that weights become
+    float64 without `keep_dtype`, and 64-bit indices become 32-bit indices where these suffice.
 
     Parameters
     ----------
     csgraph : array_like or sparse array or matrix, shape (n, n)
-        Entry (i, j) or (j, i) is the weight of the edge between i and j; of two, the smaller one counts.
+        Entry (i, j) or (j, i) is the weight of the edge between i and j; if there are both, the smaller one counts.
     overwrite : bool
         Whether the input may be overwritten. It never is; SciPy's is, to save a copy.
     keep_zeros : bool
         Whether edges of weight zero are stored in the result; without them, the clusters that they join fall apart.
     keep_dtype : bool
-        Whether weights keep their dtype, save float16, which become float32; SciPy makes them float64, which rounds
-        large integers and doubles the memory of float32.
+        Whether weights keep their dtype (except float16, which becomes float32); SciPy converts them to float64, which
+        rounds large integers and doubles the memory of float32.
     algorithm : str
         An exact algorithm of ``mst list``.
     threads : int, optional
-        Cores that may be used; all of them when it is not given.
+        Cores that may be used (default: all).
 
     Returns
     -------
     scipy.sparse.csr_array or csr_matrix, shape (n, n)
-        Of float64, unless `keep_dtype`; a matrix where a sparse matrix was given. The entries kept are where they were
-        in `csgraph`.
+        Of float64, unless `keep_dtype`; a matrix if a sparse matrix was given. Entries keep their positions
+        from `csgraph`.
 
     Raises
     ------
