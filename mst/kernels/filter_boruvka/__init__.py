@@ -1,8 +1,8 @@
 """Kernels of Filter-Borůvka, and the policy that sizes their samples, ranges and batches.
 
 The method: sample the weights, select the lightest edges, scatter them into batches of ascending weight, join the
-batches one after the other, drop the heaviest edge of each cycle that a batch closed, and of all heavier edges select
-those that still join two trees.
+batches one after the other, drop the heaviest edge of each cycle a batch closed, and select the heavier edges
+that still join two trees.
 
 ============= ================================== ===================================================================
 step          `sequential`                       `parallel`, whose workers are threads or the ranks of a host

@@ -1,7 +1,7 @@
 """The decisions of Filter-Borůvka: how many edges are light, when another filter pays, how large a batch is.
 
-They change costs and nothing else: any value gives the same forest. One core, threads, ranks, hosts and the proof share
-the rules; where measurements differ, each has its own instance of `Policy`.
+They only affect costs: any value gives the same forest. One core, threads, ranks, hosts and the proof share
+the rules; where measurements differ, each has its own `Policy`.
 """
 
 from __future__ import annotations
@@ -23,64 +23,64 @@ class Policy:
     Attributes
     ----------
     light : float
-        Light edges per tree. A little above 1: then most vertices are in one tree, the giant, and nearly all further
-        edges would close cycles.
+        Light edges per tree. Slightly above 1: then most vertices are in one tree, the giant, and nearly all further
+        edges close cycles.
     take_all : float
         Share of light edges above which all edges are treated as light: a filter would read nearly all of them twice.
     fewest_to_filter : int
-        Heavy edges, times edges a vertex, below which one core joins all edges at once: while all fits its caches, an
-        edge is joined in the time that a filter takes for it (``one-core.md``).
+        Heavy edges, times edges per vertex, below which one core joins all edges at once: while all fits its caches,
+        joining an edge is as fast as filtering it (``one-core.md``).
     giant : float
-        Share of the vertices in one tree from which on a bitmap of that tree stands for all roots. Threads and ranks
+        Share of the vertices in one tree from which a bitmap of that tree replaces all roots. Threads and ranks
         copy the edges that leave it, which costs more than a bitmap (``many-cores.md``, step 21).
     max_kept_share : float
         If a filter kept more than this share of the heavy edges, no further one is tried: weights then follow
-        communities (``many-cores.md``, step 23). Threads and ranks use `expected_drop_share` to decide, and do not look
-        at the roots of edges that are selected where this share would be kept (step 49).
+        communities (``many-cores.md``, step 23). Threads and ranks decide by `expected_drop_share`, and do not look
+        up the roots of selected edges where this share would be kept (step 49).
     uneven : float
-        Share of the sampled keys in one of 64 equal ranges from which on buckets of equal width would differ too much
+        Share of the sampled keys in one of 64 equal ranges above which buckets of equal width would differ too much
         in size.
     max_unfiltered : int
         Up to this many edges are joined without a further filter: a sample would cost more.
     reads_per_join : float
-        Edges that can be read in the time that it takes to scatter and join one. A further filter pays if it saves
+        Edges that can be read in the time it takes to scatter and join one. A further filter pays off if it saves
         more time in joining than it takes to read all others again.
     round_cost : int
-        Edges that a worker reads in the constant time of a round of any size: sampling, bounds, and waiting for the
-        others. Ranks synchronise some ten times a round (``message-passing.md``), threads three times.
+        Edges a worker reads in the constant time of a round of any size: sampling, bounds, and waiting for the
+        others. Ranks synchronise about ten times per round (``message-passing.md``), threads three times.
     batches_per_tree : int
         Trees per edge of a batch at width 1: smaller batches gain nothing (``many-cores.md``, step 22).
     batch_wait : float
-        The time that both waits of a batch take, per further worker, in edges whose cycles can be dropped in that time
+        The time of both waits of a batch, per additional worker, in edges whose cycles can be dropped in that time
         (``many-cores.md``, steps 16 and 17).
     contended : int
         Vertices per worker below which several workers want the same cache lines of parents at once, so that storing
         an equal value again costs more than a test (dense graphs; ``many-cores.md``, step 40).
     crowded : float
-        Share of 2048 sampled ends on cache lines of earlier ones from which on the same holds, however many vertices
-        there are: some are hubs (``many-cores.md``, step 47).
+        Share of 2048 sampled ends on cache lines of earlier ones above which the same holds for any number of
+        vertices: some are hubs (``many-cores.md``, step 47).
     fewest_edges : int
-        Threads take graphs of at least this many edges, divided by their number, but no fewer than `fewest_for_many`
-        and no more than `fewest_for_few` (``many-cores.md``, steps 48 and 52). Two threads share the passes of one core
-        over all others of `fewest_for_few` edges or more, and join in stages (steps 54 and 60).
+        Threads take graphs of at least this many edges divided by the number of threads, clipped to the range
+        `fewest_for_many` to `fewest_for_few` (``many-cores.md``, steps 48 and 52). Two threads share one core's passes
+        over all other graphs of `fewest_for_few` edges or more, and join in stages (steps 54 and 60).
     in_order : int
-        Threads up to which rows in the order of their weights are left to one core, which joins them one by one, if
+        Up to this many threads, rows sorted by weight are left to one core, which joins them one by one, if
         ids follow places; two threads leave all such rows to it.
     leaving, light_leaving : float
-        Share of the edges that leave their worker's block of vertices up to which each worker solves its block by
+        Largest share of edges leaving their worker's block of vertices at which each worker solves its block by
         itself, and the share, for each of up to six workers, of such edges that are light: these freeze trees early
         (``many-cores.md``, step 53).
     fewest_in_blocks : int
-        Edges from which on that is faster than one core.
+        Edges from which that is faster than one core.
     few_left : int
-        Up to this many edges that blocks leave are joined by one thread.
+        Up to this many edges left by the blocks are joined by one thread.
     tile, fewest_for_tiles, left_by_tiles : int, int and float
         Where weights follow rows, edges that close cycles among `tile` rows are dropped first, in graphs of at least
         `fewest_for_tiles` edges a vertex, unless more than the share `left_by_tiles` is left (``many-cores.md``, step
         59). A tile is a multiple of 64.
     smallest_chunk, largest_chunk : int
-        Edges of a chunk of the work queue: taking smaller ones costs as much as their work, and all other workers may
-        wait for the last of larger ones.
+        Edges per chunk of the work queue: taking a smaller chunk costs as much as its work, and all other workers may
+        wait for the last larger one.
     """
 
     light: float = 1.3
@@ -131,28 +131,28 @@ HOSTS = Policy(light=2.0, take_all=0.5)
 def light_edges_by_density(edges: int, trees: int, policy: Policy) -> int:
     """Return how many of `edges` between `trees`, at least one tree, are light on one core.
 
-    The number per tree grows with the density: reading the heavy edges again costs more then.
+    The number per tree grows with density, since reading the heavy edges again costs more.
     """
     return int(policy.light * trees * max(1.0, edges / (8 * trees)) ** 0.3)
 
 
 def takes_all(light: float, edges: float, policy: Policy) -> bool:
-    """Return whether all `edges` should be treated as light, since `light` of them are nearly all."""
+    """Return whether to treat all `edges` as light, because `light` of them are nearly all."""
     return light > policy.take_all * edges
 
 
 def filters(edges: int, vertices: int, policy: Policy) -> bool:
-    """Return whether a graph has so many edges that a filter pays on one core."""
+    """Return whether a graph has enough edges for a filter to pay on one core."""
     return edges * (edges - vertices) >= policy.fewest_to_filter * vertices
 
 
 def sample_size(edges: int, light: int) -> int:
-    """Return how many of `edges` one core samples to find about the `light` lightest: about 64 of these, or more."""
+    """Return how many of `edges` one core samples to find about the `light` lightest: at least about 64 of these."""
     return min(32_768, max(1024, 64 * edges // light))
 
 
 def batch_size(trees: int) -> int:
-    """Return the edges of a batch on one core: so few that hardly any batch closes a cycle while trees are many."""
+    """Return the edges per batch on one core: so few that batches hardly ever close a cycle while trees are many."""
     return max(8, int(trees ** (1 / 3)))
 
 
@@ -162,7 +162,7 @@ def batch_size(trees: int) -> int:
 def draw_count(edges: int, trees: int, width: int) -> int:
     """Return how many of `edges` to sample for `width` workers: more for few trees, and for more workers.
 
-    The light edges are then a smaller share, and batches are larger: one far above its size delays all workers.
+    The light edges are then a smaller share, and batches are larger: one that is far too large delays all workers.
     """
     return int(min(max(64 * width * edges // trees, 4096), 16384, edges))
 
@@ -185,8 +185,8 @@ def expected_drop_share(kept: float, heavy: int) -> float:
 def batch_count(edges: float, trees: int, width: int, policy: Policy) -> int:
     """Return the number of batches into which to cut `edges` that join `trees`.
 
-    In each batch all workers wait for each other twice; the larger the last one is, the longer one worker drops its
-    cycle edges while the others have nothing left to do. The sum of both is least where the size of a batch is
+    In each batch all workers wait for each other twice; the larger the last batch, the longer one worker drops its
+    cycle edges while the others are idle. The sum of both is smallest if the batch size is
     proportional to the square root of the edges.
     """
     size = max(trees // policy.batches_per_tree, int(sqrt(policy.batch_wait * (width - 1) * edges)), 1)
@@ -205,5 +205,5 @@ def shares_passes(edges: int, width: int, policy: Policy) -> bool:
 
 
 def is_contended(vertices: int, width: int, policy: Policy) -> bool:
-    """Return whether the parents of so few vertices share so few cache lines that workers often want the same one."""
+    """Return whether so few vertices have their parents on so few cache lines that workers often want the same."""
     return width > 1 and vertices < policy.contended * width

@@ -1,4 +1,4 @@
-"""Sorts distinct edge ids by many threads: ids are spread over ranges that fit the cache, then sorted by bitmaps."""
+"""Sorts distinct edge ids in parallel: ids are spread over ranges that fit in cache, then sorted by bitmaps."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _RANGES = 2048
 
 
 def ascending(ids: np.ndarray, m: int, width: int, delay_seed: int = 0) -> tuple[np.ndarray, int]:
-    """Return distinct ids in ascending order, and how many different ones there are.
+    """Return distinct ids in ascending order, and how many of them differ.
 
     Parameters
     ----------
@@ -84,9 +84,9 @@ def _spread_worker(worker, schedule, ids, shift, places, spread):
 
 @njit
 def _write(schedule, spread, shift, bounds, out, different):
-    """Write the ids of each range to `out`, ascending, and how many different ones it has to `different`.
+    """Write the ids of each range to `out`, ascending, and the number of different ids to `different`.
 
-    `spread` and `out` are those of `ascending`, by range; `bounds`, int64 (2049,), are the first places of ranges.
+    `spread` and `out` are as in `ascending`, by range; `bounds`, int64 (2049,), are the first places of ranges.
     """
     reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, _write_worker, schedule, spread, shift, bounds, out, different)

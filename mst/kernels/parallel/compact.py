@@ -1,7 +1,7 @@
-"""Parallel compaction: count the elements to keep in each chunk, sum the counts, write each chunk to its place.
+"""Parallel compaction: count the elements to keep per chunk, sum the counts, write each chunk to its place.
 
-The result keeps the order of the input at every width and schedule. The elements to keep are the set bits of a bitmap
-of 64-bit words, so that the second pass repeats no test.
+The result keeps the input's order at every width and schedule. The elements to keep are the set bits of a bitmap
+of 64-bit words, so the second pass repeats no test.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def compact(mask: np.ndarray, width: int, grain: int, tallies: np.ndarray, dtype
     width : int
         Threads; the caller has set them (`mst.kernels.parallel.runtime.workers`).
     grain : int
-        Words of `mask` in a chunk.
+        Words of `mask` per chunk.
     tallies : numpy.ndarray of int64, shape (80 + 16 * width,)
         From `mst.kernels.parallel.runtime.new_tallies`.
     dtype : dtype
@@ -67,7 +67,7 @@ def compact(mask: np.ndarray, width: int, grain: int, tallies: np.ndarray, dtype
 def count_bits(width, grain, mask, counts, tallies):
     """Set ``counts[c]`` to the number of set bits in chunk `c` of `mask`.
 
-    `mask` is uint64 of shape (words,), of which a chunk has `grain`; `counts` is int64 of shape (chunks,).
+    `mask` is uint64 of shape (words,), `grain` words per chunk; `counts` is int64 of shape (chunks,).
     """
     reset_queue(tallies, width)
     run(width, _count_bits_worker, width, grain, mask, counts, tallies)

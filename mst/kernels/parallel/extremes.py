@@ -1,4 +1,4 @@
-"""The largest of many words, by many threads: how the columns of a graph are checked."""
+"""The largest of many words, in parallel: checks the columns of a graph."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _largest_worker(worker, width, grain, words, mask, tops, tallies):
     first, last = next_chunk(tallies, worker, width, grain, words.size)
     while first < last:
         top = words[first] & mask
-        for i in range(np.uint64(first), np.uint64(last)):  # of signed indices, the loop is not vectorised
+        for i in range(np.uint64(first), np.uint64(last)):  # signed indices would prevent vectorisation
             top = max(top, words[i] & mask)
         tops[first // grain] = top
         first, last = next_chunk(tallies, worker, width, grain, words.size)

@@ -1,7 +1,7 @@
 """Order-preserving keys computed while reading: parallel passes read the bits of the weights themselves.
 
-A pass that streams over weights is bound by memory, and a key costs two or three instructions: no array of keys
-is written, except where 64-bit weights are narrowed to 32-bit keys. `width`, `grain` and `tallies` of the kernels are
+A pass that streams over weights is memory-bound, and a key costs two or three instructions: no array of keys
+is written, except when 64-bit weights are narrowed to 32-bit keys. The kernels' `width`, `grain` and `tallies` are
 those of a `mst.kernels.parallel.runtime.Schedule`.
 """
 
@@ -25,21 +25,21 @@ _TOP32, _TOP64 = np.uint32(1 << 31), np.uint64(1 << 63)
 
 
 def words_of(weights: np.ndarray, width: int) -> tuple[np.ndarray, int]:
-    """Return ``(words, kind)`` such that the keys ``key_of(words[i], kind)`` have the order of ``weights[i]``.
+    """Return ``(words, kind)`` such that keys ``key_of(words[i], kind)`` are ordered like ``weights[i]``.
 
     Parameters
     ----------
     weights : numpy.ndarray, shape (m,)
-        int32, int64, float32 or float64 without NaN; uint32 are keys already.
+        int32, int64, float32 or float64 without NaN; uint32 are already keys.
     width : int
         Threads to use; the caller has set them (`mst.kernels.parallel.runtime.workers`).
 
     Returns
     -------
     words : numpy.ndarray of uint32 or uint64, shape (m,)
-        32 bits wherever the order fits, by the same rule as `mst.order.keys`.
+        32 bits if the order fits, by the same rule as `mst.order.keys`.
     kind : int
-        Whether the words are ``KEYS``, or the bits of ``INTEGERS`` or ``FLOATS``.
+        Whether words are ``KEYS``, or bits of ``INTEGERS`` or ``FLOATS``.
     """
     if weights.dtype == np.uint32:
         return weights, KEYS
@@ -67,7 +67,7 @@ def words_of(weights: np.ndarray, width: int) -> tuple[np.ndarray, int]:
 
 
 def key_of(word: Any, kind: int) -> Any:
-    """Return the key of a word, of its dtype; `word` and `kind` are as `words_of` returns them.
+    """Return the key of a word, in its dtype; `word` and `kind` are from `words_of`.
 
     ``-0.0`` gets the key of ``0.0``.
     """
@@ -76,7 +76,7 @@ def key_of(word: Any, kind: int) -> Any:
 
 @overload(key_of, inline="always")
 def _key_of(word, kind):
-    # numba widens 32-bit arithmetic to 64 bits: every result is narrowed again.
+    # numba widens 32-bit arithmetic to 64 bits, so every result is narrowed again.
     unsigned, top = (np.uint32, _TOP32) if word == types.uint32 else (np.uint64, _TOP64)
 
     def key_of(word, kind):
@@ -149,7 +149,7 @@ def _extremes_worker(worker, width, grain, weights, low, high, tallies):
 
 @njit
 def _offsets(width, grain, weights, lowest, words, tallies):
-    """Write ``weights - lowest`` to `words`, uint32 (m,), which it fits; `weights` are int64 (m,)."""
+    """Write ``weights - lowest``, which fits, to `words`, uint32 (m,); `weights` are int64 (m,)."""
     reset_queue(tallies, width)
     run(width, _offsets_worker, width, grain, weights, lowest, words, tallies)
 

@@ -1,7 +1,7 @@
-"""Calls a compiled function by many threads, in place of numba's `prange`, which takes far longer to compile.
+"""Calls a compiled function in many threads, replacing numba's `prange`, which takes far longer to compile.
 
-`prange` makes a function of its loop's body, types it twice, and optimises it, with all that it calls, once for each of
-three wrappers around it. Our workers are compiled functions already, and numba's thread pool can call them directly.
+`prange` makes a function of its loop body, types it twice, and optimises it, with everything it calls, once for each of
+three wrappers. Our workers are already compiled functions, which numba's thread pool can call directly.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from mst.kernels.primitives.out_of_line import address_of, called_as, unpacked
 
 _I32, _I64 = ir.IntType(32), ir.IntType(64)
 _ANY = ir.IntType(8).as_pointer()
-# The types of a function that the thread pool calls, and of the pool's own; see `numba.np.ufunc.parallel`.
+# The types of functions called by the thread pool, and of the pool's own; see `numba.np.ufunc.parallel`.
 _TASK = ir.FunctionType(ir.VoidType(), [_ANY.as_pointer(), _I64.as_pointer(), _I64.as_pointer(), _ANY])
 _POOL = ir.FunctionType(ir.VoidType(), [_ANY] * 5 + [_I64] * 3)
 
 
 @intrinsic
 def run(typing_context, width, function, *arguments):
-    """Call ``function(worker, *arguments)`` for the workers ``0 … width - 1``, each by a thread; return when all have.
+    """Call ``function(worker, *arguments)`` for workers ``0 … width - 1``, each in a thread; return when all have.
 
-    A single worker is called by the thread of the caller.
+    A single worker runs in the caller's thread.
     `width` is int, and `function` a function of a module, compiled by `njit`, that returns nothing; `worker` is an
     int64. Other Python threads may run meanwhile. Raises MemoryError if a worker did. For compiled code only.
     """
@@ -44,7 +44,7 @@ def run(typing_context, width, function, *arguments):
         builder.store(_I32(0), failed)
         target = address_of(context, builder, function.dispatcher, called)
         task = _task(context, builder.module, target, called, arguments, frame.type)
-        # For each worker, the pool adds one step more to the address of the only argument: to null, a byte each.
+        # For each worker, the pool adds one more step to the address of the only argument: a byte each, to null.
         address = cgutils.alloca_once_value(builder, cgutils.get_null_value(_ANY))
         workers, step = (cgutils.alloca_once_value(builder, value) for value in (width_value, _I64(1)))
         pointers = [builder.bitcast(pointer, _ANY) for pointer in (task, address, workers, step, frame)]
@@ -55,7 +55,7 @@ def run(typing_context, width, function, *arguments):
         lock = python.gil_ensure()
         state = python.save_thread()
         with builder.if_else(builder.icmp_signed("==", width_value, width_value.type(1))) as (alone, several):
-            # Not by the pool, which a fork of a process with threads does not have.
+            # Not in the pool, which a fork of a process with threads lacks.
             with alone:
                 nothing = _I64.as_pointer()(None)
                 builder.call(task, [address, nothing, nothing, builder.bitcast(frame, _ANY)])
@@ -97,7 +97,7 @@ def _task(context, module, target, called, arguments, frame_type):
 
 
 def _uncounted(context, builder, value, kind):
-    """Return an argument of a worker with its arrays, also those in tuples, as arrays that count no references.
+    """Return a worker's argument with its arrays, including those in tuples, as arrays without reference counts.
 
     The caller holds them until all workers have returned. Counted, each would have one counter for all workers, which
     they would add to and subtract from wherever an array is passed on.

@@ -1,11 +1,11 @@
-"""The runtime of parallel kernels: their width, the work queue that they share, and the threading layer below.
+"""The runtime of parallel kernels: their width, their shared work queue, and the threading layer below.
 
-Every parallel kernel has one shape: `width` workers, each of which takes chunks from a shared work queue until it is
-empty. The queue balances the load for any order of the input and any other load of the cores, at one atomic addition a
+Every parallel kernel has the same shape: `width` workers, each taking chunks from a shared work queue until it is
+empty. The queue balances the load for any input order and any other load on the cores, at one atomic addition per
 chunk.
 
-A parallel kernel unpacks the named tuples that it writes to before its loop: numba takes a store through an attribute,
-``edges.a[i] = x``, for dead code inside a `prange` and drops it (`tests/test_parallel_kernels.py` looks for
+A parallel kernel unpacks the named tuples it writes to before its loop: inside a `prange`, numba takes a store through
+an attribute, ``edges.a[i] = x``, for dead code and drops it (`tests/test_parallel_kernels.py` looks for
 such stores).
 """
 
@@ -24,9 +24,9 @@ from mst.kernels.primitives.hashing import hash1
 from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.recycled import empty
 
-# Places in an array of tallies, 128 bytes apart: neighbouring cache lines are fetched in pairs. FOREST counts edges of
-# the forest, LIVE the elements that a kernel leaves to the next one; FINISHED is a third, to which each
-# module that uses it gives its own name.
+# Places in an array of tallies, 128 bytes apart: neighbouring cache lines are fetched in pairs. FOREST counts forest
+# edges, LIVE the elements a kernel leaves to the next; FINISHED is a third counter, which each
+# module that uses it renames.
 FOREST, LIVE, FINISHED, _DELAY, _SPINS, _QUEUES = 0, 16, 32, 48, 64, 80
 
 
@@ -38,7 +38,7 @@ class Schedule(NamedTuple):
     width : int
         Workers.
     grain : int
-        Elements of a chunk.
+        Elements per chunk.
     tallies : numpy.ndarray of int64, shape (80 + 16 * width,)
         From `new_tallies`.
     """
@@ -55,7 +55,7 @@ def new_tallies(width: int, delay_seed: int = 0) -> np.ndarray:
     ----------
     width : int
     delay_seed : int
-        Unless 0, workers wait for a pseudo-random time at some chunks: tests perturb schedules with it.
+        Unless 0, workers wait for a pseudo-random time at some chunks, for tests that perturb schedules.
     """
     tallies = np.zeros(_QUEUES + 16 * width, np.int64)
     tallies[_DELAY] = delay_seed
@@ -64,12 +64,12 @@ def new_tallies(width: int, delay_seed: int = 0) -> np.ndarray:
 
 @njit
 def reset_queue(tallies, width):
-    """Put all chunks back into the work queue: the first statement of a parallel kernel, before its workers start.
+    """Put all chunks back into the work queue: a parallel kernel's first statement, before its workers start.
 
     Parameters
     ----------
     tallies : array of int64, shape (80 + 16 * width,)
-        From `new_tallies`; they count, for each worker, the chunks taken from its queue.
+        From `new_tallies`; for each worker they count the chunks taken from its queue.
     width : int
         Workers.
     """
@@ -79,17 +79,17 @@ def reset_queue(tallies, width):
 
 @njit
 def next_chunk(tallies, worker, width, grain, size):
-    """Take a chunk from the work queue; return its range ``first … last - 1``, and ``(size, size)`` once it is empty.
+    """Take a chunk from the work queue; return its range ``first … last - 1``, or ``(size, size)`` once it is empty.
 
-    The chunks of ``0 … size - 1`` form `width` contiguous shares, one queue for each worker. A worker empties its own
-    queue first, in order, and then steals from the others': pass after pass a core sees the same memory, unless it
+    The chunks of ``0 … size - 1`` form `width` contiguous shares, one queue per worker. A worker first empties its own
+    queue in order, then steals from the others: each pass, a core sees the same memory unless it
     falls behind.
 
     Parameters
     ----------
     tallies : array of int64, shape (80 + 16 * width,)
     worker, width, grain, size : int
-        This worker, all workers, the length of a chunk, and that of the work.
+        This worker, the number of workers, and the lengths of a chunk and of the work.
     """
     chunks = (size + grain - 1) // grain
     for step in range(width):
@@ -106,14 +106,14 @@ def next_chunk(tallies, worker, width, grain, size):
 
 @njit
 def inject_delay(tallies, chunk):
-    """Wait up to some tens of microseconds if the delay seed in `tallies` chooses this chunk; never if it is 0."""
+    """Wait up to a few tens of microseconds if the delay seed in `tallies` selects this chunk; never if it is 0."""
     if tallies[_DELAY]:
         _wait(tallies[_DELAY], chunk, tallies)
 
 
 @njit
 def _wait(seed, chunk, tallies):
-    """Wait at a quarter of the chunks, chosen by the seed, for up to 4,095 atomic additions to `tallies` each."""
+    """Wait at a quarter of the chunks, chosen by the seed, for up to 4,095 atomic additions to `tallies`."""
     x = hash1(np.uint64(seed), np.uint64(chunk))
     if x & np.uint64(3) == 0:
         for _ in range((x >> np.uint64(8)) & np.uint64(4095)):
@@ -121,7 +121,7 @@ def _wait(seed, chunk, tallies):
 
 
 def grain_for(size: int, width: int, *, smallest: int, largest: int, multiple: int = 1) -> int:
-    """Return a chunk length that gives each of `width` workers about 16 chunks of `size` elements in all.
+    """Return a chunk length that splits `size` elements into about 16 chunks for each of `width` workers.
 
     It is clipped to `smallest` … `largest`, and then rounded down to a multiple of `multiple`, at least `multiple`.
     """
@@ -134,8 +134,8 @@ def touched_empty(
 ) -> np.ndarray:
     """Return an uninitialised array whose pages all `width` workers have touched in parallel.
 
-    The operating system clears a page when it is first written. Workers that write side by side would all fault on the
-    same huge page at once: each of them clears one, and all but one are discarded.
+    The operating system clears a page on its first write. Workers writing side by side would all fault on the
+    same huge page at once: each clears one, and all but one are discarded.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def touched_empty(
     tallies : numpy.ndarray of int64
         From `new_tallies`.
     used : int, optional
-        Rows that are likely to be written; the pages of later ones are left untouched.
+        Rows likely to be written; later rows' pages are left untouched.
     """
     array = empty(shape, dtype)
     rows = len(array) if used is None else min(used, len(array))
@@ -180,7 +180,7 @@ def _touch_worker(worker, width, raw, head, tallies):
 
 @contextmanager
 def workers(width: int) -> Iterator[None]:
-    """Run the parallel kernels that this thread calls by `width` threads; then restore the width set before.
+    """Run the parallel kernels called by this thread in `width` threads; then restore the previous width.
 
     Raises
     ------
@@ -204,15 +204,15 @@ def workers(width: int) -> Iterator[None]:
 
 
 def launched() -> int:
-    """Return the largest number of threads that a kernel of this process can have."""
+    """Return the largest number of threads a kernel can have in this process."""
     return numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
 
 
 def refusal(width: int) -> str | None:
     """Return the reason why `width` threads cannot run in this process, or None.
 
-    numba launches its threads once. A width above the cores (oversubscription) must be requested before that, with the
-    environment variable ``NUMBA_NUM_THREADS``.
+    numba launches its threads once. A width above the number of cores (oversubscription) must be set before that, in
+    the environment variable ``NUMBA_NUM_THREADS``.
     """
     available = launched()
     if width <= available:

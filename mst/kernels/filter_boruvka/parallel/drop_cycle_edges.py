@@ -1,12 +1,12 @@
-"""Drops the heaviest edge of each cycle that a batch closed; one worker processes one batch.
+"""Drops the heaviest edge of each cycle closed by a batch; one worker processes one batch.
 
-The edges of a batch linked their trees in any order, and some, the *closing* edges, found theirs linked already
-(`mst.kernels.filter_boruvka.parallel.join`). Only edges that may lie on a cycle with one of these are *candidates*:
-those that the batch's edges, which join roots from before the batch, connect to the ends of a closing edge. A search
-*expands* from the closing edges. It need not go on at one of the roots, since the other vertices of a cycle through
-that root are connected without it: that of the giant tree, to which half of a batch may lead. Where the search finds
-too many, as in the batches in which the giant tree forms, *leaves* are *pruned* instead, edges that are the only one
-at a root, until a pass removes few. Mostly few candidates are left; they are sorted and joined once more, in order.
+The edges of a batch linked their trees in any order, and some, the *closing* edges, found theirs already linked
+(`mst.kernels.filter_boruvka.parallel.join`). Only edges that may lie on a cycle with a closing edge are *candidates*:
+those connected to its ends by the batch's edges, which join roots from before the batch. A search
+*expands* from the closing edges. It can stop at one of the roots, since the other vertices of a cycle through
+that root are connected without it: the giant tree's root, to which half of a batch may lead. If the search finds
+too many edges, as in the batches in which the giant tree forms, *leaves* (the only edge at a root) are *pruned*
+instead, until a pass removes few. Usually few candidates are left; they are sorted and joined again, in order.
 
 In the functions, `records`, `chunks`, `closing` and `scratch` are as for `drop_cycle_edges`; `table`, uint64 with a
 power of two of places, is a hash table of roots; `places`, int64, and `degrees`, uint8, are those of `Scratch`.
@@ -36,17 +36,17 @@ _FREE = ~np.uint64(0)
 
 
 class Scratch(NamedTuple):
-    """Scratch space for batches of up to `k` edges, used for one after the other.
+    """Scratch space for batches of up to `k` edges, used for one batch at a time.
 
-    New space for each batch would have its pages cleared while all workers wait.
+    New space per batch would have its pages cleared while all workers wait.
 
     Attributes
     ----------
-    degrees : numpy.ndarray of uint8, shape (a power of two from 8 k on,)
+    degrees : numpy.ndarray of uint8, shape (a power of two ≥ 8 k,)
         Hashed counts of edges at each root.
-    table : numpy.ndarray of uint64, shape (a power of two from 4 k on,)
+    table : numpy.ndarray of uint64, shape (a power of two ≥ 4 k,)
         A hash table of roots.
-    parent : numpy.ndarray of uint32, the table's shape
+    parent : numpy.ndarray of uint32, shape of `table`
         A union-find over the places of the table.
     places, spare_places : numpy.ndarray of int64, shape (k,)
     words, spare_words : numpy.ndarray of uint64, shape (k,)
@@ -82,7 +82,7 @@ def table_size(entries):
 
 @njit
 def drop_cycle_edges(records, chunks, closing, scratch):
-    """Mark those edges of a batch as dropped that are the heaviest of a cycle, and no others.
+    """Mark exactly those edges of a batch as dropped that are the heaviest of a cycle.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def drop_cycle_edges(records, chunks, closing, scratch):
     order = in_order(
         records, scratch.places[:found], scratch.spare_places[:found], words, scratch.spare_words[:found]
     )
-    # Places in the table stand for the roots. All look-ups come first, so that they overlap.
+    # Places in the table stand for roots. All look-ups come first, so that they overlap.
     for j in range(found):
         a, b = ends_at(records, order[j])
         words[j] = np.uint64(insert(table, a)) | np.uint64(insert(table, b)) << _HALF
@@ -114,7 +114,7 @@ def drop_cycle_edges(records, chunks, closing, scratch):
 
 @njit
 def candidates(records, chunks, closing, scratch):
-    """Find the edges that may lie on a cycle; return a table with space for their ends, and their number.
+    """Find the edges that may lie on a cycle; return a table with space for their ends, and how many there are.
 
     Their places are written to ``scratch.places``; the other arguments are as for `drop_cycle_edges`.
     """
@@ -149,10 +149,10 @@ def empty_table(scratch, size):
 
 @njit
 def expand(records, chunks, table, places):
-    """Write the places of all edges that are connected to closing ones; return how many, 0 if the search is given up.
+    """Write the places of all edges connected to closing edges; return how many, 0 if the search is given up.
 
-    It is given up if the table gets too full or it takes too many rounds. The ends of the edges are inserted into the
-    table, and all but the closing edges are marked as dropped meanwhile.
+    It is given up if the table gets too full or after too many rounds. The ends of the edges are inserted into the
+    table, and all but the closing edges are marked as dropped on the way.
     """
     seen, hub = np.zeros(_FILTER, np.bool_), most_common_end(records, chunks)
     found = used = 0
@@ -162,7 +162,7 @@ def expand(records, chunks, table, places):
             used += add(table, seen, a, hub) + add(table, seen, b, hub)
             places[found] = i
             found += 1
-    # Chunk by chunk, in rounds, until a whole round has found nothing new.
+    # Chunk by chunk, in rounds, until a whole round finds nothing new.
     chunk = without_new = rounds = 0
     while without_new < len(chunks):
         without_new += 1
@@ -195,7 +195,7 @@ def prune_leaves(records, chunks, degrees, places):
     found = np.uint64(0)
     for chunk in range(len(chunks)):
         for i in range(chunks[chunk, FIRST], chunks[chunk, LAST]):
-            # A search that was given up has marked some.
+            # An abandoned search has marked some.
             set_dropped(records, i, False)
             a, b = ends_at(records, i)
             for at in (_hashed(a, degrees), _hashed(b, degrees)):
@@ -219,7 +219,7 @@ def prune_if_leaf(records, i, degrees):
     at_a, at_b = _hashed(a, degrees), _hashed(b, degrees)
     degree_a, degree_b = degrees[at_a], degrees[at_b]
     leaf = (degree_a == 1) | (degree_b == 1)
-    # Written in any case, since a branch would be mispredicted; a full count stays full.
+    # Always written, since a branch would be mispredicted; a full count stays full.
     degrees[at_a] = degree_a - np.uint8(leaf & (degree_a < _FULL))
     degrees[at_b] = degree_b - np.uint8(leaf & (degree_b < _FULL))
     return leaf
@@ -242,9 +242,9 @@ def possibly_reached(records, first, last, seen):
 
 @njit
 def most_common_end(records, chunks):
-    """Return an end that is common in a sample of the linking edges, nearly always the most common one: a uint64.
+    """Return a common end in a sample of the linking edges, nearly always the most common: a uint64.
 
-    Ends are counted by their hash, up to 65,535 of them.
+    Up to 65,535 ends are counted by their hash.
     """
     each = (_SAMPLE + len(chunks) - 1) // len(chunks)
     counts, most, best = np.zeros(_KINDS, np.uint16), np.uint16(0), _FREE

@@ -1,14 +1,14 @@
-"""Batches of ascending weight, each joined to the trees by all workers at once; its cycle edges are dropped afterwards.
+"""Joins batches of ascending weight to the trees, each by all workers at once; cycle edges are dropped afterwards.
 
-A batch is joined in two phases with a barrier between them. First every end is replaced by the root of its tree,
-as the trees stood before the batch. Then the edges between different trees link them, in any order, by
-compare-and-swap. If no edge of a batch finds its ends linked already, the batch closes no cycle: all its edges
-belong to the forest, in any order (Kruskal 1956). An edge that does is a *closing* edge. In any order of links the
-trees are the same sets of vertices, so that the next batch need not wait until the heaviest edge of each cycle is
+A batch is joined in two phases with a barrier between them. First every end is replaced by the root of its tree
+before the batch. Then the edges between different trees link them, in any order, by
+compare-and-swap. If no edge of a batch finds its ends already linked, the batch closes no cycle: all its edges
+belong to the forest, in any order (Kruskal 1956). An edge that does is a *closing* edge. Any order of links gives
+trees with the same vertices, so the next batch need not wait until the heaviest edge of each cycle is
 found: one worker drops the cycle edges of a batch
 (`mst.kernels.filter_boruvka.parallel.drop_cycle_edges`) while the others join the next ones.
 
-In the functions, `records` has any of the types in `mst.kernels.filter_boruvka.parallel.records`; `parent` and
+In the functions, `records` has any type of `mst.kernels.filter_boruvka.parallel.records`; `parent` and
 `contended` are those of `Forest`; `batches` is a `Batches`, `joined` a `Joined`, `shared` a `Shared`.
 """
 
@@ -47,13 +47,13 @@ class Batches(NamedTuple):
     Attributes
     ----------
     starts : numpy.ndarray of int64, shape (batches + 1,)
-        Where each batch begins in the records, and the end. No batch is empty.
+        Where each batch begins in the records, and the end; no batch is empty.
     lengths : numpy.ndarray of int64, shape (batches,)
-        Records of a chunk of each batch.
+        Records per chunk of each batch.
     chunks : numpy.ndarray of int64, shape (batches + 1,)
-        Chunks before each batch, and in all.
+        Chunks before each batch, and in total.
     any_order : numpy.ndarray of bool, shape (batches,)
-        Batches whose closing edges are simply dropped: all edges have one key, and the caller accepts any of them.
+        Batches whose closing edges are simply dropped: all edges have the same key, and the caller accepts any.
     """
 
     starts: np.ndarray
@@ -88,7 +88,7 @@ class Forest(NamedTuple):
     edges : numpy.ndarray of int32 or int64, shape (n - 1,)
         Edge ids from the front; ``tallies[FOREST]`` is their number.
     contended : bool
-        Whether there are so few parents that workers often want the same cache line at the same time.
+        Whether there are so few parents that workers often want the same cache line at once.
     """
 
     parent: np.ndarray
@@ -112,7 +112,7 @@ class Shared(NamedTuple):
 
 
 def batches_of(starts: np.ndarray, any_order: np.ndarray, width: int) -> Batches:
-    """Return the batches that hold an edge, cut into chunks for `width` workers; the others are as in `Batches`."""
+    """Return the nonempty batches, cut into chunks for `width` workers; the arguments are as in `Batches`."""
     return Batches(*_filled_batches(starts, any_order, width))
 
 
@@ -141,15 +141,15 @@ def _filled_batches(starts, any_order, width):
 
 @njit
 def find_roots(records, first, last, parent, contended):
-    """Move the records ``first … last - 1`` that join two trees to the front, roots for ends; return where they end.
+    """Move the records ``first … last - 1`` that join two trees to the front, with roots as ends; return their end.
 
-    Blocks are large enough that look-ups overlap, and small enough that loaded lines are still in the cache when the
+    Blocks are large enough for look-ups to overlap, and small enough for loaded lines to be in the cache when the
     roots are checked.
     """
     roots_a, roots_b = np.empty(_BLOCK, parent.dtype), np.empty(_BLOCK, parent.dtype)
     end = np.uint64(first)
     for block in range(first, last, _BLOCK):
-        # Unsigned: a signed index might count from the end of an array, and checking that would cost as much again.
+        # Unsigned: a signed index might count from the end of an array, and checking that would double the cost.
         size, base = np.uint64(min(_BLOCK, last - block)), np.uint64(block)
         if contended:
             fourth_ancestors_contended(records, base, size, np.uint64(last - 1), parent, roots_a, roots_b)
@@ -168,8 +168,8 @@ def find_roots(records, first, last, parent, contended):
 def fourth_ancestors(records, base, size, final, parent, roots_a, roots_b):
     """Write the fourth ancestors of both ends of `size` edges from `base` on, and make them the parents of the ends.
 
-    They are nearly always the roots, and are found by four loads without a branch. The ends' parents are prefetched for
-    edges up to `final`, for writing, since other cores have mostly written to their lines. `roots_a` and `roots_b`, of
+    They are nearly always the roots, and take four loads without a branch. The ends' parents are prefetched for
+    edges up to `final`, for writing, since other cores have usually written to their lines. `roots_a` and `roots_b`, of
     the dtype of `parent` and shape (size,) or more, are written.
     """
     for i in range(size):
@@ -179,7 +179,7 @@ def fourth_ancestors(records, base, size, final, parent, roots_a, roots_b):
         u, v = ends_at(records, base + i)
         x = load(parent, load(parent, load(parent, load(parent, u))))
         y = load(parent, load(parent, load(parent, load(parent, v))))
-        # Mostly these are the parents already; but a branch to avoid the stores would be mispredicted, and cost more.
+        # Usually these already are the parents, but a branch to avoid the stores would be mispredicted and cost more.
         store(parent, u, x)
         store(parent, v, y)
         roots_a[i], roots_b[i] = x, y
@@ -189,7 +189,7 @@ def fourth_ancestors(records, base, size, final, parent, roots_a, roots_b):
 def fourth_ancestors_contended(records, base, size, final, parent, roots_a, roots_b):
     """As `fourth_ancestors`, but stores only new values, so that all cores keep their copies of unchanged lines.
 
-    Not better in general: a store whose address waits for a load delays the loads behind it.
+    Not better in general: a store whose address depends on a load delays the loads after it.
     """
     for i in range(size):
         u, v = ends_at(records, min(base + i + _FAR, final))
@@ -206,11 +206,11 @@ def fourth_ancestors_contended(records, base, size, final, parent, roots_a, root
 
 @njit
 def link(records, first, last, parent, alone):
-    """Link trees by the edges ``first … last - 1``, in any order; move closing edges to the end, return their start.
+    """Link trees by the edges ``first … last - 1`` in any order; move closing edges to the end, return their start.
 
     Their ends are roots from `find_roots`. `alone` says that no other worker links at the same time. No look-up may run
-    at the same time: it could overwrite a new link by the root's own number. Roots are linked below smaller numbers
-    only, so that links of any number of workers make no cycle; the new parent need not be a root any more.
+    meanwhile: it could overwrite a new link with the root's own number. Roots are only linked below smaller
+    numbers, so links by any number of workers form no cycle; the new parent may no longer be a root.
     """
     i, end = first, last
     while i < end:
@@ -241,13 +241,13 @@ def link_root(parent, x, y, alone):
 # -- all phases, in one parallel region -------------------------------------------------------------------------
 
 # Phases are short, and starting a parallel region for each would cost as much. So all run within one region. A
-# phase is over when all its chunks are done, by any worker: nothing waits for a thread that the system has not
+# phase ends when all its chunks are done, by any worker: nothing waits for a thread that the system has not
 # started yet. Phase ``2 b`` finds the roots of batch `b`, phase ``2 b + 1`` links them. Each worker has a share of the
 # chunks and a ticket for it, ``phase << 32 | 2³¹ - chunks left``, from which one addition takes a chunk together with
-# the phase that it belongs to; a worker whose share is empty steals from the others'. The last worker to finish a phase
-# opens the next one, in two stores: a ticket of a phase that is over is brought up to date by the first worker that
-# takes from that share. The worker that finished phase ``2 b + 1`` drops the batch's cycle edges, with the next phase
-# open already: no worker waits for a batch in which that takes long.
+# its phase; a worker whose share is empty steals from the others. The last worker to finish a phase
+# opens the next one with two stores: a ticket of an earlier phase is updated by the first worker that
+# takes from that share. The worker that finished phase ``2 b + 1`` drops the batch's cycle edges after opening the
+# next phase: no worker waits for a batch where that takes long.
 #
 # Below, `state` is from `new_state` and `chunks` that of `Batches`; phases, chunks and workers are int64 numbers.
 
@@ -257,7 +257,7 @@ _TICKET_BITS = (np.int64(1) << np.int64(32)) - np.int64(1)
 
 
 def new_state(width: int) -> np.ndarray:
-    """Return zeros, int64 (32 + 16 * width,), for the phase, its chunks not done yet, and the workers' tickets."""
+    """Return zeros, int64 (32 + 16 * width,), for the phase, its unfinished chunks, and the workers' tickets."""
     return np.zeros(_TICKETS + 16 * width, np.int64)
 
 
@@ -271,7 +271,7 @@ def open_first_phase(state, width, chunks):
 
 @njit
 def open_phase(state, chunks, phase):
-    """Open a phase, so that workers can take its chunks; the phase after the last batch has none."""
+    """Open a phase so that workers can take its chunks; the phase after the last batch has none."""
     batch = phase >> 1
     store(state, _LEFT, chunks[batch + 1] - chunks[batch] if batch + 1 < chunks.size else np.int64(0))
     store(state, _PHASE, phase)
@@ -311,7 +311,7 @@ def share_of(chunks, owner, width, phase):
 
 @njit
 def report_done(state, chunks, phase, done):
-    """Report `done` chunks of a phase as done; if they were the last, open the next phase. Return whether they were."""
+    """Report `done` chunks of a phase; if they were the last, open the next phase. Return whether they were."""
     last = done > 0 and fetch_add(state, _LEFT, -done) == done
     if last:
         open_phase(state, chunks, phase + 1)
@@ -337,7 +337,7 @@ def work(worker, width, shared, batches, records, joined, forest):
     except Exception:
         failed = True
     if failed:
-        # The phase after the last; while the chunk of this worker is not done, no other worker opens another phase.
+        # The phase after the last; until this worker's chunk is done, no other worker opens another phase.
         store(shared.state, _PHASE, np.int64(2 * batches.any_order.size))
         raise MemoryError
 
@@ -345,7 +345,7 @@ def work(worker, width, shared, batches, records, joined, forest):
 @njit
 def _take_part(worker, width, shared, batches, records, joined, forest):
     """Process chunks of all phases, and the cycle edges of the batches that this worker finishes."""
-    # Unpacked once: taking an array from a tuple counts its references, in memory that all workers share.
+    # Unpacked once: taking an array from a tuple counts references in memory that all workers share.
     (state, tallies), parent, contended = shared, forest.parent, forest.contended
     starts, lengths, chunks_before, any_order = batches
     chunks, closing = joined
@@ -372,7 +372,7 @@ def _take_part(worker, width, shared, batches, records, joined, forest):
                     chunks[chunk, LAST] = call(find_roots, records, first, last, parent, contended)
                 done += 1
                 phase, chunk = take_chunk(state, owner, width, chunks_before, phase)
-            # At once: while the others' shares are looked through, a worker may wait for this report.
+            # At once: a worker may wait for this report while the other shares are searched.
             if report_done(state, chunks_before, phase, done):
                 if phase & 1:
                     inject_delay(tallies, phase)

@@ -18,8 +18,8 @@ _GATHER_BITS = np.uint64(0x0102040810204080)
 class KeyRange(NamedTuple):
     """The edges above (`low`, `low_id`) and at most (`high`, `high_id`) by (key, id).
 
-    `low` and `high` are unsigned integers of the keys' width. The bounds' ids are int: one below 0 is before all edges
-    of that key, one above all ids is after them.
+    `low` and `high` are unsigned integers of the keys' width. The bounds' ids are int: a negative id is before all
+    edges of that key, one above all ids is after them.
     """
 
     low: np.unsignedinteger
@@ -30,9 +30,9 @@ class KeyRange(NamedTuple):
 
 @njit
 def mask_of_keys(words, kind, base, size, lowest, highest, flags):
-    """Return a uint64 whose bit `j`, below `size`, says whether the key of edge ``base + j`` is `lowest` … `highest`.
+    """Return a uint64 whose bit `j` < `size` says whether the key of edge ``base + j`` is in `lowest` … `highest`.
 
-    `words` and `kind` are as for `mark_chunk`. `flags`, uint8 of shape (64,), is scratch: comparisons into bytes are
+    `words` and `kind` are as for `mark_chunk`. `flags`, uint8 of shape (64,), is scratch: comparisons to bytes are
     vectorised, and gathering their bits is cheap.
     """
     if highest < lowest:
@@ -59,7 +59,7 @@ def mask_of_ids(last_id, base):
 
 @njit
 def mark_chunk(first, last, words, kind, key_range, mask, flags):
-    """Set the bits of the edges ``first … last - 1`` that lie in a range, clear the others; return how many are set.
+    """Set the bits of edges ``first … last - 1`` in a range, clear the others; return how many are set.
 
     Parameters
     ----------
@@ -97,10 +97,10 @@ def mark_chunk(first, last, words, kind, key_range, mask, flags):
 
 @njit
 def mark(schedule, words, kind, key_range, mask, counts):
-    """Run `mark_chunk` over all edges; `words`, `kind`, `key_range` and `mask` are as for that.
+    """Run `mark_chunk` over all edges; `words`, `kind`, `key_range` and `mask` are as there.
 
     `schedule` is a `mst.kernels.parallel.runtime.Schedule` whose grain is a multiple of 64; `counts`, int64 of shape
-    (chunks,), is written: the marked edges of each chunk.
+    (chunks,), gets the number of marked edges per chunk.
     """
     reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, _mark_worker, schedule, words, kind, key_range, mask, counts)

@@ -1,13 +1,13 @@
-"""Joins edges with an end in a range of vertices, and passes others on to the worker of the range below.
+"""Joins edges with an end in a range of vertices, and passes the others to the worker of the range below.
 
-Roots are linked below smaller numbers only. So a tree is known within the vertices from `lowest` on until it is joined
+Roots are only linked below smaller numbers. So a tree is known within the vertices from `lowest` on until it is joined
 to a vertex below, its *exit*: an edge between two trees without an exit, or between such a tree and a vertex below,
-joins two trees whatever the trees below are. Only an edge both of whose ends lead below is passed on, with both exits
-for ends. No worker waits for another's answer, and none touches the parents of another's vertices.
+joins two trees whatever the trees below are. Only edges with both ends leading below are passed on, with the exits
+as ends. No worker waits for another's answer or touches the parents of another's vertices.
 
 As on one core (`mst.kernels.filter_boruvka.sequential.join`), a batch's edges are joined in any order: if each edge
-that is not passed on links a root, they close no cycle, even if all vertices below were one. If not, they are joined
-once more, in order. Edges that are passed on stay in their batch.
+not passed on links a root, they close no cycle, even if all vertices below were one. Otherwise they are joined
+again, in order. Edges passed on stay in their batch.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ def pass_on(records, ends, lowest, keys, parent, taken, size):
     ----------
     records : numpy.ndarray of uint64, shape (k, 2)
     ends : numpy.ndarray of int64, shape (batches,)
-        Where each batch ends; becomes where those of the records that are passed on do.
+        Where each batch ends; overwritten with the ends of batches of records passed on.
     lowest : uint32
     keys : LazyKeys
     parent : numpy.ndarray of uint32, shape (n,)
     taken : numpy.ndarray of uint32
-        Edges of the forest are written from `size` on.
+        Forest edges are written from `size` on.
 
     Returns
     -------
     size, conflicts : int
-        Where these edges end by now, and the number of batches that closed a cycle.
+        Where these edges end now, and the number of batches that closed a cycle.
     """
     words, longest, start = records.reshape(-1), np.int64(0), np.int64(0)
     for stop in ends:
@@ -114,21 +114,21 @@ def pass_on(records, ends, lowest, keys, parent, taken, size):
 
 @njit(inline="always")
 def _above(parent, x, lowest):
-    """Return the parent of `x`, or `x` itself if it is below `lowest`; without a branch."""
-    # Atomic: an ordinary load would be moved into a branch, which is mispredicted.
+    """Return the parent of `x`, or `x` itself if below `lowest`; branch-free."""
+    # Atomic: an ordinary load would be moved into a branch and mispredicted.
     above = load(parent, max(x, lowest))
     return above if x >= lowest else x
 
 
 @njit(inline="always")
 def _second_ancestor(parent, x, lowest):
-    """Return the second ancestor of `x`, or the first vertex on the way that is a root or below `lowest`."""
+    """Return the grandparent of `x`, or the first vertex on the way that is a root or below `lowest`."""
     return _above(parent, _above(parent, x, lowest), lowest)
 
 
 @njit(inline="always")
 def _root(parent, x, lowest):
-    """Return the root of `x`, or the first vertex below `lowest` on the way to it; halve the path."""
+    """Return the root of `x`, or the first vertex below `lowest` on the way; halves the path."""
     while x >= lowest and parent[x] != x:
         above = parent[x]
         if above >= lowest:

@@ -1,10 +1,10 @@
 """The passes over all edges of one core's Filter-Borůvka, by several workers: selecting, counting, scattering, joining.
 
-Of a few workers, each would wait for the others' cache lines longer than it would save if all joined the same trees. So
+If a few workers joined the same trees, waiting for each other's cache lines would cost more than they save. So
 edges are joined in *stages*, one for each worker and range of vertices, the uppermost first
-(`mst.kernels.filter_boruvka.parallel.pass_on`): parents go from core to core no more, only records do, in order.
+(`mst.kernels.filter_boruvka.parallel.pass_on`): only records move between cores, in order, and parents do not.
 In the functions, `width` is the number of workers, `keys` are `LazyKeys` by edge id, and `codes`, uint64 of shape (m,),
-those of `mst.kernels.filter_boruvka.sequential.select`, in the order of the ids unless they are few.
+those of `mst.kernels.filter_boruvka.sequential.select`, in order of id unless they are few.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from mst.kernels.primitives.out_of_line import call
 
 _GRAIN, _DENSE = 1 << 13, 32
 _RANGES, _SMALLEST, _LARGEST = 64, 1 << 10, 1 << 13
-# The share of the edges both of whose ends are below a stage's vertices.
+# The share of edges with both ends below a stage's vertices.
 _BELOW = 0.6
 # Places in the state of `join`, 128 bytes apart: whether a worker has failed; for each stage, twice the ranges that it
 # has joined, plus one while it joins another, and then how many edges it took, and its batches that closed a cycle.
@@ -50,7 +50,7 @@ def _select_all_worker(worker, width, keys, window, codes):
 
 @njit(inline="always")
 def _share(worker, width, size):
-    """Return where the share of a worker in `size` edges begins and ends."""
+    """Return where a worker's share of `size` edges begins and ends."""
     return worker * size // width, (worker + 1) * size // width
 
 
@@ -78,10 +78,10 @@ def _select_light_worker(worker, width, keys, split, window, codes, counts, few)
 
 @njit
 def _append(own, count, codes, at, counts, few):
-    """Write the first `count` of a worker's codes to those of all, from `at` on; return the new end.
+    """Write the first `count` of a worker's codes to `codes`, from `at` on; return the new end.
 
-    If they are `few`, they are appended to those of all workers, ``counts[0]`` in number, in any order: the begin of
-    each share would lie in a page of its own, and clearing one takes longer than selecting.
+    If they are `few`, they are appended to the ``counts[0]`` codes of all workers, in any order: otherwise each share
+    would begin in a page of its own, and clearing a page takes longer than selecting.
     """
     if few:
         at = fetch_add(counts, 0, np.int64(count))
@@ -92,11 +92,11 @@ def _append(own, count, codes, at, counts, few):
 
 @njit
 def _close_gaps(codes, size, counts):
-    """Move the codes at the begin of each worker's share in `size`, `counts` of them, together; return how many."""
+    """Move the first `counts` codes of each worker's share of `size` together; return how many there are."""
     to, width = counts[0], counts.size
     for worker in range(1, width):
         first = _share(worker, width, size)[0]
-        # They can be shared if none moves to where others still are.
+        # Workers share the move if no code overwrites one not yet moved.
         movers = width if to + counts[worker] <= first else 1
         run(movers, _move_worker, movers, codes, to, first, counts[worker])
         to += counts[worker]
@@ -105,7 +105,7 @@ def _close_gaps(codes, size, counts):
 
 @njit
 def _move_worker(worker, width, codes, to, first, count):
-    """One worker that moves `count` codes from `first` on to the place `to`."""
+    """One worker that moves `count` codes from `first` to `to`."""
     begin, end = _share(worker, width, count)
     for i in range(np.uint64(begin), np.uint64(end)):
         codes[np.uint64(to) + i] = codes[np.uint64(first) + i]
@@ -135,7 +135,7 @@ def _select_heavy_worker(worker, width, keys, split, ends, trees, window, codes,
 
 @njit
 def keep_between_trees(width, ends, codes, size, label):
-    """As on one core, by `width` workers, for `ends` that are found by edge id."""
+    """As on one core, by `width` workers, for `ends` found by edge id."""
     counts = np.empty(width, np.int64)
     run(width, _keep_between_trees_worker, width, ends, codes, size, label, counts)
     return _close_gaps(codes, size, counts)
@@ -150,7 +150,7 @@ def _keep_between_trees_worker(worker, width, ends, codes, size, label, counts):
 
 @njit
 def count_codes(width, codes, count, shift, large, counts, starts):
-    """As on one core, by `width` workers; `counts`, uint32 (width, buckets), gets where each scatters its share."""
+    """As on one core, by `width` workers; `counts`, uint32 (width, buckets), gets where each starts to scatter."""
     run(width, _count_worker, width, codes, count, shift, counts)
     start, in_large = np.uint32(0), np.int64(0)
     for bucket in range(starts.size):
@@ -176,7 +176,7 @@ def _count_worker(worker, width, codes, count, shift, counts):
 
 @njit
 def scatter(width, ends, codes, count, shift, counts, records):
-    """As on one core, by `width` workers; the last of `counts`, from `count_codes`, become the ends of buckets."""
+    """As on one core, by `width` workers; the last row of `counts`, from `count_codes`, becomes the bucket ends."""
     run(width, _scatter_worker, width, ends, codes, count, shift, counts, records)
 
 
@@ -190,7 +190,7 @@ def _scatter_worker(worker, width, ends, codes, count, shift, counts, records):
 def lowest_vertices(width: int, ends: Ends, codes: np.ndarray) -> np.ndarray:
     """Return the first vertex of each stage, ascending from 0: uint32 (width,).
 
-    Each stage but the one of vertex 0 gets 0.4 of the edges that those above leave, by a sample.
+    Each stage but that of vertex 0 gets 0.4 of the edges left by those above, by a sample.
     """
     drawn = (codes[stratified(len(codes), 1024)] & _LOW).astype(np.int64)
     upper = np.sort(np.maximum(ends.u[drawn], ends.v[drawn]))
@@ -209,7 +209,7 @@ def join(width, records, cut, lowest, taken, keys, forest, size):
     records : numpy.ndarray of uint64, shape (k, 2)
         From `scatter`; overwritten.
     cut : Buckets
-        With the ends of buckets.
+        With bucket ends.
     lowest : numpy.ndarray of uint32, shape (width,)
         From `lowest_vertices`.
     taken : numpy.ndarray of uint32, shape (n,)
@@ -230,7 +230,7 @@ def join(width, records, cut, lowest, taken, keys, forest, size):
         conflicts += state[place + _CONFLICTS]
         if stage > 0:
             first, own = np.int64(lowest[stage]), state[place + _SIZE]
-            for i in range(own):  # no slice: numba would compile its error of shapes (compile-time.md)
+            for i in range(own):  # no slice: numba would compile its shape error (compile-time.md)
                 forest.edges[size + i] = taken[first + i]
             size += own
     return size, conflicts
@@ -238,7 +238,7 @@ def join(width, records, cut, lowest, taken, keys, forest, size):
 
 @njit
 def _put_in_order_worker(worker, records, cut, keys, sorted_before):
-    """One worker that sorts large buckets; `sorted_before` is the number of those that any worker has begun with."""
+    """One worker that sorts large buckets; `sorted_before` counts the buckets that workers have started."""
     start = large = np.int64(0)
     for bucket in range(cut.starts.size):
         stop = np.int64(cut.starts[bucket])
@@ -252,9 +252,9 @@ def _put_in_order_worker(worker, records, cut, keys, sorted_before):
 
 @njit
 def _cut_into_ranges(ends):
-    """Cut batches into ranges; return the first batch and the first record of each, and the numbers of both.
+    """Divide batches into ranges; return the first batch and record of each, and the numbers of both.
 
-    `ends`, int64, are where batches end; they become those within a range. The result is int64 (ranges + 1, 2).
+    `ends`, int64, are where batches end, and become relative to the range. The result is int64 (ranges + 1, 2).
     """
     count = ends[-1]
     grain = min(max(count // _RANGES, _SMALLEST), _LARGEST)
@@ -286,7 +286,7 @@ def _take_part(worker, width, records, ends, ranges, smallest, lowest, taken, ke
     """Join range by range of a stage until the last stage is over or a worker has failed."""
     waited, end = 0, 2 * (ranges.shape[0] - 1)
     while load(state, _STAGES) < end and load(state, _FAILED) == 0:
-        # A stage whose worker the system has not started yet, any other takes care of.
+        # Any worker takes over a stage whose own worker has not started yet.
         stage = worker if waited < _PATIENCE else (worker + waited) % width
         if call(_join_next, stage, width, records, ends, ranges, smallest, lowest, taken, keys, forest, state):
             waited = 0
@@ -298,7 +298,7 @@ def _take_part(worker, width, records, ends, ranges, smallest, lowest, taken, ke
 
 @njit
 def _join_next(stage, width, records, ends, ranges, smallest, lowest, taken, keys, forest, state):
-    """Join the next range of a stage, if it is ready and no other worker does; return whether this one has."""
+    """Join the next range of a stage if it is ready and no other worker does so; return whether it was joined."""
     place = _STAGES + 32 * stage
     progress = load(state, place)
     i = progress >> 1

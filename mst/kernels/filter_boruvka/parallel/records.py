@@ -1,11 +1,11 @@
 """Records of the edges in batches: ends, which joining replaces by roots, key and id.
 
-The top bit of the second end is a mark, and no part of it: the edge is dropped (`set_dropped`). In the functions,
+The top bit of the second end is not part of it but marks a dropped edge (`set_dropped`). In the functions,
 `records` has any of the three types; `i` and `j` are places in it, int; ends, `a` and `b`, and keys are unsigned
 integers of 32 or 64 bits; `e` is an edge id, int.
 
-Functions that store are compiled as calls, not inlined into their caller's source: inside a `prange` numba would drop a
-store through an attribute as dead code (`mst.kernels.parallel.runtime`). LLVM inlines them all the same.
+Functions that store are compiled as calls, not inlined into the caller's source: inside a `prange` numba would drop a
+store through an attribute as dead code (`mst.kernels.parallel.runtime`). LLVM still inlines them.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Records(NamedTuple):
 
 
 class WideRecords(NamedTuple):
-    """Edges of graphs from 2³¹ vertices or 2³² edges on: uint64 arrays of shape (k,)."""
+    """Edges of graphs with at least 2³¹ vertices or 2³² edges: uint64 arrays of shape (k,)."""
 
     a: np.ndarray
     b: np.ndarray
@@ -72,7 +72,7 @@ AnyRecords = PackedRecords | Records | WideRecords
 def new_records(
     size: int, vertex_type: Any, key_type: Any, ids: int, empty: Callable[..., np.ndarray] = np.empty
 ) -> AnyRecords:
-    """Return uninitialised records of `size` edges, of the type that fits vertices, keys and edge ids below `ids`.
+    """Return uninitialised records of `size` edges, of a type that fits vertices, keys and edge ids below `ids`.
 
     `empty` allocates arrays, given a shape and dtype.
     """
@@ -84,7 +84,7 @@ def new_records(
 
 
 def share_on_equal_lines(records: AnyRecords, size: int = 1024) -> float:
-    """Return the share of the ends of about `size` edges that have their parents on cache lines of earlier ones.
+    """Return the share of the ends of about `size` edges whose parents are on cache lines of earlier ones.
 
     Examples
     --------
@@ -320,7 +320,7 @@ def _in_order(records, places, spare, words, spare_words):
         )[0]
 
     def in_order(records, places, spare, words, spare_words):
-        # By id, then by key, which leaves those of one key as they are.
+        # By id, then stably by key.
         by_id, free = _sorted_by(records.ids, places, spare, words, spare_words)
         return _sorted_by(records.keys, by_id, free, words, spare_words)[0]
 
@@ -329,7 +329,7 @@ def _in_order(records, places, spare, words, spare_words):
 
 @njit
 def _sorted_by(values, places, spare, words, spare_words):
-    """Sort `places` by their `values`; return the sorted array, and then the other one of `places` and `spare`.
+    """Sort `places` by their `values`; return first the sorted array, then the other of `places` and `spare`.
 
     The last four arguments are as for `in_order`; `values` is uint32 or uint64.
     """

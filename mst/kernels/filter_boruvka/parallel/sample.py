@@ -1,4 +1,4 @@
-"""Thresholds from samples: the key and id that a given share of the edges does not exceed."""
+"""Thresholds from samples: the (key, id) that a given share of the edges does not exceed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Draws(NamedTuple):
     low : unsigned integer of the keys' width
     low_id : int
     roots : numpy.ndarray of an unsigned integer, shape (n,) or (0,)
-        Empty where every edge above the bound is a hit.
+        Empty if every edge above the bound is a hit.
     size : int
         Number of draws.
     seed : int
@@ -43,14 +43,14 @@ class Draws(NamedTuple):
 
 @njit
 def draw(i, first, last, seed):
-    """Return a pseudo-random int64 in ``first … last - 1``, draw `i` of `seed`; `first` if the range is empty."""
-    # A product in place of a remainder, which takes as long as the rest of a draw.
+    """Return draw `i` of `seed`, a pseudo-random int64 in ``first … last - 1``; `first` if the range is empty."""
+    # A product, since a remainder would take as long as the rest of a draw.
     return first + np.int64(((short_hash(seed, i) >> _HALF) * np.uint64(last - first)) >> _HALF)
 
 
 @njit
 def _between_trees(storage, place, roots):
-    """Return whether the ends of the edge at a place have different `roots`, (n,); True if `roots` is empty."""
+    """Return whether the edge at a place has ends with different `roots`, (n,); True if `roots` is empty."""
     if roots.size == 0:
         return True
     a, b, _ = edge_at(storage, place, find_row(storage, place))
@@ -61,13 +61,13 @@ def _between_trees(storage, place, roots):
 def sample_chunk(begin, end, storage, draws, keys, ids):
     """Write the hits among the draws ``begin … end - 1`` of `sample_edges` from ``keys[begin]`` on; return their end.
 
-    `storage` and `draws` are as for `sample_edges`; `keys` and `ids`, of the dtypes that it returns, have the shape
+    `storage` and `draws` are as for `sample_edges`; `keys` and `ids`, of the dtypes it returns, have shape
     (``draws.size``,).
     """
     hits, size, samples = begin, storage.words.size, draws.size
     low, low_id = draws.low, draws.low_id
     places = np.empty(_BLOCK, np.int64)
-    # One draw from each of as many equal ranges. Their bounds advance by addition: a division takes as long as a draw.
+    # One draw per range of equal size. Bounds advance by addition: a division takes as long as a draw.
     each, more = size // samples, size % samples
     last, over = begin * size // samples, begin * size % samples
     for block in range(begin, end, _BLOCK):
@@ -95,7 +95,7 @@ def sample_edges(storage, draws):
     ----------
     storage : EdgeList, Rows or CopiedEdges
     draws : Draws
-        At most as many as there are places.
+        No more draws than places.
 
     Returns
     -------
@@ -112,7 +112,7 @@ def sample_edges(storage, draws):
 def sample_edges_parallel(width, storage, draws, tallies):
     """Return the result of `sample_edges`, drawn by `width` workers, since each draw waits for memory.
 
-    `storage` and `draws` are as for that; `tallies` is from `mst.kernels.parallel.runtime.new_tallies`.
+    `storage` and `draws` are as there; `tallies` is from `mst.kernels.parallel.runtime.new_tallies`.
     """
     samples = draws.size
     keys, ids = np.empty(samples, storage.words.dtype), np.empty(samples, np.int64)
@@ -140,14 +140,14 @@ def _sample_edges_parallel_worker(worker, schedule, storage, draws, keys, ids, e
 
 @njit
 def quantiles(keys, ids, fractions):
-    """Return, for each of `fractions`, the (key, id) that about this share of a sample does not exceed.
+    """Return, for each of `fractions`, the (key, id) that about that share of a sample does not exceed.
 
-    Ids break ties, so that many equal keys are divided too.
+    Ids break ties, so many equal keys are also divided.
 
     Parameters
     ----------
     keys : numpy.ndarray of uint32 or uint64, shape (k,)
-        Of the sample, which is not empty.
+        Of a nonempty sample.
     ids : numpy.ndarray of int64, shape (k,)
     fractions : numpy.ndarray of float64, shape (q,)
         Ascending, 0 to 1.
@@ -187,7 +187,7 @@ def quantiles(keys, ids, fractions):
 def among_lightest(keys, count, places):
     """Write the places of at least the `count` smallest keys to `places`, ascending; return how many.
 
-    Keys are counted in equal ranges, and all keys of the last range are included. `keys` is unsigned, of shape (k,),
+    Keys are counted in equal ranges, and the last range is included as a whole. `keys` is unsigned, of shape (k,),
     `places` int64 of the same shape.
     """
     low, high, shift = keys[0], keys[0], np.uint64(0)

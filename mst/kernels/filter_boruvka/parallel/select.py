@@ -1,6 +1,6 @@
-"""Selects the edges of a range of the order, and assigns them to batches of ascending weight, unsorted within a batch.
+"""Selects the edges in a range of (key, id), and assigns them to batches of ascending weight, unsorted within a batch.
 
-Functions over one chunk are for any worker, thread or rank; the parallel ones run them over all chunks by threads.
+Functions over one chunk are for any worker, thread or rank; the parallel functions run them over all chunks in threads.
 Every candidate is written, and kept by advancing an index: a branch would be mispredicted. `storage` is any of
 `mst.kernels.filter_boruvka.parallel.storage`, `wanted` a `Wanted`, `bounds` a `Bounds`; places from `first` to
 `last` - 1 are read. `picked`, a list of places, is uint64; kernels may write one more place than they keep.
@@ -44,20 +44,20 @@ _ONE = np.uint64(1)
 
 
 class Wanted(NamedTuple):
-    """The edges to select: above (`low`, `low_id`), at most (`high`, `high_id`), and not known to lie within one tree.
+    """The edges to select: above (`low`, `low_id`), at most (`high`, `high_id`), and not known to be within a tree.
 
     Attributes
     ----------
     low, high : unsigned integer of the keys' width
     low_id, high_id : int
     selective : bool
-        Whether most blocks of edges have none in the range.
+        Whether most blocks have no edge in the range.
     in_giant : numpy.ndarray of uint64, shape (⌈n / 64⌉,) or (0,)
-        Bitmap of the vertices of the giant tree: edges with both ends there are left out. Empty without a giant.
+        Bitmap of the giant tree's vertices: edges with both ends there are omitted. Empty without a giant.
     roots : numpy.ndarray of an unsigned integer, shape (n,)
-        Parents; where roots are compared, every vertex points at its root.
+        Parents; if roots are compared, every vertex points at its root.
     compare_roots : bool
-        Whether edges whose ends have the same root are left out, too.
+        Whether edges whose ends have the same root are also omitted.
     """
 
     low: np.unsignedinteger
@@ -71,10 +71,10 @@ class Wanted(NamedTuple):
 
 
 class Bounds(NamedTuple):
-    """Bounds between batches, ascending by (key, id), and the table in which `batch_of` looks keys up.
+    """Bounds between batches, ascending by (key, id), and the table where `batch_of` looks up keys.
 
-    ``cells[i]`` is the batch of all keys of cell `i`, ``(key - base) >> shift``: a bound within a cell is moved to the
-    end of the cell. If several lie within one, ``cells[i]`` is negative, and the bounds are searched.
+    ``cells[i]`` is the batch of all keys of cell `i`, ``(key - base) >> shift``: a bound within a cell is moved to
+    its end. If a cell contains several bounds, ``cells[i]`` is negative, and the bounds are searched.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ class SelectedPlaces(NamedTuple):
     Attributes
     ----------
     places : numpy.ndarray of uint32 or int64, shape (places of the storage,), or None
-        Places of selected edges; None where all are selected.
+        Places of selected edges; None if all are selected.
     batch : numpy.ndarray of uint8, of the same length
         The batch of each.
     begins, ends : numpy.ndarray of int64, shape (chunks,)
@@ -125,7 +125,7 @@ class SelectedChunk(NamedTuple):
 
 
 def bounds_of(keys: np.ndarray, ids: np.ndarray) -> Bounds:
-    """Return `Bounds` of keys and ids, shapes (batches - 1,); if these are empty, there is one batch."""
+    """Return `Bounds` from keys and ids, shapes (batches - 1,); if empty, there is one batch."""
     key = keys.dtype.type
     if len(keys) == 0:
         return Bounds(keys, ids, key(0), key(0), np.zeros(1, np.int16))
@@ -154,7 +154,7 @@ def _cells_of(bound_keys):
 
 @njit
 def batch_of(key, e, bounds):
-    """Return the batch of an edge, int64: how many bounds are before its (key, id), rounded as `Bounds` describes."""
+    """Return the batch of an edge, int64: the number of bounds before its (key, id), rounded as in `Bounds`."""
     base, cells = bounds.base, bounds.cells
     batch = cells[min(np.uint64((max(key, base) - base) >> bounds.shift), np.uint64(cells.size - 1))]
     if batch >= 0:
@@ -179,8 +179,8 @@ def _compiled_only() -> Any:
 def pick(storage, first, last, wanted, picked):
     """Write the places whose keys lie in ``wanted.low`` … ``wanted.high`` to `picked`; return how many.
 
-    Edges with both ends in the giant tree are left out; ids and roots are not compared yet. Of the two slots of an edge
-    in `Rows`, one is picked.
+    Edges with both ends in the giant tree are omitted; ids and roots are not compared yet. One of the two slots of an
+    edge in `Rows` is picked.
     """
     return _compiled_only()
 
@@ -188,7 +188,7 @@ def pick(storage, first, last, wanted, picked):
 def pick_outside(storage, first, last, in_giant, picked):
     """Write the places of edges with an end outside the giant tree to `picked`; return how many.
 
-    `in_giant` is as in `Wanted`; for `Rows` it may be empty: then all edges are picked, each once.
+    `in_giant` is as in `Wanted`; if it is empty, as it may be for `Rows`, all edges are picked once.
     """
     return _compiled_only()
 
@@ -201,7 +201,7 @@ def _pick(storage, first, last, wanted, picked):
         if wanted.in_giant.size == 0 and (wanted.selective or not by_rows):
             size = _pick_between(storage, first, last, wanted, picked)
             return _keep_at_smaller_end(storage, picked, size) if by_rows else size
-        # Ends first, then the keys of the few that are left: most heavy edges lie in the giant tree.
+        # Ends first, then the keys of the few left: most heavy edges are in the giant tree.
         size = np.uint64(pick_outside(storage, first, last, wanted.in_giant, picked))
         return _keep_between(storage, wanted, picked, size)
 
@@ -250,7 +250,7 @@ def _pick_between(storage, first, last, wanted, picked):
 
 
 class _Keys(NamedTuple):
-    """Words, their kind, and the range ``low … low + span`` of wanted keys."""
+    """Words, their kind, and the wanted range of keys, ``low … low + span``."""
 
     words: np.ndarray
     kind: int
@@ -262,7 +262,7 @@ class _Keys(NamedTuple):
 def _least(keys, first, count):
     """Return the least ``key - low``, modulo the keys' width, of `count` keys from `first` on.
 
-    If it is above `span`, no key is wanted. (Counting hits instead would widen every word.)
+    If it is above `span`, no key is wanted. (Counting hits would widen every word.)
     """
     words, kind, low = keys.words, keys.kind, keys.low
     unsigned = words.dtype.type
@@ -326,7 +326,7 @@ def _pick_outside_of_rows(storage, first, last, in_giant, picked):
                 picked[size] = i
                 size += np.uint64(x < neighbours[i])
         elif not get_bit(in_giant, x):
-            # Edges that leave the giant tree are found from outside: rows inside it are not read.
+            # Edges that leave the giant tree are found from outside: its own rows are not read.
             for i in range(np.uint64(start), np.uint64(end)):
                 picked[size] = i
                 size += np.uint64(x < neighbours[i]) | get_bit(in_giant, neighbours[i])
@@ -403,7 +403,7 @@ def _select_worker(worker, schedule, storage, wanted, bounds, selected):
     """One worker of `select`."""
     width, grain, tallies = schedule
     places, batch, begins, ends, counts = selected
-    # By way of arrays of the worker, so that no more of `places` is touched than is selected.
+    # Via the worker's own arrays, so that no more of `places` is touched than is selected.
     own_places, own_batch = np.empty(grain, places.dtype), np.empty(grain, batch.dtype)
     picked = np.empty(BLOCK + 1, np.uint64)
     first, last = next_chunk(tallies, worker, width, grain, storage.words.size)
@@ -413,7 +413,7 @@ def _select_worker(worker, schedule, storage, wanted, bounds, selected):
         count = call(select_chunk, first, last, storage, wanted, bounds, own, picked)
         begin = fetch_add(tallies, SELECTED, count)
         begins[chunk], ends[chunk] = begin, begin + count
-        for i in range(count):  # no slice: numba would compile its error of shapes (compile-time.md)
+        for i in range(count):  # no slice: numba would compile its shape error (compile-time.md)
             places[begin + i] = own_places[i]
         for i in range(count):
             batch[begin + i] = own_batch[i]
@@ -434,7 +434,7 @@ def assign_batches(first, last, storage, bounds, batch, counts):
 
 @njit
 def select_all(schedule, storage, bounds, selected):
-    """As `select` if every edge is wanted and has one place, so not for `Rows`: ``selected.places`` is not written."""
+    """As `select` if every edge is wanted and has one place (not in `Rows`): ``selected.places`` is not written."""
     reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, _select_all_worker, schedule, storage, bounds, selected)
 
@@ -456,7 +456,7 @@ def _select_all_worker(worker, schedule, storage, bounds, selected):
 
 
 def new_copy(storage: Storage, size: int, ids: int, empty: Callable[..., np.ndarray] = np.empty) -> CopiedEdges:
-    """Return space for `size` copied edges of a storage whose ids, less its start, are below `ids`.
+    """Return space for `size` copied edges of a storage whose ids, minus its start, are below `ids`.
 
     `empty` allocates arrays, given a shape and dtype.
     """
@@ -492,7 +492,7 @@ def _copy_worker(worker, schedule, storage, rows, copy):
 def copy_chunk(first, last, storage, wanted, copy, tallies, picked):
     """Append the edges of one chunk above (`low`, `low_id`) with an end outside the giant tree to a `CopiedEdges`.
 
-    ``tallies[SELECTED]`` is the number of edges in the copy. `picked` has space for the chunk and one more.
+    ``tallies[SELECTED]`` counts the edges in the copy. `picked` has space for the chunk and one more.
     """
     low, low_id = wanted.low, wanted.low_id
     size = pick_outside(storage, first, last, wanted.in_giant, picked)
@@ -516,7 +516,7 @@ def copy_chunk(first, last, storage, wanted, copy, tallies, picked):
 
 @njit
 def copy_outside_serially(storage, wanted, copy, tallies):
-    """Run `copy_chunk` over all chunks by one worker, in order; the copy may be the storage that is read."""
+    """Run `copy_chunk` over all chunks by one worker, in order; the copy may be the storage itself."""
     picked = np.empty(BLOCK + 1, np.uint64)
     for first in range(0, storage.words.size, BLOCK):
         copy_chunk(first, min(first + BLOCK, storage.words.size), storage, wanted, copy, tallies, picked)

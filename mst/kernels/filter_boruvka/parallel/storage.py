@@ -2,7 +2,7 @@
 
 An edge has a *place* in its storage: its index in an edge list, or its slot in the row of one of its ends. Kernels are
 compiled for each of the three types, and read edges by the functions here, whose `place` and `row` are int. `words` are
-the weights' bits, which `mst.kernels.parallel.keys.key_of` turns into keys by their `kind`.
+the weights' bits, which `mst.kernels.parallel.keys.key_of` converts to keys by `kind`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numba.extending import overload
 
 
 class EdgeList(NamedTuple):
-    """Consecutive rows of an edge list: all of them, or a rank's.
+    """Consecutive rows of an edge list: all rows, or a rank's.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class Rows(NamedTuple):
 
 
 class CopiedEdges(NamedTuple):
-    """Edges that were copied from another storage, in any order.
+    """Edges copied from another storage, in any order.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class CopiedEdges(NamedTuple):
     kind : int
     u, v : numpy.ndarray of int32 or int64, shape (k,)
     rows : numpy.ndarray of uint32 or int64, shape (k,)
-        Edge ids less `start`.
+        Edge ids - `start`.
     start : int
     """
 
@@ -92,7 +92,7 @@ def has_rows(storage: Any) -> bool:
 
 
 def edge_count(storage: Storage) -> int:
-    """Return the number of edges, which is half that of the slots of `Rows`."""
+    """Return the number of edges: half the number of slots for `Rows`."""
     return len(storage.words) // 2 if has_rows(storage) else len(storage.words)
 
 
@@ -111,12 +111,12 @@ def find_row(storage, place):
 
 
 def advance_row(storage, place, row):
-    """Return the row of a place, by steps from `row`, which is not after it."""
+    """Return the row of a place by stepping from `row`, which is not after it."""
     return _compiled_only()
 
 
 def edge_at(storage, place, row):
-    """Return both ends and the id (int64) of the edge at a place in `row`; the id is right for any `row`."""
+    """Return both ends and the id (int64) of the edge at a place in `row`; the id does not depend on `row`."""
     return _compiled_only()
 
 

@@ -1,7 +1,7 @@
-"""Drops edges that close a cycle with lighter ones near them in the list: where rows follow places, most of them do.
+"""Drops edges that close a cycle with lighter edges nearby in the list: where rows follow places, most edges do.
 
-A *tile* is a range of rows. An edge that is in no forest of its tile is in none of the graph. Each worker finds the
-forests of its tiles in its own cache, and only their edges are left, with those that leave their tile's *window*: as
+A *tile* is a range of rows. An edge outside its tile's forest is not in the graph's. Each worker finds the
+forests of its tiles in its own cache, and keeps only their edges and those that leave their tile's *window*: as
 many vertices as the tile has first ends, and as many before and after these.
 """
 
@@ -27,12 +27,12 @@ _ZERO, _ONE, _HALF = np.uint64(0), np.uint64(1), np.uint64(32)
 
 
 class _Tile(NamedTuple):
-    """Scratch space of a worker for one tile, with room for one record more.
+    """A worker's scratch space for one tile, with room for one more record.
 
     Attributes
     ----------
     a, b : numpy.ndarray of uint16, shape (rows,)
-        The ends of each row, counted from the first vertex of the window; the size of the window where one is outside.
+        The ends of each row, counted from the window's first vertex; the window's size if an end is outside.
     keys : numpy.ndarray of uint32 or uint64, shape (rows,)
     parent : numpy.ndarray of uint16, shape (3 * rows + 1,)
         The trees of the window.
@@ -50,11 +50,11 @@ class _Tile(NamedTuple):
 
 @njit
 def filter_tiles(schedule, u, v, keys, step, mask):
-    """Set the bits of `mask` of the edges that may be in the forest, in every `step`-th tile, and clear the others.
+    """Set the `mask` bits of edges that may be in the forest, in every `step`-th tile, and clear the others.
 
     `schedule` is a `mst.kernels.parallel.runtime.Schedule` whose grain, a multiple of 64, is a tile; `u` and `v`,
     uint32 (m,), are the ends, and `keys` are `LazyKeys`; `mask`, uint64 of shape (⌈m / 64⌉,), is a bitmap.
-    ``tallies[LIVE]`` counts the bits that are set.
+    ``tallies[LIVE]`` counts the bits set.
     """
     schedule.tallies[LIVE] = 0
     reset_queue(schedule.tallies, schedule.width)
@@ -118,7 +118,7 @@ def _filter_tile(first, stop, u, v, keys, tile, mask):
 
 @njit
 def _collect_apart(rows, tile, limit):
-    """Write records of the first rows of a tile whose keys are above `limit` and whose ends differ in `parent`."""
+    """Write records of those of a tile's `rows` with keys above `limit` and ends that differ in `parent`."""
     a, b, keys, parent, (words, ids) = tile.a, tile.b, tile.keys, tile.parent, tile.records
     count = _ZERO
     for i in range(rows):
@@ -129,7 +129,7 @@ def _collect_apart(rows, tile, limit):
 
 @njit
 def _read(first, stop, u, v, keys, start, size, tile, mask):
-    """Write ends and keys of the rows ``first … stop - 1`` to a tile, and set the bits of those with an end outside.
+    """Write ends and keys of rows ``first … stop - 1`` to a tile, and set the bits of those with an end outside.
 
     The window has `size` vertices from `start` on, both uint32. The other bits are cleared.
     """
@@ -159,10 +159,10 @@ def _write(words, ids, place, key, row):
 
 @njit
 def _limit(keys, wanted):
-    """Return the key that about `wanted` of the keys do not exceed; the largest one if these are most."""
+    """Return the key that about `wanted` of the keys do not exceed; the largest if these are most keys."""
     drawn = np.empty(_SAMPLE, keys.dtype)
     for i in range(_SAMPLE):
-        # Out of step with any period of the rows.
+        # Not in step with any period of the rows.
         key, j = keys[((2 * i + 1) * keys.size // (2 * _SAMPLE) + 7 * i % 13) % keys.size], i
         while j > 0 and drawn[j - 1] > key:
             drawn[j] = drawn[j - 1]
@@ -174,7 +174,7 @@ def _limit(keys, wanted):
 
 @njit
 def _join(first, tile, count, mask):
-    """Join the first `count` records in their order, and set the bits of those that join two trees."""
+    """Join the first `count` records in order, and set the bits of those that join two trees."""
     a, b, parent, given, spare = tile.a, tile.b, tile.parent, tile.records, tile.spare
     in_spare = call(sort_words, given.words, given.ids, np.int64(0), count, spare.words, spare.ids)
     words, ids = spare if in_spare else given

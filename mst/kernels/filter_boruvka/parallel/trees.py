@@ -21,7 +21,7 @@ from mst.kernels.union_find.concurrent import find
 def new_parents(
     n: int, vertex_type: Any, width: int, tallies: np.ndarray, empty: Callable[..., np.ndarray] = np.empty
 ) -> np.ndarray:
-    """Return the parents of `n` trees of one vertex each, of the unsigned type of `vertex_type`, shape (n,).
+    """Return the parents of `n` single-vertex trees, of the unsigned type of `vertex_type`, shape (n,).
 
     `empty` allocates the array, given a shape and dtype; `width` workers write it.
     """
@@ -32,7 +32,7 @@ def new_parents(
 
 @njit
 def make_all_singletons(width, grain, parent, tallies):
-    """Make all vertices trees of one vertex each, by `width` workers."""
+    """Make every vertex a tree of its own, by `width` workers."""
     reset_queue(tallies, width)
     run(width, _make_all_singletons_worker, width, grain, parent, tallies)
 
@@ -48,7 +48,7 @@ def _make_all_singletons_worker(worker, width, grain, parent, tallies):
 
 @njit
 def make_singletons(parent, first, last):
-    """Make vertices ``first … last - 1`` trees of one vertex each."""
+    """Make each vertex ``first … last - 1`` a tree of its own."""
     for x in range(first, last):
         parent[x] = x
 
@@ -72,7 +72,7 @@ def _flatten_worker(worker, schedule, parent):
 
 @njit
 def flatten_chunk(parent, first, last):
-    """Make vertices ``first … last - 1`` point at the roots of their trees; other workers may do the same to others."""
+    """Make vertices ``first … last - 1`` point at their roots; other workers may do so for other vertices."""
     for x in range(first, last):
         r = load(parent, load(parent, load(parent, x)))
         if load(parent, r) != r:

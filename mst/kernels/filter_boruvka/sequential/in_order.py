@@ -1,7 +1,7 @@
-"""Kruskal over rows that are in the order of their weights, or in its reverse: nothing has to be sorted or selected.
+"""Kruskal over rows already sorted by weight, ascending or descending: no sorting or selecting is needed.
 
-Equal weights are, too, and so are weights that follow places, such as those of a path or a grid from one end to the
-other. There, each batch of `mst.kernels.filter_boruvka.sequential.join` would close cycles, and be joined once more.
+Equal weights count as sorted, as do weights that follow places, such as those along a path or a grid.
+There, each batch of `mst.kernels.filter_boruvka.sequential.join` would close cycles and have to be joined again.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _AHEAD, _BLOCK, _ONE = 24, np.uint64(4096), np.uint64(1)
 
 @njit
 def direction(keys):
-    """Return 1 where no key of `LazyKeys` is less than that before it, -1 where each one is, and 0 otherwise.
+    """Return 1 if no key of `LazyKeys` is less than the previous one, -1 if every key is, and 0 otherwise.
 
-    The first block in neither order ends it, so that the test costs nothing elsewhere.
+    It stops at the first block in neither order, so the test costs nothing elsewhere.
     """
     rows = np.uint64(keys.words.size)
     ascends = descends = True
@@ -28,7 +28,7 @@ def direction(keys):
     while start < rows and (ascends | descends):
         stop = min(start + _BLOCK, rows)
         falls = np.uint32(0)
-        for i in range(start, stop):  # without a branch, and with unsigned indices: it is vectorised
+        for i in range(start, stop):  # branch-free, with unsigned indices, so it is vectorised
             falls += np.uint32(key_at(keys, i) < key_at(keys, i - _ONE))
         ascends &= falls == 0
         descends &= falls == stop - start
@@ -38,7 +38,7 @@ def direction(keys):
 
 @njit
 def join_in_order(ends, step, forest, missing):
-    """Add each edge that joins two trees, from the first on (`step` 1) or from the last (-1); return their number.
+    """Add each edge that joins two trees, from the first on (`step` 1) or the last back (-1); return how many.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def join_in_order(ends, step, forest, missing):
     step : int
         A `direction` other than 0.
     forest : mst.kernels.filter_boruvka.sequential.join.Forest
-        All vertices are trees of their own; where `step` is -1, parents get the larger index here.
+        Every vertex is its own tree; if `step` is -1, parents get the larger index here.
     missing : int
         Edges of a spanning tree.
     """
@@ -61,7 +61,7 @@ def join_in_order(ends, step, forest, missing):
         prefetch_to_write(parent, v[far])
         x, y = find(parent, u[e]), find(parent, v[e])
         if x != y:
-            # Ends of later rows mostly have larger ids: linked from that side, the tree that grows keeps its root.
+            # Ends of later rows mostly have larger ids: linked from that side, the growing tree keeps its root.
             low, high = min(x, y), max(x, y)
             if step > 0:
                 parent[high] = low

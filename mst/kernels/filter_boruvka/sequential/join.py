@@ -1,12 +1,12 @@
-"""Kruskal in batches: edges are joined about a hundred at a time, without sorting them all.
+"""Kruskal in batches: edges are joined about a hundred at a time, without a full sort.
 
-A bucket of `mst.kernels.filter_boruvka.sequential.scatter` is one batch: first the root of every end is looked up, as
-the trees stood before the batch, so that no look-up waits for another; then all edges between different trees are
-joined. If that closes no cycle, Kruskal would have taken each of them in any order, and nothing has to be sorted. If it
-does, the batch's joins are undone and repeated in the order by (key, id). With n^(1/3) edges to a batch
-that hardly ever happens before the trees are few.
+A bucket of `mst.kernels.filter_boruvka.sequential.scatter` is one batch: first the root of every end before the
+batch is looked up, so that no look-up waits for another; then all edges between different trees are
+joined. If that closes no cycle, Kruskal would have taken all of them in any order, and no sort is needed. If it
+does, the batch's joins are undone and repeated in order of (key, id). With n^(1/3) edges per batch
+that hardly ever happens until few trees are left.
 
-In the kernels, `keys` are `LazyKeys` by edge id, `parent` and `forest` those of `Forest` and a `Forest`.
+In the kernels, `keys` are `LazyKeys` by edge id, `forest` is a `Forest`, and `parent` its field.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Forest(NamedTuple):
     parent : numpy.ndarray of uint32, shape (n,)
         A union-find whose parents have the smaller index.
     edges : numpy.ndarray of uint32, shape (n,)
-        Edge ids of the forest, from the front; kernels may write after the last one.
+        Edge ids of the forest, from the front; kernels may write past the last.
     """
 
     parent: np.ndarray
@@ -72,7 +72,7 @@ def join(records, buckets, smallest, largest, keys, forest, size):
     Returns
     -------
     size, conflicts : int
-        Edges of the forest by now, and batches that closed a cycle.
+        Edges in the forest now, and batches that closed a cycle.
     """
     return join_batches(records, batch_ends(buckets, smallest, largest), smallest, keys, forest, size)
 
@@ -85,7 +85,7 @@ def batch_ends(buckets, smallest, largest):
     for bucket in range(buckets.size):
         stop = np.int64(buckets[bucket])
         if stop - before > largest:
-            # Only such buckets are sorted: records that wait before one must not be cut together with it.
+            # Only such buckets are sorted: records pending before one must not be cut together with it.
             for cut in range(before, stop, smallest):
                 ends[batches] = cut
                 batches += cut > start
@@ -99,7 +99,7 @@ def batch_ends(buckets, smallest, largest):
 
 @njit
 def join_batches(records, ends, smallest, keys, forest, size):
-    """As `join`, in batches that end at `ends`; of fewer than `smallest` records, one is joined with the next."""
+    """As `join`, in batches that end at `ends`; one of fewer than `smallest` records is joined with the next."""
     start = longest = np.int64(0)
     for stop in ends:
         longest, start = max(longest, stop - start), stop
@@ -115,7 +115,7 @@ def join_batches(records, ends, smallest, keys, forest, size):
         if count < np.uint64(smallest) and end < ends.size - 1:
             continue
         for i in range(count):
-            # Four loads that wait for each other fill the processor's buffers with too few records.
+            # Four dependent loads fill the processor's buffers with too few records.
             far = words[min(first + ((i + _AHEAD) << _ONE), last)]
             prefetch_to_write(parent, far & _LOW)
             prefetch_to_write(parent, far >> _HALF)
@@ -149,9 +149,9 @@ def join_batches(records, ends, smallest, keys, forest, size):
 
 @njit
 def _undo(parent, a, b, joined):
-    """Make the ends of the first `joined` edges, `a` and `b` of a `_Batch`, roots again, as before the batch.
+    """Make the ends of the first `joined` edges, `a` and `b` of a `_Batch`, roots again as before the batch.
 
-    Finds of the batch have changed no other parents: all roots that they pass are such ends.
+    The batch's finds have changed no other parents: all roots they pass are such ends.
     """
     for i in range(joined):
         parent[a[i]] = a[i]
@@ -177,9 +177,9 @@ def _join_in_order(keys, forest, size, batch, count):
 def sort_by_key(keys, ids, order):
     """Write the places of the first edges of `ids`, by (key, id), to `order`: uint32 (count,), `ids` (count,) or more.
 
-    `keys` are `LazyKeys` by edge id. The keys of a batch mostly differ in few bits: two passes of a radix sort take the
-    upper 16 of them, after two by the ids unless these mostly ascend already; insertion sorts the rest. Edges that
-    ascend or descend already, as where weights follow places, are not sorted.
+    `keys` are `LazyKeys` by edge id. The keys of a batch mostly differ in few bits: two radix-sort passes take the
+    upper 16 of them, after two by id unless ids mostly ascend already; insertion sort does the rest. Edges that
+    already ascend or descend, for instance because weights follow places, are not sorted.
     """
     size = order.size
     words, starts = np.empty(size, np.uint64), np.empty(256, np.uint32)
@@ -190,7 +190,7 @@ def sort_by_key(keys, ids, order):
         descents += words[i] < words[max(i - 1, 0)]
     if 8 * descents > size:
         _sort_by_upper_bits(words, order, starts, spare, places)
-    # All keys first: they lie far apart, and their loads overlap.
+    # All keys first: they are far apart, and their loads overlap.
     for i in range(size):
         words[i] = key_at(keys, ids[order[i]])
     falls = 0
@@ -200,7 +200,7 @@ def sort_by_key(keys, ids, order):
     if falls == 0:
         return
     if falls == size - 1:
-        # Slices would have numba compile errors of shapes that cannot differ (compile-time.md).
+        # For slices numba would compile errors for shapes that cannot differ (compile-time.md).
         for i in range(size // 2):
             order[i], order[size - 1 - i] = order[size - 1 - i], order[i]
         return
@@ -215,9 +215,9 @@ def sort_by_key(keys, ids, order):
 
 @njit
 def _sort_by_upper_bits(words, places, starts, spare, spare_places):
-    """Sort words, and the places with them, stably by the upper 16 bits of ``word - low``, `low` the least word.
+    """Stably sort words, and their places along, by the upper 16 bits of ``word - low``, `low` the least word.
 
-    `words` and `spare` are uint64, both places uint32, of one shape; `starts`, uint32 of shape (256,), is scratch.
+    `words` and `spare` are uint64, both places uint32, all of one shape; `starts`, uint32 (256,), is scratch.
     """
     low, high = ~_ZERO, _ZERO
     for i in range(words.size):
@@ -232,7 +232,7 @@ def _sort_by_upper_bits(words, places, starts, spare, spare_places):
 
 @njit
 def _sort_by_byte(words, places, low, shift, starts, to_words, to_places):
-    """Write words and places to the other arrays, in the stable order of 8 bits of ``word - low`` from `shift` on."""
+    """Write words and places to the other arrays, stably sorted by 8 bits of ``word - low`` from bit `shift` on."""
     for value in range(256):
         starts[value] = np.uint32(0)
     for i in range(words.size):

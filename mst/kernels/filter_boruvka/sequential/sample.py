@@ -33,7 +33,7 @@ class Split(NamedTuple):
 
     @classmethod
     def of_all(cls, keys: LazyKeys, m: int) -> Split:
-        """Return a split that makes all of the `m` edges light."""
+        """Return a split that makes all `m` edges light."""
         return cls(keys.words.dtype.type(np.iinfo(keys.words.dtype).max), m, m)
 
 
@@ -44,7 +44,7 @@ def is_selective(split, m):
 
 
 class Window(NamedTuple):
-    """A range of keys, divided into levels: level 0 at `low` and below, the largest level at `high` and above.
+    """A range of keys divided into levels: level 0 at `low` and below, the largest level at `high` and above.
 
     Attributes
     ----------
@@ -77,9 +77,9 @@ class Sample(NamedTuple):
     ids : numpy.ndarray of int64, shape (k,)
     keys : numpy.ndarray of uint32 or uint64, shape (k,)
     ordered : numpy.ndarray of the dtype of `keys`, shape (k,)
-        The keys once more, ascending.
+        The same keys, ascending.
     population : int
-        Edges that the sample was drawn from.
+        Edges the sample was drawn from.
     """
 
     ids: np.ndarray
@@ -101,7 +101,7 @@ class Sample(NamedTuple):
         return float(np.bincount(ranges).max() / len(offsets))
 
     def window(self, low=None, high=None) -> Window:
-        """Return the window with the finest 32-bit levels over the keys `low` … `high`, by default of the sample.
+        """Return the window with the finest 32-bit levels over keys `low` … `high`, by default the sample's.
 
         It has a margin, since keys outside the sample may lie beyond its extremes.
         """
@@ -117,9 +117,9 @@ class Sample(NamedTuple):
 
 @njit
 def stratified(m, size):
-    """Return ``min(size, m)`` places among ``0 … m - 1``, ascending, int64: one by hash from each of equal ranges.
+    """Return ``min(size, m)`` places in ``0 … m - 1``, ascending, int64: one from each of equal ranges, by hash.
 
-    A sample at these places is not biased by sorted, reversed or periodic input.
+    Sorted, reversed or periodic input does not bias a sample at these places.
     """
     places = np.empty(min(size, m), np.int64)
     first = 0
@@ -132,6 +132,6 @@ def stratified(m, size):
 
 
 def sample(keys: LazyKeys, places: np.ndarray, ids: np.ndarray, population: int) -> Sample:
-    """Return the sample of the keys at `places`; `ids` are those of the edges there, both int64 of one length."""
+    """Return the sample of the keys at `places`; `ids` are the edge ids there, both int64 of one length."""
     drawn = keys_at(keys, places)
     return Sample(ids, drawn, np.sort(drawn), population)

@@ -1,7 +1,7 @@
-"""Scatters edges into buckets of ascending level, about a hundred to a bucket, for `sequential.join`.
+"""Scatters edges into buckets of ascending level, about a hundred per bucket, for `sequential.join`.
 
 A *record* is two uint64: the ends (`u` below, `v` above), and the code of
-`mst.kernels.filter_boruvka.sequential.select`. Graphs from 2³¹ vertices or edges on do not fit.
+`mst.kernels.filter_boruvka.sequential.select`. Vertices and edges must number less than 2³¹.
 In the kernels, `keys` are `LazyKeys` by edge id.
 """
 
@@ -27,7 +27,7 @@ _ZERO, _LOW = np.uint64(0), np.uint64(0xFFFFFFFF)
 def count_codes(codes, count, shift, large, starts):
     """Count the first `count` codes by bucket, ``code >> shift``, and write where each bucket starts to `starts`.
 
-    `codes` is uint64 of shape (count,) or more; `starts`, uint32 of shape (buckets,), is zero before. Returns the
+    `codes` is uint64 of shape (count,) or more; `starts`, uint32 of shape (buckets,), is zero at first. Returns the
     number of codes in buckets of more than `large`.
     """
     for j in range(count):
@@ -37,7 +37,7 @@ def count_codes(codes, count, shift, large, starts):
 
 @njit
 def counts_to_starts(counts, large):
-    """Replace `counts`, uint32 (buckets,), by the start of each bucket; return how many are in those above `large`."""
+    """Replace `counts`, uint32 (buckets,), by the starts of buckets; return how many are in buckets above `large`."""
     start, in_large = np.uint32(0), np.int64(0)
     for b in range(counts.size):
         here = counts[b]
@@ -57,7 +57,7 @@ def scatter(ends, codes, count, shift, buckets, records):
     place = np.empty(_BLOCK, np.uint32)
     for block in range(0, count, _BLOCK):
         size = min(_BLOCK, count - block)
-        # Places first: a store whose address waits for a load would delay the loads behind it.
+        # Places first: a store whose address depends on a load would delay the loads after it.
         for j in range(size):
             b = codes[block + j] >> shift
             place[j] = buckets[b]
@@ -74,14 +74,14 @@ def scatter(ends, codes, count, shift, buckets, records):
 
 @njit(inline="always")
 def _are_far_apart(ends, codes, size):
-    """Return whether prefetching the ends of the first `size` edges pays: they are few of many, beyond the caches."""
+    """Return whether prefetching the ends of the first `size` edges pays: few of many, too many for the caches."""
     apart = (codes[size - 1] & _LOW) - (codes[0] & _LOW)
     return apart * np.uint64(ends.u.size) > _FAR * np.uint64(size)
 
 
 @njit
 def _write_far_apart(ends, codes, place, records):
-    """Write the records of edges to their places; `codes` may hold later ones, too."""
+    """Write the records of edges to their places; `codes` may also hold later ones."""
     u, v = ends.u, ends.v
     for j in range(place.size):
         e = codes[min(j + _FAR_AHEAD, codes.size - 1)] & _LOW
@@ -95,10 +95,10 @@ def _write_far_apart(ends, codes, place, records):
 
 @njit
 def refine_buckets(codes, count, shift, starts, wanted):
-    """Replace the levels in codes by bucket numbers such that no bucket holds many more than `wanted` of them.
+    """Replace the levels in codes by bucket numbers so that no bucket holds many more than `wanted` codes.
 
-    `starts` are those of buckets of equal width (`count_codes`), and `shift` is theirs; large buckets are cut into
-    pieces of equal width, as far as levels allow. `codes`, uint64 of shape (count,) or more, is overwritten. Returns
+    `starts` and `shift` are those of buckets of equal width (`count_codes`); large buckets are split into
+    pieces of equal width as far as levels allow. `codes`, uint64 of shape (count,) or more, is overwritten. Returns
     the number of buckets.
     """
     buckets = _ZERO
@@ -125,7 +125,7 @@ def refine_buckets(codes, count, shift, starts, wanted):
 def sort_large_buckets(records, buckets, largest, keys):
     """Sort the records by (key, id) in each bucket of more than `largest`.
 
-    `records` and `buckets`, the ends of buckets, are those that `scatter` wrote; `keys` are `LazyKeys` by edge id.
+    `records` and `buckets`, the ends of buckets, are as written by `scatter`; `keys` are `LazyKeys` by edge id.
     """
     start = np.int64(0)
     for bucket in range(buckets.size):
@@ -157,7 +157,7 @@ def _sort(records, start, stop, keys):
     spare_words, spare_places = np.empty(size, np.uint64), np.empty(size, np.uint32)
     for i in range(size):
         words[i], places[i] = records[start + i, 1] & _LOW, i
-    # By id, then by key, which leaves those of one key as they are.
+    # By id, then stably by key.
     if sort_words(words, places, np.int64(0), size, spare_words, spare_places):
         words, spare_words, places, spare_places = spare_words, words, spare_places, places
     for i in range(size):

@@ -1,9 +1,9 @@
-"""Selects light edges, and heavy ones whose ends the forest of the light ones leaves in different trees.
+"""Selects light edges, and heavy edges whose ends are in different trees of the light edges' forest.
 
 A selected edge becomes a *code*, a uint64: the level of its key in a window (`sample.Window`) in the upper 32 bits, its
-id in the lower ones. Levels keep the order of keys, though different keys may share one.
+id in the lower 32. Levels keep the order of keys, but different keys may share one.
 
-Loops run over unsigned indices: a signed one might count from the array's end, and checking that would cost as much as
+Loops use unsigned indices: a signed one might count from the array's end, and checking that would cost as much as
 all the rest. Every candidate is written, and kept by advancing an index: a branch would be mispredicted.
 
 In the kernels, `keys` are `LazyKeys` by edge id, `split` is a `Split`, `window` a `Window`, `id_range` an `IdRange`.
@@ -29,13 +29,13 @@ _ZERO = np.uint64(0)
 
 
 class Ends(NamedTuple):
-    """The ends of edges: of an edge by its id in `u` and `v`, or by the place of its code in `pairs`.
+    """The ends of edges: by edge id in `u` and `v`, or by the place of the code in `pairs`.
 
     Attributes
     ----------
     u, v : numpy.ndarray of uint32, shape (m,) or (0,)
     pairs : numpy.ndarray of uint64, shape (0,) or (k,)
-        ``u | v << 32``; empty where `u` and `v` are not.
+        ``u | v << 32``; empty if `u` and `v` are not.
     """
 
     u: np.ndarray
@@ -51,8 +51,8 @@ class Trees(NamedTuple):
     label : numpy.ndarray of uint32, shape (n,)
         The root of each vertex's tree.
     outside : numpy.ndarray of uint32, shape (n // 32 + 1,) or (0,)
-        The bitmap of the vertices outside the giant tree (`trees.mark_outside`): edges with an end there are selected.
-        Empty without a giant: edges whose ends differ in `label` are selected then.
+        Bitmap of the vertices outside the giant tree (`trees.mark_outside`): edges with an end there are selected.
+        Empty without a giant: then edges whose ends differ in `label` are selected.
     """
 
     label: np.ndarray
@@ -60,7 +60,7 @@ class Trees(NamedTuple):
 
 
 class IdRange(NamedTuple):
-    """The edge ids ``start … stop - 1`` (uint64), and the bound of their keys: the largest one, or the smallest."""
+    """The edge ids ``start … stop - 1`` (uint64), and the bound of their keys: largest or smallest."""
 
     start: np.unsignedinteger
     stop: np.unsignedinteger
@@ -78,7 +78,7 @@ def ends_at(ends, codes, j):
 
 @njit
 def select_all(keys, window, codes):
-    """Write the codes of all edges, in the order of their ids; return how many.
+    """Write the codes of all edges, in order of id; return how many.
 
     `keys` are `LazyKeys` of m edges, `window` is a `Window`; `codes`, uint64 of shape (m,), is overwritten.
     """
@@ -89,7 +89,7 @@ def select_all(keys, window, codes):
 
 @njit
 def select_light(keys, split, window, codes):
-    """Write the codes of the light edges of a `Split`, in the order of their ids; return how many.
+    """Write the codes of the light edges of a `Split`, in order of id; return how many.
 
     The other arguments are as for `select_all`.
     """
@@ -124,7 +124,7 @@ def _select_up_to(keys, id_range, window, selective, codes, count):
         if not selective or least <= id_range.key:
             for i in range(block, end):
                 key = key_at(keys, i)
-                # Light keys are never above the window; clipping the others would be a mispredicted branch.
+                # Light keys are never above the window; clipping others would be a mispredicted branch.
                 level = np.uint64((max(key, window.low) - window.low) >> window.shift)
                 codes[count] = (level << _HALF) | i
                 count += np.uint64(key <= id_range.key)
@@ -158,7 +158,7 @@ def _select_from(keys, id_range, ends, trees, window, codes, count):
     u, v, label, outside = ends.u, ends.v, trees.label, trees.outside
     ids = np.empty(_LONG_BLOCK, np.uint64)
     for block in range(id_range.start, id_range.stop, _LONG_BLOCK):
-        # Ends first, then the keys of the few that are left: compilers would make a branch of both together.
+        # Ends first, then the keys of the few left: together, compilers would make a branch of them.
         end, found = min(block + _LONG_BLOCK, id_range.stop), _ZERO
         if outside.size > 0:
             for i in range(block, end):
@@ -178,7 +178,7 @@ def _select_from(keys, id_range, ends, trees, window, codes, count):
 
 @njit
 def move_light(codes, pairs, count, largest, light_codes, light_pairs):
-    """Move the edges of level ≤ `largest` to the light arrays, close the gaps; return how many moved.
+    """Move the edges of level ≤ `largest` to the light arrays and close the gaps; return how many moved.
 
     The edges are the first `count` of `codes` and, unless it is empty, of `pairs`; all four arrays are uint64, of shape
     (count,) or more.

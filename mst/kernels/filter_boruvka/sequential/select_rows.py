@@ -1,8 +1,8 @@
 """Selects edges from compressed sparse rows, as `mst.kernels.filter_boruvka.sequential.select` does from edge lists.
 
-Every edge has two slots and is selected at the one in the row of its smaller end; ids do not ascend along the
+Every edge has two slots and is selected in the row of its smaller end; ids do not ascend along the
 slots, and the ends are written together with the codes. Loops run over all slots, and the row advances by adding a
-byte: a loop over each of a sparse graph's short rows would mispredict its end and take several times as long.
+byte: a loop per short row of a sparse graph would mispredict its end and take several times as long.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ class Rows(NamedTuple):
 
 
 class RowStarts(NamedTuple):
-    """The first slots of rows, by which a loop over slots follows its row.
+    """The first slots of rows, which let a loop over slots track its row.
 
     Attributes
     ----------
     marks : numpy.ndarray of uint8, shape (2 m + 1,)
-        1 at the first slot of each row that has any.
+        1 at the first slot of each nonempty row.
     rows : numpy.ndarray of uint32, shape (n + 1,)
-        These rows, in order.
+        Those rows, in order.
     """
 
     marks: np.ndarray
@@ -58,7 +58,7 @@ class RowStarts(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """The edges to select: the light ones of `split`, or if `heavy` the others; `window` gives their levels."""
+    """The edges to select: the light edges of `split`, or the others if `heavy`; `window` sets their levels."""
 
     split: Split
     heavy: bool
@@ -84,9 +84,9 @@ class _Found(NamedTuple):
 
 @njit
 def row_starts(offsets, marks, rows):
-    """Write the rows that have slots, mark the first slot of each in `marks`, zero before; return how many rows.
+    """Write the nonempty rows and mark the first slot of each in `marks`, zero at first; return how many rows.
 
-    `offsets` is that of `Rows`, the others are those of `RowStarts`.
+    `offsets` is as in `Rows`, the others as in `RowStarts`.
     """
     count = _ZERO
     for x in range(np.uint64(offsets.size - 1)):
@@ -122,8 +122,8 @@ def select_slots(starts, rows, wanted, selected):
 def count_slots(keys, window, shift, large, starts):
     """As `scatter.count_codes` for all edges, by the levels of their slots in `window`, a `Window`.
 
-    `keys` are the `LazyKeys` of all slots; `shift`, `large` and `starts` are as for that. Counts are halved, since an
-    edge has two slots of the same key.
+    `keys` are the `LazyKeys` of all slots; `shift`, `large` and `starts` are as there. Counts are halved, since an
+    edge has two slots with the same key.
     """
     for i in range(np.uint64(keys.words.size)):
         starts[(level_of(key_at(keys, i), window) << _HALF) >> shift] += np.uint32(1)
@@ -161,7 +161,7 @@ def scatter_slots(starts, rows, window, shift, buckets, records):
 
 @njit
 def select_few_slots(rows, wanted, selected):
-    """As `select_slots` for light edges where these are few: a vector loop skips blocks without any; no `RowStarts`."""
+    """As `select_slots` for few light edges: a vector loop skips blocks without any; no `RowStarts` needed."""
     offsets, neighbours, keys, split = rows.offsets, rows.neighbours, rows.keys, wanted.split
     slots, at = np.empty(_VECTOR, np.uint32), np.empty(_VECTOR, np.uint32)
     x, count, size = _ZERO, _ZERO, np.uint64(keys.words.size)
@@ -184,9 +184,9 @@ def select_few_slots(rows, wanted, selected):
 
 @njit
 def _write(found, size, rows, wanted, selected, count):
-    """Append the wanted ones of the first `size` slots of `found`, a `_Found`; return the new count.
+    """Append the wanted edges in the first `size` slots of `found`, a `_Found`; return the new count.
 
-    Here edges of the split's key are compared by id.
+    Edges with the split's key are compared by id here.
     """
     neighbours, split = rows.neighbours, wanted.split
     for j in range(size):
@@ -201,7 +201,7 @@ def _write(found, size, rows, wanted, selected, count):
 
 @njit
 def select_heavy_rows(rows, wanted, label, giant, selected):
-    """Write the codes of heavy edges that join two trees, with these trees for ends, to `selected`; return how many.
+    """Write the codes of heavy edges that join two trees, with these trees as ends, to `selected`; return how many.
 
     `rows` is a `Rows`, `wanted` a `Wanted`, `selected` a `CodedEdges`. `label`, uint32 of shape (n,), holds the tree of
     each vertex. Only rows outside the tree `giant` are read.

@@ -17,14 +17,14 @@ def flatten(parent):
     """Make every vertex point at its root; `parent`, unsigned of shape (n,), has ``parent[x] <= x`` everywhere."""
     n = np.uint64(parent.size)
     for line in range(_ZERO, n, _LINE):
-        # Where several threads have linked, other cores have the lines.
+        # After several threads have linked, other cores hold the lines.
         prefetch_to_write(parent, line + _AHEAD)
         for x in range(line, min(line + _LINE, n)):
             parent[x] = parent[parent[x]]
 
 
 def giant_label(label: np.ndarray, size: int = 512) -> tuple[np.unsignedinteger, float]:
-    """Return the most common label of a sample of `size` vertices, and its share of the sample.
+    """Return the most common label in a sample of `size` vertices, and its share of the sample.
 
     `label`, unsigned of shape (n,), is the root of each vertex's tree.
     """
