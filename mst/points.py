@@ -400,23 +400,20 @@ def _rounds(
     smallest = _FEWEST_PLACES if schedule.width > 1 else _PLACES
     grain = grain_for(n, schedule.width, smallest=smallest, largest=_PLACES, multiple=LEAF)
     schedule = schedule._replace(grain=grain)
-    state, components, joins = rounds.allocate(lists, plain, len(tree.boxes), schedule)
+    state = rounds.allocate(lists, plain, len(tree.boxes), schedule)
     size = len(known[0])
     edges = rounds.Edges(
         *(touched_empty(n - 1, column.dtype, schedule.width, schedule.tallies) for column in known)
     )
     for column, first in zip(edges, known):
         column[:size] = first
-    roots, left = (touched_empty(n, np.int32, schedule.width, schedule.tallies) for _ in range(2))
     top = max(tree.levels - _PART_LEVELS, 0)
     if schedule.width > 1:
         # Eight parts for each worker, unless they are small.
         top = max(top, min((8 * schedule.width - 1).bit_length(), tree.levels - _FEWEST_PART_LEVELS))
     if len(start):
-        roots[: n - size] = np.flatnonzero(start == np.arange(n))
-    rounds.join_all(
-        schedule, plain, top, start, tree, lists, state, components, joins, edges, size, roots, left
-    )
+        state.roots[: n - size] = np.flatnonzero(start == np.arange(n))
+    rounds.join_all(schedule, plain, top, start, tree, lists, state, edges, size)
     return edges
 
 

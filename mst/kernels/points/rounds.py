@@ -120,6 +120,25 @@ class Joins(NamedTuple):
     choices: np.ndarray
 
 
+class State(NamedTuple):
+    """All that the rounds change, but the edges.
+
+    Attributes
+    ----------
+    candidates : Candidates
+    components : Components
+    joins : Joins
+    roots, left : numpy.ndarray of int32, shape (n,)
+        The components, and scratch space.
+    """
+
+    candidates: Candidates
+    components: Components
+    joins: Joins
+    roots: np.ndarray
+    left: np.ndarray
+
+
 class Edges(NamedTuple):
     """Edges of the tree.
 
@@ -136,7 +155,21 @@ class Edges(NamedTuple):
     weights: np.ndarray
 
 
-def allocate(lists: Lists, plain: bool, nodes: int, schedule: Schedule) -> tuple[Candidates, Components, Joins]:
+class _Part(NamedTuple):
+    """A part of the k-d tree: the places ``first … last - 1``, all int.
+
+    Its leaves are ``first_leaf … last_leaf - 1``, `below` levels under its top node.
+    """
+
+    first: int
+    last: int
+    first_leaf: int
+    last_leaf: int
+    node: int
+    below: int
+
+
+def allocate(lists: Lists, plain: bool, nodes: int, schedule: Schedule) -> State:
     """Return the state before the first round, of which `join_all` writes the rest.
 
     Parameters
@@ -161,11 +194,11 @@ def allocate(lists: Lists, plain: bool, nodes: int, schedule: Schedule) -> tuple
     candidates = Candidates(weights, apart, fresh(np.int32), bounds[:n], lanes, np.empty_like(lanes))
     components = Components(of[:n], np.full(nodes, -1, np.int32), fresh(np.uint64))
     joins = Joins(fresh(np.int32), fresh(np.int32))
-    return candidates, components, joins
+    return State(candidates, components, joins, fresh(np.int32), fresh(np.int32))
 
 
 @njit
-def join_all(schedule, plain, top, start, tree, lists, candidates, components, joins, edges, size, roots, left):
+def join_all(schedule, plain, top, start, tree, lists, state, edges, size):
     """Join components by shortest edges until one is left.
 
     Parameters
@@ -180,45 +213,56 @@ def join_all(schedule, plain, top, start, tree, lists, candidates, components, j
         The components; if it is empty, every place is one, and parts are joined first.
     tree : mst.kernels.points.kd_tree.KdTree
     lists : Lists
-    candidates, components, joins
-        From `allocate`.
+    state : State
+        From `allocate`; its roots are given unless `start` is empty.
     edges : Edges
         The first ones are given, the others are overwritten.
     size : int
         The edges that are given.
-    roots, left : numpy.ndarray of int32, shape (n,)
-        The components, unless `start` is empty; scratch space.
     """
-    width, grain, tallies = schedule
+    width, _, tallies = schedule
+    candidates, components, joins, roots, left = state
     reset_queue(tallies, width)
     run(width, _begin_worker, schedule, start, lists, candidates, components, joins)
     tallies[FOREST], tallies[LIVE] = size, 0
     if start.size == 0:
         reset_queue(tallies, width)
-        run(
-            width, _parts_worker, schedule, plain, top, tree, lists, candidates, components, joins, edges, roots
-        )
+        run(width, _parts_worker, schedule, plain, top, tree, lists, state, edges)
     roots = roots[: start.size - size if start.size > 0 else tallies[LIVE]]
     relabel(schedule, joins.parent, tree.levels, components)
     while roots.size > 1:
-        reset_queue(tallies, width)
-        run(width, _lists_worker, schedule, plain, lists, candidates, components)
-        reset_queue(tallies, width)
-        run(width, _limits_worker, schedule, tree, lists, components)
-        above = 1 << max(tree.levels - _LEVELS_EACH, 0)
-        call(_lower_limits, 1, min(2 * above, 1 << tree.levels), True, tree, lists, components)
-        reset_queue(tallies, width)
-        run(width, _search_worker, schedule, tree, lists, candidates, components)
-        reset_queue(tallies, width)
-        run(width, _choose_worker, schedule, tree, candidates, components, joins.choices)
-        few = Schedule(1 if roots.size <= grain else width, grain, tallies)
-        tallies[LIVE] = 0
-        reset_queue(tallies, width)
-        run(few.width, _link_worker, few, roots, candidates, components, joins, edges)
-        reset_queue(tallies, width)
-        run(few.width, _settle_worker, few, roots, left, components, joins)
-        roots, left = left[: tallies[LIVE]], roots
+        _choose_edges(schedule, plain, tree, lists, candidates, components, joins.choices)
+        roots, left = _join_chosen(schedule, roots, left, candidates, components, joins, edges), roots
         relabel(schedule, joins.parent, tree.levels, components)
+
+
+@njit
+def _choose_edges(schedule, plain, tree, lists, candidates, components, choices):
+    """Let every component choose its least edge to another one, by all workers."""
+    width, _, tallies = schedule
+    reset_queue(tallies, width)
+    run(width, _lists_worker, schedule, plain, lists, candidates, components)
+    reset_queue(tallies, width)
+    run(width, _limits_worker, schedule, tree, lists, components)
+    above = 1 << max(tree.levels - _LEVELS_EACH, 0)
+    call(_lower_limits, 1, min(2 * above, 1 << tree.levels), True, tree, lists, components)
+    reset_queue(tallies, width)
+    run(width, _search_worker, schedule, tree, lists, candidates, components)
+    reset_queue(tallies, width)
+    run(width, _choose_worker, schedule, tree, candidates, components, choices)
+
+
+@njit
+def _join_chosen(schedule, roots, left, candidates, components, joins, edges):
+    """Append the chosen edges to `edges`, and join components by them; return those that are left, in `left`."""
+    width, grain, tallies = schedule
+    few = Schedule(1 if roots.size <= grain else width, grain, tallies)
+    tallies[LIVE] = 0
+    reset_queue(tallies, width)
+    run(few.width, _link_worker, few, roots, candidates, components, joins, edges)
+    reset_queue(tallies, width)
+    run(few.width, _settle_worker, few, roots, left, components, joins)
+    return left[: tallies[LIVE]]
 
 
 @njit
@@ -852,55 +896,64 @@ def _relabel_nodes(top, below, of_node):
 
 
 @njit
-def _parts_worker(worker, schedule, plain, top, tree, lists, candidates, components, joins, edges, left):
+def _parts_worker(worker, schedule, plain, top, tree, lists, state, edges):
     """One worker of a step of `join_all`: it joins components, a point each, by rounds within parts of the tree.
 
     The points of a part stay in cache. A component whose least edge leads out of the part waits for another one to
-    join it, or for the rounds of the whole tree. Those that are left are written to `left`.
+    join it, or for the rounds of the whole tree. Those that are left are written to the state's roots.
     """
     width, _, tallies = schedule
-    blocks, _, points, levels = tree
-    parent, choices = joins
-    below = levels - top
-    largest = ((blocks.shape[0] >> top) + 1) * LEAF
+    largest = ((tree.blocks.shape[0] >> top) + 1) * LEAF
     all_roots, found = np.empty(largest, np.int32), np.empty(largest, np.int32)
     joined = _empty_edges(largest)
-    part, end = next_chunk(tallies, worker, width, 1, 1 << top)
-    while part < end:
-        first = ((part * blocks.shape[0]) >> top) * LEAF
-        last = min((((part + 1) * blocks.shape[0]) >> top) * LEAF, points.size)
-        roots = all_roots[: last - first]
+    number, end = next_chunk(tallies, worker, width, 1, 1 << top)
+    while number < end:
+        part = _part_at(number, top, tree)
+        roots = all_roots[: part.last - part.first]
         for i in range(roots.size):
-            roots[i] = first + i
-        size, before = 0, 2 * _WORTH * roots.size
-        while roots.size > 1 and _WORTH * (before - roots.size) >= before:
-            before = roots.size
-            if size > 0 or not plain:
-                call(_read_lists, first, last, True, plain, lists, candidates, components)
-                call(_lower_limits, (1 << top) + part, 1 << levels, True, tree, lists, components)
-                call(
-                    _search_leaves,
-                    part << below,
-                    (part + 1) << below,
-                    True,
-                    tree,
-                    lists,
-                    candidates,
-                    components,
-                )
-                count = call(_collect, first, last, candidates, components, found)
-                call(_choose, found[:count], True, points, candidates, components, choices)
-            else:
-                call(_choose_nearest, first, last, lists, candidates, choices)
-            size = call(_link, roots, candidates, components, joins, joined, size, first, last)
-            roots = roots[: call(_settle, roots, components, joins)]
-            call(_relabel_leaves, part << below, (part + 1) << below, parent, levels, components)
-            _relabel_nodes((1 << top) + part, below, components.of_node)
+            roots[i] = part.first + i
+        size, left = call(_join_part, part, plain, tree, lists, state, roots, found, joined)
         _append(joined, size, edges, tallies)
-        start = fetch_add(tallies, LIVE, roots.size)
-        for i in range(roots.size):
-            left[start + i] = roots[i]
-        part, end = next_chunk(tallies, worker, width, 1, 1 << top)
+        start = fetch_add(tallies, LIVE, left)
+        for i in range(left):
+            state.roots[start + i] = roots[i]
+        number, end = next_chunk(tallies, worker, width, 1, 1 << top)
+
+
+@njit
+def _part_at(number, top, tree):
+    """Return the `_Part` whose top node has this number on level `top`."""
+    blocks, below = tree.blocks.shape[0], tree.levels - top
+    first = ((number * blocks) >> top) * LEAF
+    last = min((((number + 1) * blocks) >> top) * LEAF, tree.points.size)
+    return _Part(first, last, number << below, (number + 1) << below, (1 << top) + number, below)
+
+
+@njit
+def _join_part(part, plain, tree, lists, state, roots, found, joined):
+    """Join the components `roots`, a point each, within a part, as long as a round joins a good share of them.
+
+    Returns how many edges were written to `joined`, and how many components are left, the first ones of `roots`.
+    `found`, int32, is scratch space, as long as `roots` or longer.
+    """
+    candidates, components, joins, _, _ = state
+    first, last, first_leaf, last_leaf, node, below = part
+    size, before = 0, 2 * _WORTH * roots.size
+    while roots.size > 1 and _WORTH * (before - roots.size) >= before:
+        before = roots.size
+        if size > 0 or not plain:
+            call(_read_lists, first, last, True, plain, lists, candidates, components)
+            call(_lower_limits, node, 1 << tree.levels, True, tree, lists, components)
+            call(_search_leaves, first_leaf, last_leaf, True, tree, lists, candidates, components)
+            count = call(_collect, first, last, candidates, components, found)
+            call(_choose, found[:count], True, tree.points, candidates, components, joins.choices)
+        else:
+            call(_choose_nearest, first, last, lists, candidates, joins.choices)
+        size = call(_link, roots, candidates, components, joins, joined, size, first, last)
+        roots = roots[: call(_settle, roots, components, joins)]
+        call(_relabel_leaves, first_leaf, last_leaf, joins.parent, tree.levels, components)
+        _relabel_nodes(node, below, components.of_node)
+    return size, roots.size
 
 
 @njit
