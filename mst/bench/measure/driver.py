@@ -1,4 +1,4 @@
-"""One run as the runner sees it: the reports of its processes, the time spent, and the limits that end it."""
+"""One run as seen by the runner: the reports of its processes, the time spent, and the limits that end it."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from mst.bench.planning.experiment import Measure
 from mst.units import size
 
 _POLL_SECONDS = 0.02
-_COMPILING = 5  # time limits of a process that importing and compiling may take
+_COMPILING = 5  # a process's time limits that importing and compiling may take
 _INSTRUMENTED = 3  # processes that measure phases, and that are profiled: as few as have an interval
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Seconds that a run may spend, has spent and spent on its last process; and how many processes it lacks."""
+    """Seconds a run may spend, has spent, and spent on its last process; and how many processes it still needs."""
 
     budget: float
     spent: float
@@ -32,14 +32,14 @@ class Cost:
 
     @property
     def left(self) -> float:
-        """Seconds that are left of its budget."""
+        """Seconds left in its budget."""
         return max(self.budget - self.spent, 0.0)
 
 
 def affordable(costs: Sequence[Cost]) -> list[bool]:
-    """Return for each of the runs that take turns whether it gets one more process.
+    """Return, for each run that takes turns, whether it gets one more process.
 
-    Budget that some runs will not need goes to the others, the cheapest first.
+    Budget that some runs will not need goes to the others, cheapest first.
     """
     spare = sum(cost.budget - cost.spent - min(cost.left, cost.missing * cost.last) for cost in costs)
     granted = [False] * len(costs)
@@ -52,7 +52,7 @@ def affordable(costs: Sequence[Cost]) -> list[bool]:
 
 
 class RunDriver:
-    """One run in a fork server, which identifies its events by `index`: opened by its first turn, ended by a limit."""
+    """One run in a fork server, which labels its events with `index`: opened by its first turn, ended by a limit."""
 
     def __init__(self, index: int, spec: RunSpec, measure: Measure, outcome: Outcome):
         self.outcome, self.measure, self._index, self._spec = outcome, measure, index, spec
@@ -65,7 +65,7 @@ class RunDriver:
 
     @property
     def cost(self) -> Cost:
-        """The seconds spent of its budget, and the expected cost of the rest."""
+        """The seconds of its budget spent, and the expected cost of the rest."""
         unfinished = self.outcome.status == "ok" and not self._closed
         missing = self.measure.processes - len(self.outcome.processes) if unfinished else 0
         return Cost(self.measure.budget, self.outcome.turn_seconds, self._last, missing)
@@ -87,13 +87,13 @@ class RunDriver:
                 outcome.stolen_seconds += after.stolen - before.stolen
 
     def close(self) -> None:
-        """Measure the phases, and profile where that is asked for, each in fresh processes; end the run."""
+        """Measure the phases, and profile if requested, each in fresh processes; end the run."""
         self._closed = True
         if self._server is None:
             return
         left = self.cost.left
         for _ in range(min(self.measure.processes, _INSTRUMENTED)):
-            # Starting ranks once more takes as long as a process of the measurement.
+            # Starting ranks again takes as long as a process of the measurement.
             within_budget = self._last <= left or not self._starts_ranks
             wanted = self._has_phases and self.measure.phases and within_budget
             if self.outcome.status == "ok" and wanted:
@@ -111,7 +111,7 @@ class RunDriver:
         self._server = server
         started = time.monotonic()
         server.send(self._index, "open", spec=asdict(self._spec), log=str(self._log))
-        # Everything that a first run compiles counts, on a machine that may be busy: no fault of the algorithm.
+        # Everything a first run compiles counts, on a machine that may be busy: not the algorithm's fault.
         ready = self._follow("ready", "compiling on small graphs", _COMPILING * self.measure.timeout)
         if ready and self.outcome.status == "ok":
             # Memory that compiling took is not the run's.
@@ -119,7 +119,7 @@ class RunDriver:
         self.outcome.open_seconds = time.monotonic() - started
 
     def _command(self, command: str) -> tuple[float, float | None]:
-        """Return how long a command took and the processor time of its processes (None where it was ended)."""
+        """Return how long a command took and the processor time of its processes (None if it was ended)."""
         assert self._server is not None
         started = time.monotonic()
         self._server.send(self._index, command)
@@ -127,7 +127,7 @@ class RunDriver:
         return time.monotonic() - started, finished["cpu"] if finished else None
 
     def _follow(self, until: str, subject: str, limit: float) -> dict[str, Any] | None:
-        """Take events until the one that ends this step, which is returned; None when a limit ends the run."""
+        """Take events up to the one that ends this step, and return it; None if a limit ends the run."""
         assert self._server is not None
         deadline = time.monotonic() + limit
         while True:
@@ -136,7 +136,7 @@ class RunDriver:
                 reason = f"the fork server of the runs ended: {self._server.output()}"
                 self.outcome.fail("error", reason, abrupt=True)
                 return None
-            # All of them are taken: one that follows the end of a step may say that the run has ended.
+            # Take them all: an event after the end of a step may say that the run has ended.
             last = [event for event in events if self._note(event) == until]
             if last:
                 return last[0]
@@ -168,7 +168,7 @@ class RunDriver:
         elif name == "profiled":
             self.outcome.profiled.append(event["counters"])
         elif name == "failed":
-            # Errors of the run leave a traceback; ranks that were ended do not.
+            # Errors of the run leave a traceback; terminated ranks do not.
             self.outcome.fail(event["status"], event["reason"], event["detail"], abrupt=not event["detail"])
         elif name == "exited" or (name in ("compiled", "finished") and event["code"]):
             self.outcome.fail(*failure_of_exit(event["code"]), abrupt=event["code"] < 0)
@@ -181,7 +181,7 @@ class RunDriver:
         self._end_template()
 
     def _end_template(self) -> None:
-        # Before the server has opened the run there is none; a signal to process 0 would end this one's whole group.
+        # None before the server has opened the run; a signal to process 0 would end this process's whole group.
         if self._template:
             end_tree(self._template)
         self._template = 0

@@ -1,7 +1,7 @@
-"""Energy used by a block of code, where the hardware lets it be read: RAPL for processors, NVML for GPUs.
+"""Energy used by a block of code, where the hardware reports it: RAPL for processors, NVML for GPUs.
 
-Both count the energy of the whole package or board, idle power and other programs included. Where nothing can
-be read (no counter, no permission, no nvidia-ml-py, a virtual machine) the answer is None and nothing else changes.
+Both count the energy of the whole package or board, including idle power and other programs. If nothing can
+be read (no counter, no permission, no nvidia-ml-py, a virtual machine) the result is None and nothing else changes.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 from mst.bench.machine import first_line
 
 POWERCAP = Path("/sys/class/powercap")
-# No package or board draws more for long. A counter that may have wrapped around more than once at this power
-# since the last reading is not used.
+# No package or board draws more for long. A counter that may have wrapped around more than once since the last
+# reading, at this power, is not used.
 MAXIMUM_WATTS = 1000.0
 
 
@@ -35,10 +35,10 @@ class Counter(NamedTuple):
 
 @contextmanager
 def measure_energy(counters: Iterable[Counter] | None = None) -> Iterator[dict[str, float]]:
-    """Measure the joules of the block by these counters, or all of this host.
+    """Measure the block's joules with these counters, or all of this host's.
 
     They are counted by domain (``package-0``, ``dram-0``, ``gpu-0``, …), and complete once the block has ended; domains
-    that could not be read from beginning to end are left out.
+    that could not be read throughout are omitted.
 
     >>> with measure_energy(counters=[]) as joules:
     ...     _ = sum(range(1000))
@@ -61,7 +61,7 @@ def measure_energy(counters: Iterable[Counter] | None = None) -> Iterator[dict[s
 
 
 def of_one(joules: Mapping[str, float] | None, solves: int) -> dict[str, Any] | None:
-    """Return the joules of one solve out of `solves`, in total and by domain; None where nothing was read."""
+    """Return the joules of one of `solves` solves, in total and by domain; None if nothing was read."""
     if not joules:
         return None
     domains = {name: used / solves for name, used in joules.items()}
@@ -69,7 +69,7 @@ def of_one(joules: Mapping[str, float] | None, solves: int) -> dict[str, Any] | 
 
 
 def rapl_counters(root: Path = POWERCAP) -> list[Counter]:
-    """Return the RAPL domains below `root` that do not overlap: packages, and memory where it is separate.
+    """Return the non-overlapping RAPL domains below `root`: packages, and memory if it is separate.
 
     A package contains its ``core`` and ``uncore``; ``psys`` contains the packages; ``dram`` is separate.
     """
@@ -88,7 +88,7 @@ def rapl_counters(root: Path = POWERCAP) -> list[Counter]:
 
 
 def nvml_counters(environment: Mapping[str, str] = os.environ) -> list[Counter]:
-    """Return the GPUs that this process may use and that count energy (Volta and later)."""
+    """Return the GPUs this process may use that count energy (Volta and later)."""
     try:
         import pynvml
 
@@ -105,7 +105,7 @@ def nvml_counters(environment: Mapping[str, str] = os.environ) -> list[Counter]:
     with suppress(pynvml.NVMLError):
         visible = environment.get("CUDA_VISIBLE_DEVICES")
         every = ",".join(map(str, range(pynvml.nvmlDeviceGetCount())))
-        # CUDA takes the devices before the first that it does not find.
+        # CUDA uses the devices before the first it cannot find.
         for name in filter(None, map(str.strip, (every if visible is None else visible).split(","))):
             by_index = pynvml.nvmlDeviceGetHandleByIndex
             device = by_index(int(name)) if name.isdigit() else pynvml.nvmlDeviceGetHandleByUUID(name)

@@ -1,4 +1,4 @@
-"""Fork servers: processes pinned to a width that fork the templates of runs (see `mst.bench.measure`)."""
+"""Fork servers: processes, pinned to a width, that fork the runs' templates (see `mst.bench.measure`)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _CLOSE_SECONDS = 5.0
 class ForkServer:
     """The runner's side of a fork server: starts it, sends commands, receives events.
 
-    The server and all its descendants may use `width` processors; its output goes to a file in `scratch`.
+    The server and its descendants may use `width` processors; its output goes to a file in `scratch`.
     """
 
     def __init__(self, width: int, scratch: Path):
@@ -67,7 +67,7 @@ class ForkServer:
 
     @property
     def running(self) -> bool:
-        """Whether the process has not ended."""
+        """Whether the process is alive."""
         return self._process.poll() is None
 
     def output(self) -> str:
@@ -75,14 +75,14 @@ class ForkServer:
         return self._log.read_bytes()[-500:].decode(errors="replace")
 
     def send(self, run: int, command: str, **values: Any) -> None:
-        """Send a command for a run; a server that has ended gets none."""
+        """Send a command for a run, unless the server has ended."""
         with contextlib.suppress(BrokenPipeError):
             send(self._commands, run=run, command=command, **values)
 
     def events(self, run: int, seconds: float) -> list[dict[str, Any]] | None:
-        """Return the events of a run in the next `seconds`, as soon as there are any; None when no more will come.
+        """Return a run's events in the next `seconds`, as soon as there are any; None if no more will come.
 
-        Those of other runs are kept until they are asked for.
+        Events of other runs are kept until requested.
         """
         if run not in self._unread and select.select([self._reader.descriptor], [], [], seconds)[0]:
             received = self._reader.read()
@@ -93,7 +93,7 @@ class ForkServer:
         return self._unread.pop(run, [])
 
     def close(self) -> None:
-        """End the server and all that it started."""
+        """End the server and everything it started."""
         os.close(self._commands)
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(_CLOSE_SECONDS)
@@ -103,7 +103,7 @@ class ForkServer:
 
 
 class _Templates:
-    """The server's side: the templates that it has forked, and the pipes to them."""
+    """The server's side: the templates it has forked, and the pipes to them."""
 
     def __init__(self, events: int, commands: int, woken: int, wake: int):
         self._events = events
@@ -139,7 +139,7 @@ class _Templates:
         exit_after(functools.partial(serve_run, RunSpec(**spec), commands, emit))
 
     def pass_on(self, run: int, command: str) -> None:
-        """Let a run's template end, or send it another command, unless it has ended."""
+        """Tell a run's template to end, or send it another command, unless it has ended."""
         if command == "close":
             os.close(self._commands.pop(run))
             return
@@ -147,7 +147,7 @@ class _Templates:
             send(self._commands[run], command=command)
 
     def reap(self) -> None:
-        """Report the templates that have ended, each with its exit code or minus its signal."""
+        """Report templates that have ended, each with its exit code or minus its signal."""
         with contextlib.suppress(ChildProcessError):
             while (ended := os.waitpid(-1, os.WNOHANG))[0]:
                 pid, status = ended
@@ -157,7 +157,7 @@ class _Templates:
 
 
 def main(events: str, commands: str) -> None:
-    """Serve until no more commands come, as when the runner has been killed; then end everything that was started.
+    """Serve until no more commands can come, even if the runner was killed; then end everything started.
 
     The arguments are the file descriptors of the pipes to and from the runner.
     """
@@ -188,11 +188,11 @@ def main(events: str, commands: str) -> None:
 
 
 def _warm_up() -> None:
-    """Import and compile code that every run needs: most of the time goes to numba's first compilation."""
+    """Import and compile code every run needs: most of the time goes to numba's first compilation."""
     with contextlib.suppress(ImportError):
         import pyarrow  # noqa: F401
     algorithm = registry.get("kruskal")
-    # An error of this algorithm is reported by its own run.
+    # This algorithm's own run reports its errors.
     with contextlib.suppress(Exception):
         none = np.empty(0, np.int32)
         compile_kernels(implementation_of(algorithm), Graph(0, none, none, none), 1, algorithm.resolve())

@@ -35,14 +35,14 @@ _STEAL_FLAG = 0.02
 def measurement_of(
     run: Run, outcome: Outcome, measure: Measure, manifest: dict[str, Any], conditions: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return the measurement of a run that has ended.
+    """Return the measurement of a finished run.
 
-    `manifest` is that of the graph; `conditions` are those during the run, without flags.
+    `manifest` is the graph's; `conditions` are those during the run, without flags.
     """
     algorithm, processes = registry.get(run.algorithm), outcome.processes
-    # A run in which no process began gets the current time.
+    # A run that started no process gets the current time.
     spans = outcome.spans or [(datetime.now(UTC),) * 2]
-    # That of one solve, of the median process.
+    # Of one solve in the median process.
     energies = sorted((p["energy"] for p in processes if p["energy"]), key=lambda energy: energy["joules"])
     first = processes[0] if processes else {}
     return {
@@ -76,7 +76,7 @@ def measurement_of(
 
 
 def _flags(run: Run, outcome: Outcome, measure: Measure, conditions: dict[str, Any]) -> list[str]:
-    """Return the keywords that warn a reader of the figures."""
+    """Return keywords that warn readers of the figures."""
     processes, cores = outcome.processes, usable_cores()
     spread = summarise([float(np.median(p["compute"])) for p in processes]).spread
     granted = conditions["granted_width"]
@@ -95,7 +95,7 @@ def _flags(run: Run, outcome: Outcome, measure: Measure, conditions: dict[str, A
 
 
 def _samples(processes: list[dict[str, Any]]) -> dict[str, list[list[float]]]:
-    """Return seconds by step, a list for each process; without a device there is no transfer, and not always a call."""
+    """Return seconds by step, a list per process; without a device there is no transfer, and not always a call."""
     return {
         "compute": [p["compute"] for p in processes],
         "warmup": [p["warmup"] for p in processes],
@@ -106,14 +106,14 @@ def _samples(processes: list[dict[str, Any]]) -> dict[str, list[list[float]]]:
 
 
 def _counters(outcome: Outcome) -> list[dict[str, Any]]:
-    """Return the counters of each process, with those that the profiler read in a further one."""
+    """Return each process's counters, plus those the profiler read in another process."""
     own = [p.get("counters", {}) for p in outcome.processes]
     both = itertools.zip_longest(own, outcome.profiled, fillvalue=dict[str, Any]())
     return [{**counted, **profiled} for counted, profiled in both if counted or profiled]
 
 
 def _memory(processes: list[dict[str, Any]], tree_bytes: int) -> dict[str, Any]:
-    """Return the largest figures of any process, None where no process could read them, and those of each."""
+    """Return the largest figures over processes, None if no process could read them, and each one's."""
     memory = [p["memory"] for p in processes]
     device = [p["device_bytes"] for p in processes if p["device_bytes"] is not None]
     ranks = [m["ranks_peak_bytes"] for m in memory if "ranks_peak_bytes" in m]
@@ -128,10 +128,10 @@ def _memory(processes: list[dict[str, Any]], tree_bytes: int) -> dict[str, Any]:
 
 
 def versions_of(algorithm: registry.Algorithm) -> dict[str, str]:
-    """Return the versions of Python and every package that computes for an algorithm, and those a program states."""
+    """Return the versions of Python and of every package an algorithm computes with, and those a program states."""
     found = {"python": sys.version.split()[0]}
     for package in dict.fromkeys(("mst", "numpy", "numba", "llvmlite", "pyarrow", *algorithm.requires)):
-        # A package may be installed under a name of its own for each version of CUDA, as cupy is.
+        # A package may have a different name for each version of CUDA, as cupy does.
         for name in (package, *_distributions().get(package, ())):
             with contextlib.suppress(metadata.PackageNotFoundError):
                 found[package] = metadata.version(name)
@@ -144,7 +144,7 @@ def git_state() -> dict[str, Any] | None:
     """Return the commit of this package's checkout, and whether it has changes."""
     root = Path(__file__).resolve().parents[3]
     if not (root / ".git").exists():
-        # A copy without history may name the commit that it was made from.
+        # A copy without history may name the commit it was made from.
         commit = os.environ.get("MST_COMMIT")
         return {"commit": commit, "dirty": False} if commit else None
     described = ["describe", "--always", "--exclude=*", "--abbrev=40", "--dirty"]

@@ -1,4 +1,4 @@
-"""Messages between the runner, its fork servers and their templates: one JSON object a line."""
+"""Messages between the runner, its fork servers and their templates: one JSON object per line."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ Emit = Callable[..., None]  # reports an event of a run: its name, and its value
 
 @dataclass(frozen=True)
 class RunSpec:
-    """A run as its processes need to know it: all options, the canonical graph, and a folder of temporary files.
+    """What a run's processes need: all options, the canonical graph, and a folder for temporary files.
 
     `measure` has the fields of `mst.bench.planning.experiment.Measure`; a process leaves the forest's edge ids in
-    `ids_file`, whose name is empty if they are not kept.
+    `ids_file`, an empty name if they are not kept.
     """
 
     algorithm: str
@@ -29,7 +29,7 @@ class RunSpec:
 
 
 def send(descriptor: int, **message: Any) -> None:
-    """Write a message to a pipe or file, all of it."""
+    """Write a whole message to a pipe or file."""
     line = (json.dumps(message) + "\n").encode()
     while line:
         line = line[os.write(descriptor, line) :]
@@ -43,7 +43,7 @@ class MessageReader:
         self._rest = b""
 
     def read(self) -> list[dict[str, Any]] | None:
-        """Wait for messages and return those that are complete, maybe none; None when no more will come."""
+        """Wait for messages and return the complete ones, perhaps none; None if no more will come."""
         chunk = os.read(self.descriptor, 1 << 16)
         if not chunk:
             return None

@@ -1,4 +1,4 @@
-"""Where the ranks of a run spend their time: computing, in calls of MPI, or waiting for each other."""
+"""How the ranks of a run spend their time: computing, in MPI calls, or waiting for each other."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import Any
 
-# Blocking collectives of mpi4py, of arrays and of objects, whose names differ by the first letter's case.
+# mpi4py's blocking collectives, of arrays and of objects; their names differ in the case of the first letter.
 _COLLECTIVE = re.compile(
     "(all)?gatherv?|alltoall[vw]?|scatterv?|(all)?reduce|reduce_scatter(_block)?|bcast|(ex)?scan", re.IGNORECASE
 )
 
 
 def instrumented(comm: Any) -> tuple[Any, dict[str, float]]:
-    """Return a communicator of the same ranks that times its blocking collectives, and the seconds, summed by kind.
+    """Return a communicator of the same ranks that times blocking collectives, and the seconds, summed by kind.
 
-    A barrier before each call separates ``waiting`` for slower ranks from ``communication``. Communicators that are
-    split off add their seconds to the same figures.
+    A barrier before each call separates ``waiting`` for slower ranks from ``communication``. Communicators split off
+    from it add their seconds to the same figures.
     """
     from mpi4py import MPI
 
@@ -50,9 +50,9 @@ def instrumented(comm: Any) -> tuple[Any, dict[str, float]]:
 
 
 def phases_of(comm: Any, prepare: Callable[[Any], Any], solve: Callable[[Any], Any]) -> dict[str, float]:
-    """Return the seconds of a solve by kind, each the mean over the ranks; their sum is the solve's time.
+    """Return the seconds of a solve by kind, each averaged over the ranks; their sum is the solve's time.
 
-    `prepare` gets a communicator and returns the problem, of which the second solve counts.
+    `prepare` gets a communicator and returns the problem, whose second solve counts.
     """
     timed_comm, spent = instrumented(comm)
     problem = prepare(timed_comm)

@@ -1,4 +1,4 @@
-"""The outcome of a run, and finished processes on disk: a runner that is ended loses at most the process in flight."""
+"""The outcome of a run, and finished processes on disk: a runner that is killed loses at most the current process."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ UNFINISHED = "unfinished"  # folder beside the records
 class Outcome:
     """The reports of a run's processes, their time spans, and how the run ended.
 
-    `before` are the conditions before its first process. The seconds are those of its turns, those of importing and
-    compiling before them, and processor time of others, and of a hypervisor, during the turns.
+    `before` are the conditions before its first process. The seconds are those of its turns, of importing and
+    compiling before them, and of processor time used by others and by a hypervisor during the turns.
     """
 
     before: dict[str, Any] = field(default_factory=dict)
@@ -40,14 +40,14 @@ class Outcome:
     abrupt: bool = False
 
     def fail(self, status: str, reason: str, detail: str | None = None, *, abrupt: bool = False) -> None:
-        """Record the first failure, and whether something other than the run itself ended it."""
+        """Record the first failure, and whether something outside the run ended it."""
         if self.status == "ok":
             self.status, self.reason, self.detail, self.abrupt = status, reason, detail, abrupt
 
     def keep(self, file: Path, made_by: dict[str, Any]) -> None:
-        """Write the finished processes of a run, unless the disk is full.
+        """Write a run's finished processes, unless the disk is full.
 
-        Further processes belong to the same measurement if they are `made_by` the same machine, code and request.
+        Later processes belong to the same measurement if they are `made_by` the same machine, code and request.
         """
         with contextlib.suppress(OSError):
             write_json(file, {"made_by": made_by, **_JSON.dump_python(self, mode="json")})
@@ -57,10 +57,10 @@ _JSON = TypeAdapter(Outcome)
 
 
 def resumed(file: Path, most: int, made_by: dict[str, Any]) -> Outcome:
-    """Return an outcome with the processes that `Outcome.keep` wrote, of which at least one more is wanted.
+    """Return an outcome with the processes that `Outcome.keep` wrote; at least one more is wanted.
 
-    It has no more than `most` of them: a new one measures the phases and leaves the edge ids. It has none if the file
-    is damaged or of another machine, code or request.
+    It has at most `most` of them: a new process measures the phases and leaves the edge ids. It has none if the file
+    is damaged or from another machine, code or request.
     """
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
         kept = json.loads(file.read_bytes())

@@ -21,7 +21,7 @@ _NUM_THREADS = ("OMP", "OPENBLAS", "MKL", "BLIS", "RAYON", "NUMEXPR", "NUMBA")
 
 
 def pinned_environment(width: int) -> dict[str, str]:
-    """Return the variables that pin every threading library to `width` threads."""
+    """Return the environment that pins every threading library to `width` threads."""
     return {
         **{f"{library}_NUM_THREADS": str(width) for library in _NUM_THREADS},
         "POLARS_MAX_THREADS": str(width),
@@ -33,12 +33,12 @@ def pinned_environment(width: int) -> dict[str, str]:
 
 
 def end_with_parent() -> None:
-    """Have this process killed when its parent ends, however that happens; its own forks do not inherit this."""
+    """Have this process killed when its parent ends for any reason; its own forks do not inherit this."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 def adopt_orphans() -> None:
-    """Become the parent of descendants whose parent ends, so that `end_tree` of this process ends them too."""
+    """Become the parent of descendants whose parent ends, so that `end_tree` of this process also ends them."""
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
@@ -52,7 +52,7 @@ def run_in_fork(work: Callable[[], object]) -> int:
 
 
 def exit_after(work: Callable[[], object]) -> NoReturn:
-    """Call a function and end this forked process, with code 70 if it raised an error, which is printed."""
+    """Call a function and end this forked process; an error is printed and gives exit code 70."""
     code = 70
     try:
         work()
@@ -74,7 +74,7 @@ class ProcessorSeconds(NamedTuple):
 
 
 def processor_seconds() -> ProcessorSeconds:
-    """Return the processor time since the machine was started."""
+    """Return the processor time since boot."""
     times, own = psutil.cpu_times(), os.times()
     busy = times.user + times.nice + times.system + times.irq + times.softirq
     return ProcessorSeconds(busy, times.steal, own.user + own.system)
@@ -94,12 +94,12 @@ def failure_of_exit(code: int) -> tuple[str, str]:
 
 
 def memory_limit(memory: float) -> int:
-    """Return a limit in bytes: GiB above 1, a share of the available memory at most 1."""
+    """Return a limit in bytes: values above 1 are GiB, others a share of available memory."""
     return int(memory * (psutil.virtual_memory().available if memory <= 1 else 2**30))
 
 
 def tree_bytes(pid: int) -> int:
-    """Return the resident memory, in bytes, that a process and its descendants share with no file."""
+    """Return the bytes of resident memory of a process and its descendants that no file backs."""
     held, page = 0, os.sysconf("SC_PAGE_SIZE")
     for process in _tree(pid):
         with contextlib.suppress(OSError, ValueError):
@@ -109,7 +109,7 @@ def tree_bytes(pid: int) -> int:
 
 
 def end_tree(pid: int) -> None:
-    """Kill a process and everything that it started, children of children included."""
+    """Kill a process and all its descendants."""
     for _ in range(200):
         # The process itself comes last: its descendants are re-parented to it while it lives.
         _signal(pid, signal.SIGSTOP)
@@ -123,7 +123,7 @@ def end_tree(pid: int) -> None:
 
 
 def end_descendants() -> None:
-    """Kill everything that this process started or adopted (`adopt_orphans`)."""
+    """Kill everything this process started or adopted (`adopt_orphans`)."""
     while children := [child for child in _children(os.getpid()) if _alive(child)]:
         for child in children:
             end_tree(child)
@@ -153,5 +153,5 @@ def _children(pid: int) -> list[int]:
         tasks = list(Path(f"/proc/{pid}/task").iterdir())
         return [int(child) for task in tasks for child in (task / "children").read_text().split()]
     except FileNotFoundError:
-        # Kernels without this list, and processes that end meanwhile.
+        # Kernels without this list, and processes that have just ended.
         return [child.pid for child in psutil.Process(pid).children()]

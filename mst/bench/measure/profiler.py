@@ -27,9 +27,9 @@ Launch = tuple[str, str, float]  # kernel, metric and value
 
 
 def read_profile(arguments: Sequence[str], metrics: Sequence[str]) -> list[Launch]:
-    """Return the metrics that ncu reads of a Python process with these arguments that starts the profiler.
+    """Return the metrics ncu reads from a Python process with these arguments that starts the profiler.
 
-    Clocks are left alone. Where it reads none, the reason is printed.
+    Clocks are left alone. If it reads none, the reason is printed.
     """
     if shutil.which("ncu") is None:
         print("ncu is not installed")
@@ -61,7 +61,7 @@ def parse_ncu(text: str) -> Iterator[Launch]:
 
 
 def achieved_occupancy(launches: Iterable[Launch]) -> dict[str, list[float]]:
-    """Return the share of the card's warps that were active, by kernel, a value for each launch.
+    """Return the share of the card's warps that were active, by kernel, one value per launch.
 
     >>> achieved_occupancy([("unite", OCCUPANCY, 50.0), ("unite", OCCUPANCY, 25.0)])
     {'achieved_occupancy_unite': [0.5, 0.25]}
@@ -74,9 +74,9 @@ def achieved_occupancy(launches: Iterable[Launch]) -> dict[str, list[float]]:
 
 
 def profiled_counters(implementation: Implementation, spec: RunSpec) -> dict[str, Any]:
-    """Return the counters that an algorithm derives from its profile; none where nothing could be read.
+    """Return the counters an algorithm derives from its profile; none if nothing could be read.
 
-    Those of an implementation that defines neither `metrics` nor `profiled` are `achieved_occupancy`.
+    An implementation that defines neither `metrics` nor `profiled` gets `achieved_occupancy`.
     """
     wanted = json.dumps(asdict(spec))
     metrics = implementation.metrics or (OCCUPANCY,)
@@ -85,7 +85,7 @@ def profiled_counters(implementation: Implementation, spec: RunSpec) -> dict[str
 
 
 def main(text: str) -> None:
-    """Solve a run's problem to warm up, and then once with the profiler on."""
+    """Solve a run's problem to warm up, then once with the profiler on."""
     import cupy
 
     spec = RunSpec(**json.loads(text))

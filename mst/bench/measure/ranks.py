@@ -1,7 +1,7 @@
 """Ranks of a measured run under MPI: how a sampler starts them, and the work of each rank.
 
 ``python -m mst.bench.measure.ranks FILE`` is one rank; the file names the run, the step to measure and the file for
-events. A start of all ranks is one fresh process in the records' sense, and a sample is the slowest rank's time after
+events. One start of all ranks counts as one fresh process in records, and a sample is the slowest rank's time after
 a barrier. Rank 0 reports. A rank that fails reports its error and ends the job, since the others would wait
 for it forever.
 """
@@ -40,17 +40,17 @@ from mst.formats.edge_slice import read_edge_slice
 from mst.mpi import abort
 
 # Vertices and edges: enough for ranks of one host to use shared memory (`SMALL` of filter-boruvka-mpi), in parts and
-# all at once; fewer; and many edges per vertex, which each rank first reduces to the forest of its own edges.
+# all at once; fewer; and many edges per vertex, which each rank first reduces to its own edges' forest.
 _SHAPES = (1000, 40_000), (40_000, 50_000), (10_000, 8000), (100, 30_000)
 
 
 def start_ranks(spec: RunSpec, step: str, emit: Emit) -> None:
-    """Start all ranks once, and report the result of rank 0, or how they failed; their output goes to the run's log.
+    """Start all ranks once, and report rank 0's result, or how they failed; their output goes to the run's log.
 
     The step is ``samples``, the ``phases`` of an instrumented solve, or ``compile``, which measures nothing.
     """
     if spec.width == 1:
-        # It needs no launcher, nor the daemon that Open MPI would start for it, whose time would pass for others'.
+        # It needs no launcher, nor the daemon Open MPI would start for it, whose time would count as other programs'.
         os.environ.update(OMPI_MCA_ess_singleton_isolated="1")
         be_rank(spec, step, emit)
         return
@@ -65,9 +65,9 @@ def start_ranks(spec: RunSpec, step: str, emit: Emit) -> None:
     file.write_text(json.dumps({"spec": asdict(spec), "step": step, "events": str(events)}))
     rank = [sys.executable, "-m", "mst.bench.measure.ranks", str(file)]
     command, extra = launch_command(spec.width, rank, launcher)
-    # A rank is one thread at every width.
+    # A rank has one thread at every width.
     environment = {**os.environ, **pinned_environment(1), **extra}
-    # Ended with this process, the launcher ends its ranks; on this host they also end by themselves (`main`).
+    # The launcher ends with this process, and ends its ranks; on this host they also end themselves (`main`).
     started = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, preexec_fn=end_with_parent)
     code = started.returncode
     reported = events.read_text().splitlines() if events.exists() else []
@@ -82,9 +82,9 @@ def start_ranks(spec: RunSpec, step: str, emit: Emit) -> None:
 
 
 def signal_of(code: int) -> int:
-    """Return the signal that an exit code of a launcher stands for, or 0.
+    """Return the signal that a launcher's exit code stands for, or 0.
 
-    Python reports it as a negative number, shells and Open MPI add 128 to it, MPICH returns the signal itself.
+    Python reports it as a negative number, shells and Open MPI add 128, MPICH returns the signal itself.
     """
     if code < 0:
         return -code
@@ -93,7 +93,7 @@ def signal_of(code: int) -> int:
 
 
 def main(file: str) -> None:
-    """Be one of the ranks that `start_ranks` started; ends with the launcher's process that started it."""
+    """Run one of the ranks started by `start_ranks`; it ends with the launcher's process that started it."""
     end_with_parent()
     given = json.loads(Path(file).read_text())
 
@@ -106,7 +106,7 @@ def main(file: str) -> None:
 
 
 def be_rank(spec: RunSpec, step: str, emit: Emit) -> None:
-    """Measure as this process's rank; rank 0 reports the result, and any rank how it failed."""
+    """Measure as this process's rank; rank 0 reports the result, and any rank its failure."""
     try:
         from mpi4py import MPI
 
@@ -128,7 +128,7 @@ def be_rank(spec: RunSpec, step: str, emit: Emit) -> None:
         if comm.rank == 0:
             emit(step, **result)
         comm.Barrier()
-        # A forked process ends without Python's exit handlers, and would leave MPI's shared memory behind.
+        # A forked process skips Python's exit handlers, and would leave MPI's shared memory behind.
         MPI.Finalize()
     except BaseException as error:
         failed = failure(error)
@@ -139,7 +139,7 @@ def be_rank(spec: RunSpec, step: str, emit: Emit) -> None:
 def compile_in_ranks(
     implementation: Implementation, part: EdgeSlice, comm: Any, options: dict[str, Any]
 ) -> None:
-    """Solve small graphs of the dtypes of a part: two ranks of each host first, so that not all of them compile."""
+    """Solve small graphs of a part's dtypes: first on two ranks of each host, so that not all ranks compile."""
     from mpi4py import MPI
 
     def solve_all(some: Any) -> None:
@@ -151,7 +151,7 @@ def compile_in_ranks(
     first = comm.Split(0 if node.rank < 2 else 1, comm.rank)
     if node.rank < 2:
         solve_all(first)
-    # A barrier would spin, and take the cores away from those that compile.
+    # A barrier would spin, and take cores from the ranks that compile.
     arrived = comm.Ibarrier()
     while not arrived.Test():
         time.sleep(0.005)
@@ -161,7 +161,7 @@ def compile_in_ranks(
 
 
 class RankSampler(Sampler):
-    """Measures a run as one of its ranks; all of them call every method, and the result of rank 0 counts."""
+    """Measures a run as one of its ranks; all ranks call every method, and rank 0's result counts."""
 
     meter = contextlib.nullcontext
 
@@ -186,7 +186,7 @@ class RankSampler(Sampler):
         return self.timed(self.implementation.solve, problem)
 
     def forest(self, problem: Any, result: Any) -> dict[str, Any] | None:
-        """Return the facts of the forest on rank 0, and save its edge ids where they are kept."""
+        """Return the forest's facts on rank 0, and save its edge ids if they are kept."""
         from mst.kernels.mpi.exchange import gather
 
         collected = self.implementation.collect_edges(problem, result)
@@ -197,11 +197,11 @@ class RankSampler(Sampler):
         return None if self.comm.rank else self.forest_facts(ids, weights)
 
     def environment(self) -> dict[str, Any]:
-        """Return the layout, hosts times ranks on each, and the fingerprint of each host."""
+        """Return the layout (hosts × ranks per host), and the fingerprint of each host."""
         from mpi4py import MPI
 
         machine = this_machine()
-        # Slurm's users know a node by Slurm's name for it.
+        # Slurm users know a node by its Slurm name.
         name = os.environ.get("SLURMD_NODENAME") or socket.gethostname()
         facts = self.comm.allgather((name, machine.cpu, machine.cores, machine.fingerprint))
         hosts = {host: facts.count(host) for host in facts}
@@ -228,8 +228,8 @@ def timed_by_slowest(comm: Any, function: Callable, /, *args: Any, **kwargs: Any
 class RankMemory:
     """Memory of all ranks since this was made.
 
-    A rank's *working* memory is its private memory at the peak, and its share of the memory that ranks share, both
-    beyond the start. Its peak is all that was resident: pages that ranks share count for each.
+    A rank's *working* memory is its private memory at the peak plus its share of memory shared by ranks, both
+    beyond the start. Its peak is everything resident: pages shared by ranks count for each.
     """
 
     def __init__(self, comm: Any):
@@ -237,10 +237,10 @@ class RankMemory:
         self._resident, self._private, self._shared = reset_peak(), memory_status("RssAnon"), _shared_bytes()
 
     def at_peak(self) -> dict[str, int]:
-        """Return bytes of the largest rank and of all ranks; all ranks call."""
+        """Return bytes of the largest rank and of all ranks; collective."""
         self._comm.Barrier()
         highest = peak()
-        # Shared memory and files are held from the first solve on, so the peak less these is private memory's.
+        # Shared memory and files are held from the first solve on, so the rest of the peak is private memory.
         private = highest - memory_status("RssShmem") - memory_status("RssFile")
         own = max(private - self._private, 0) + max(_shared_bytes() - self._shared, 0)
         peaks, working, start = zip(*self._comm.allgather((highest, own, self._resident)))
@@ -254,7 +254,7 @@ class RankMemory:
 
 
 def _shared_bytes() -> int:
-    """Return this process's share of shared memory, in bytes: pages over the processes that have them."""
+    """Return this process's share of shared memory, in bytes: each page divided by the processes that map it."""
     with contextlib.suppress(OSError):
         for line in Path("/proc/self/smaps_rollup").read_text().splitlines():
             if line.startswith("Pss_Shmem:"):

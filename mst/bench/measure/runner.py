@@ -1,4 +1,4 @@
-"""Measures runs: fresh pinned processes in turns, limits on time and memory, and a measurement even of a failure."""
+"""Measures runs: fresh pinned processes taking turns, limits on time and memory, and a measurement even on failure."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ _SIGNALLED_SECONDS = 10.0
 class Request:
     """A run to be measured, and where its measurement goes.
 
-    `oversubscribe` says that a width above the cores is meant. The file `unfinished` keeps its finished processes until
-    it is complete, for the next attempt.
+    `oversubscribe` says that a width above the cores is intended. The file `unfinished` keeps finished processes for
+    the next attempt until the run is complete.
     """
 
     run: Run
@@ -46,7 +46,7 @@ class Request:
     unfinished: Path | None = None
 
     def refused(self) -> str:
-        """Return why this machine cannot run it as asked, or an empty string."""
+        """Return why this machine cannot run it as requested, or an empty string."""
         cores, paradigm = usable_cores(), registry.get(self.run.algorithm).paradigm
         if self.run.width_here > cores and paradigm in ("threads", "mpi") and not self.oversubscribe:
             return (
@@ -61,8 +61,8 @@ def measure_runs(
 ) -> Iterator[dict[str, Any]]:
     """Measure runs on one graph, their processes in turns, and write each measurement when it is complete.
 
-    A disturbance of some seconds thus affects all runs and not only one. Failures are measurements too. Yields the
-    measurements, as written, in the order in which they were completed. The manifest and the file are those of the
+    A disturbance of a few seconds thus affects all runs, not just one. Failures are measurements too. Yields the
+    measurements, as written, in order of completion. The manifest and the file are those of the
     canonical graph; fewer cores than the width `granted` by the scheduler are flagged.
     """
     for first in range(0, len(requests), _MOST_TOGETHER):
@@ -103,7 +103,7 @@ def _in_turns(
 
 
 def _seconds_left(costs: Sequence[Cost]) -> float | None:
-    """Return how long the missing processes will take if each takes as long as the last of its run."""
+    """Return how long the missing processes will take if each takes as long as its run's last."""
     known = [cost.last for cost in costs if cost.last]
     if not known:
         return None
@@ -112,7 +112,7 @@ def _seconds_left(costs: Sequence[Cost]) -> float | None:
 
 
 class _MeasuredRun:
-    """A run while it is measured."""
+    """A run being measured."""
 
     def __init__(self, request: Request, index: int, graph_file: Path, scratch: Path):
         self._request, self._algorithm = request, registry.get(request.run.algorithm)
@@ -158,13 +158,13 @@ class _MeasuredRun:
             outcome.keep(self._request.unfinished, self._made_by)
 
     def finish(self, manifest: dict[str, Any], shared: dict[str, Any]) -> dict[str, Any]:
-        """End the run; return its measurement, as written; `shared` are conditions of all runs that took turns."""
+        """End the run; return its measurement as written; `shared` are the conditions of all runs that took turns."""
         driver, outcome, request = self.driver, self.driver.outcome, self._request
         driver.close()
         if outcome.abrupt and outcome.before.get("scheduled"):
-            # A scheduler that ends a job signals its processes one by one, this one last, which then writes nothing.
+            # A scheduler that ends a job signals its processes one by one, this one last: then it writes nothing.
             time.sleep(_SIGNALLED_SECONDS)
-        # An approximate forest may depend on which thread came first; an exact one may not.
+        # An approximate forest may depend on which thread was first; an exact one may not.
         forests = {p["forest"]["digest"] for p in outcome.processes}
         if self._algorithm.exact and len(forests) > 1:
             outcome.fail("error", "its processes returned different forests")
@@ -183,7 +183,7 @@ class _MeasuredRun:
         measurement = measurement_of(request.run, outcome, request.measure, manifest, during)
         write_json(request.path, measurement)
         if request.unfinished:
-            # Those of older versions of the code, too.
+            # Also those of older versions of the code.
             shutil.rmtree(request.unfinished.parent, ignore_errors=True)
             with contextlib.suppress(OSError):
                 os.removedirs(request.unfinished.parent.parent)

@@ -1,4 +1,4 @@
-"""Samplers: the measurements that a fresh process of a run takes."""
+"""Samplers: the measurements taken by a fresh process of a run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from mst.solver import minimum_spanning_forest
 
 
 class Memory:
-    """Memory of this process since this was made."""
+    """Memory of this process since this object was made."""
 
     def __init__(self) -> None:
         self._resident = reset_peak()
@@ -85,20 +85,20 @@ class Sampler:
         }
         stages = ready.init + (ready.transfer or 0.0) + statistics.median(taken.compute)
         spent = ready.init + warm_seconds(taken.warmup) + sum(taken.compute)
-        # A call needs memory for a problem and a result of its own.
+        # A call needs memory for its own problem and result.
         del ready, taken
         return found | self.calls(stages, spent)
 
     def read_graph(self) -> None:
-        """Read the pages of the mapped file before the clock starts: init is not a measure of the disk."""
+        """Read the mapped file's pages before the clock starts: init should not measure the disk."""
         for array in (self.graph.u, self.graph.v, self.graph.w):
             array.max(initial=0)
 
     def calls(self, expected: float, spent: float) -> dict[str, list[float]]:
-        """Return the seconds of whole calls of the library: from arrays, which it checks, to the forest.
+        """Return the seconds of whole library calls: from arrays, which are checked, to the forest.
 
-        On a GPU the arrays, and then the forest, are in host memory or on the device. There are no calls of programs,
-        under MPI, where the call refuses the width, and where the time is spent.
+        On a GPU the arrays and the forest are in host memory or on the device. There are no calls for programs,
+        under MPI, if the call refuses the width, or once the time is spent.
         """
         found: dict[str, list[float]] = {}
         if self._alone or self.comm is not None:
@@ -128,7 +128,7 @@ class Sampler:
         return self.implementation.timed_solve(problem)
 
     def forest(self, problem: Any, result: Any) -> dict[str, Any] | None:
-        """Return the facts of the forest, and save its edge ids where they are kept."""
+        """Return the forest's facts, and save its edge ids if they are kept."""
         ids = self.implementation.collect(problem, result)
         if ids is None:
             assert self.implementation.weight is not None
@@ -138,7 +138,7 @@ class Sampler:
         return self.forest_facts(ids, self.graph.w[ids])
 
     def forest_facts(self, ids: np.ndarray, weights: np.ndarray) -> dict[str, Any]:
-        """Return the facts of a forest of edge ids, int64, and their weights; save the ids where they are kept."""
+        """Return the facts of a forest of edge ids, int64, and their weights; save the ids if they are kept."""
         if self.spec.ids_file:
             np.save(self.spec.ids_file, ids)
         return {
@@ -149,7 +149,7 @@ class Sampler:
         }
 
     def environment(self) -> dict[str, Any]:
-        """Return the threading layer of parallel kernels, None where none were loaded, and the version of CUDA."""
+        """Return the threading layer of parallel kernels (None if none were loaded) and the CUDA version."""
         runtime, cupy = (sys.modules.get(name) for name in ("mst.kernels.parallel.runtime", "cupy"))
         cuda = cupy.cuda.runtime.runtimeGetVersion() if cupy else 0
         return {

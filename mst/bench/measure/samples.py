@@ -15,7 +15,7 @@ from mst.errors import OutOfMemoryError
 
 _STEADY = 0.1
 _WARMUPS = 4
-# A first solve that takes longer is not dominated by loading code: for code not loaded before, and for loaded code.
+# A longer first solve is not dominated by loading code: for code not loaded before, and for loaded code.
 _QUICK_FIRST, _QUICK_FIRST_LOADED = 1.0, 0.1
 _LONG_SOLVE = 1.0
 _SHORT_RUN_SECONDS = 0.05
@@ -41,13 +41,13 @@ def take_samples(
     alone: bool = False,
     meter: Callable[[], AbstractContextManager] = contextlib.nullcontext,
 ) -> Samples:
-    """Solve until warm, then take as many samples as are asked for and fit into a process's share of the budget.
+    """Solve until warm, then take as many samples as are requested and fit a process's share of the budget.
 
-    `solve` returns a result and its seconds, under MPI the same on all ranks, which then agree on when to end;
-    `measure` has the fields of `mst.bench.planning.experiment.Measure`, `init` are the seconds that are spent of the
-    share. If all code was `loaded` before, a solve of seconds needs no other one to warm up. If each is a process of
-    its own (`alone`), none warms another, and short ones are not repeated. `meter` opens a context over the samples,
-    such as that of their energy.
+    `solve` returns a result and its seconds, under MPI the same on all ranks, so that they agree on when to end;
+    `measure` has the fields of `mst.bench.planning.experiment.Measure`, `init` is the part of the share already
+    spent. If all code was `loaded` before, a solve of seconds needs no other to warm up. If each solve is a process
+    of its own (`alone`), none warms another, and short ones are not repeated. `meter` opens a context around the
+    samples, for example to measure energy.
 
     >>> measure = dict(processes=1, samples=3, budget=10.0)
     >>> taken = take_samples(lambda: ("forest", 0.5), measure, 0.0, loaded=True)
@@ -73,7 +73,7 @@ def take_samples(
     samples: list[float] = []
     with meter() as metered:
         while len(samples) < wanted and (not samples or sum(samples) + samples[-1] < left):
-            # Two results at once would count as memory of the algorithm.
+            # Two results at once would count as the algorithm's memory.
             result = None
             result, seconds = solve()
             samples.append(seconds)
@@ -82,9 +82,9 @@ def take_samples(
 
 
 def take_calls(call: Callable[[], float], expected: float, left: float) -> list[float]:
-    """Return the seconds of whole calls after one that warms up, or none where that takes longer than is left.
+    """Return the seconds of whole calls after a warm-up call, or none if that exceeds the time left.
 
-    `call` returns its seconds, `expected` are those of a call, as far as they are known; all calls may take `left`.
+    `call` returns its seconds; `expected` is a call's time as far as it is known; all calls may take `left`.
     """
     if 2 * expected > left:
         return []
@@ -99,9 +99,9 @@ def take_calls(call: Callable[[], float], expected: float, left: float) -> list[
 
 
 def still_cold(warm: list[float], share: float, loaded: bool = False) -> bool:
-    """Return whether to warm up further, after solves of these seconds and with a share of the run's budget.
+    """Return whether to warm up further after solves of these seconds, given a share of the run's budget.
 
-    The first solve loads machine code, unless that was `loaded` before; only later ones show how long a solve takes.
+    The first solve loads machine code unless it was `loaded` before; only later ones show how long a solve takes.
     """
     if len(warm) == 1:
         quick = _QUICK_FIRST_LOADED if loaded else _QUICK_FIRST
@@ -116,7 +116,7 @@ def warm_seconds(warm: list[float]) -> float:
 
 
 def reset_peak() -> int:
-    """Reset the peak of resident memory; return the memory that is resident now, in bytes."""
+    """Reset the peak of resident memory; return the memory resident now, in bytes."""
     with contextlib.suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
     return memory_status("VmRSS")

@@ -1,4 +1,4 @@
-"""Templates: a process per run that loads it once and forks a fresh sampler for every turn."""
+"""Templates: one process per run loads it once and forks a fresh sampler for every turn."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def serve_run(spec: RunSpec, commands: int, emit: Emit) -> None:
     over. Events are ``opened``, ``compiled``, ``ready``, ``samples``, ``phases``, ``profiled``, ``failed`` and, at the
     end of a command, ``finished``.
     """
-    # Forks end without cleaning up: their temporary files are deleted with the runner's folder.
+    # Forks do not clean up: their temporary files are deleted with the runner's folder.
     tempfile.tempdir = spec.scratch
     emit("opened", pid=os.getpid())
     try:
@@ -63,11 +63,11 @@ def _reporting(work: Callable[[], None], emit: Emit) -> None:
 
 
 def _load_ranks(spec: RunSpec, emit: Emit) -> dict[str, Callable[[], None]]:
-    """Compile in ranks; return how to start them for each command. Ranks map their parts of the graph themselves."""
-    # MPI must not be forked either. Without this start, the first measured one would include the compilation.
+    """Compile in ranks; return how to start them for each command. Ranks map their own parts of the graph."""
+    # MPI must not be forked either. Without this start, the first measured one would include compilation.
     compile_all = partial(start_ranks, spec, "compile", emit)
     emit("compiled", code=run_in_fork(partial(_reporting, compile_all, emit)))
-    # Any algorithm's calls of MPI can be timed; a single rank makes none.
+    # Any algorithm's MPI calls can be timed; a single rank makes none.
     commands = {"sample": "samples", "phases": "phases"} if spec.width > 1 else {"sample": "samples"}
     return {command: partial(start_ranks, spec, step, emit) for command, step in commands.items()}
 
@@ -80,7 +80,7 @@ def _load(
     compile_all = partial(compile_kernels, implementation, graph, spec.width, spec.options)
     loaded = algorithm.paradigm in ("sequential", "peer") and "cupy" not in algorithm.requires
     if algorithm.program:
-        # It is compiled, and small random graphs are not connected, on which some programs never end.
+        # It is compiled, and some programs never end on unconnected graphs, as small random ones are.
         implementation = replace(implementation, prepare=partial(implementation.prepare, shared=spec.scratch))
     elif algorithm.paradigm == "sequential":
         compile_all()

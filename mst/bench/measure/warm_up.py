@@ -13,14 +13,14 @@ from mst.execute import Implementation
 from mst.graph import Graph
 
 Edges = Graph | EdgeSlice  # a graph, or a rank's part of one
-# Vertices, edges and how many weights these repeat: dense, sparse, between, of many ties. Filters and sorts take
+# Vertices, edges and the number of different weights: dense, sparse, between, many ties. Filters and sorts take
 # a different code path for each.
 _SHAPES = (1000, 40_000, 40_000), (10_000, 8000, 8000), (10_000, 60_000, 60_000), (1000, 40_000, 8)
 
 
 def compile_kernels(implementation: Implementation, like: Graph, width: int, options: dict[str, Any]) -> None:
-    """Solve small graphs of the dtypes of a graph, so that every fork inherits the machine code."""
-    if "hand_over" in options:  # small graphs reach other code, and the graph is solved as soon as they are
+    """Solve small graphs of a graph's dtypes, so that every fork inherits the machine code."""
+    if "hand_over" in options:  # small graphs reach other code, and take as long to solve as the graph
         solve_once(implementation, like, width, options)
         return
     ends = np.array([0, 1, 2], like.u.dtype), np.array([1, 2, 0], like.v.dtype)
@@ -45,7 +45,7 @@ def solve_once(
 def small_graph(like: Edges, n: int, m: int, weights: int = 40_000) -> Graph:
     """Return a random graph of the same dtypes, whose edges repeat the first `weights` weights of `like`."""
     rng = np.random.default_rng(0)
-    # The last vertex has no edge, so that filters find work to the end.
+    # The last vertex has no edge, so filters find work to the end.
     u, v = (rng.integers(0, n - 1, m).astype(like.u.dtype) for _ in range(2))
     w = np.resize(like.w[:weights], m) if len(like.w) else np.zeros(m, like.w.dtype)
     return Graph(n, u, v, w)
