@@ -1,9 +1,9 @@
 """Symmetric compressed sparse rows from an edge list, by counting sort.
 
-A slot of a row is three values, each in an array of its own: once the rows outgrow the caches, six cache lines are
-fetched and written back for each edge. Then slots are first scattered to blocks of neighbouring rows, in records whose
-writes to a block are consecutive, and each block is sorted while it fits a cache. That is done for a third of the
-blocks at a time: their scratch space is reused, and needs no new pages.
+A slot of a row is three values in separate arrays: once the rows outgrow the caches, six cache lines are
+fetched and written back for each edge. Then slots are first scattered to blocks of neighbouring rows, as records with
+consecutive writes to each block, and each block is sorted while it fits in cache. This is done for a third of the
+blocks at a time: their scratch space is reused and needs no new pages.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Blocks(NamedTuple):
 def build_csr(n: int, u: np.ndarray, v: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, ...]:
     """Return ``(offsets, neighbours, weights, edge_ids)``, as `mst.graph.CSR` describes them.
 
-    Slots of a row are in ascending edge id; self-loops are left out.
+    Slots of a row ascend by edge id; self-loops are omitted.
 
     Parameters
     ----------
@@ -75,8 +75,8 @@ def build_csr(n: int, u: np.ndarray, v: np.ndarray, w: np.ndarray) -> tuple[np.n
     slot_bytes = u.dtype.itemsize + w.dtype.itemsize + edge_type.itemsize
     if 2 * len(u) * slot_bytes > _CACHED:
         return _by_blocks(n, u, v, w, edge_type)
-    # Allocated here and not in compiled code: numpy asks for huge pages, without which every pass over the
-    # slots is slower by a half.
+    # Allocated here and not in compiled code: numpy requests huge pages, without which every pass over the
+    # slots takes half as long again.
     offsets = np.zeros(n + 1, np.int64)
     rows = _empty_rows(_count(u, v, offsets), u, w, edge_type)
     _fill(u, v, w, offsets, rows)
@@ -84,7 +84,7 @@ def build_csr(n: int, u: np.ndarray, v: np.ndarray, w: np.ndarray) -> tuple[np.n
 
 
 def _empty_rows(slots: int, u: np.ndarray, w: np.ndarray, edge_type: np.dtype) -> Rows:
-    """Return uninitialised rows of the dtypes of `u` and `w`, and with `edge_type` for edge ids."""
+    """Return uninitialised rows with the dtypes of `u` and `w`, and `edge_type` for edge ids."""
     return Rows(np.empty(slots, u.dtype), np.empty(slots, w.dtype), np.empty(slots, edge_type))
 
 
@@ -95,7 +95,7 @@ def _empty_rows(slots: int, u: np.ndarray, w: np.ndarray, edge_type: np.dtype) -
 def _count(u, v, offsets):
     """Write the first slot of row `x` to ``offsets[x + 1]``; return the number of slots.
 
-    `offsets` is int64 of shape (n + 1,), zeros before; `u` and `v` are as in `build_csr`.
+    `offsets` is int64 of shape (n + 1,), zero at first; `u` and `v` are as in `build_csr`.
     """
     n = offsets.size - 1
     for e in range(u.size):
@@ -114,7 +114,7 @@ def _count(u, v, offsets):
 
 @njit
 def _fill(u, v, w, offsets, rows):
-    """Fill `rows`; `offsets`, from `_count`, becomes that of the CSR, as each entry moves on to the end of its row.
+    """Fill `rows`; `offsets`, from `_count`, becomes that of the CSR, as each entry moves to the end of its row.
 
     `u`, `v` and `w` are as in `build_csr`.
     """
@@ -134,7 +134,7 @@ def _fill(u, v, w, offsets, rows):
 def _by_blocks(
     n: int, u: np.ndarray, v: np.ndarray, w: np.ndarray, edge_type: np.dtype
 ) -> tuple[np.ndarray, ...]:
-    """Return the result of `build_csr`, for rows that fit no cache."""
+    """Return the result of `build_csr`, for rows larger than the caches."""
     shift = np.uint64(max(n * _BLOCK_SLOTS // (2 * len(u)), 1).bit_length() - 1)
     starts = np.zeros(((n - 1) >> int(shift)) + 2, np.int64)
     _count_blocks(u, v, shift, starts[1:])
@@ -169,7 +169,7 @@ def _count_blocks(u, v, shift, sizes):
 
 @njit
 def _scatter(u, v, w, blocks, ends, scattered):
-    """Write the slots of some blocks to `scattered`, block after block, by one pass over all edges.
+    """Write the slots of some blocks to `scattered`, block by block, in one pass over all edges.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ def _scatter(u, v, w, blocks, ends, scattered):
         As in `build_csr`.
     blocks : Blocks
     ends : numpy.ndarray of int64, shape (all blocks,)
-        Where each block ends so far, counted in slots of all blocks; overwritten.
+        Where each block currently ends, in slots of all blocks; overwritten.
     scattered : numpy.ndarray of records (vertex, neighbour, weight, edge), shape (slots of these blocks + 1,)
         Overwritten.
     """
@@ -189,11 +189,11 @@ def _scatter(u, v, w, blocks, ends, scattered):
 
 @njit(inline="always")
 def _append(scattered, ends, blocks, vertex, neighbour, weight, edge):
-    """Append a slot to the block of its vertex, if that is one of `blocks` and the edge is no self-loop.
+    """Append a slot to its vertex's block, if that is one of `blocks` and the edge is not a self-loop.
 
     The first three arguments are as for `_scatter`, the others are the fields of the slot.
     """
-    # Slots of other blocks go to a last place that is never read: a branch would be mispredicted.
+    # Slots of other blocks go to a final place that is never read: a branch would be mispredicted.
     block = np.uint64(vertex) >> blocks.shift
     wanted = (block - blocks.first < blocks.last - blocks.first) & (vertex != neighbour)
     end = ends[block]

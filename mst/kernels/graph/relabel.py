@@ -19,7 +19,7 @@ def compact_ids(u: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, n
     -------
     ids : numpy.ndarray of int64, shape (n,)
         The ids in use, ascending.
-    u, v : numpy.ndarray of int32, or int64 from n = 2³¹ on, shape (m,)
+    u, v : numpy.ndarray of int32, or int64 if n ≥ 2³¹, shape (m,)
         The ends as places in `ids`.
 
     Examples

@@ -10,23 +10,23 @@ from mst.kernels.primitives.jit import njit
 
 @njit
 def hashed_rows(m, rows):
-    """Fill `rows`, int64 of shape (k,), with pseudo-random numbers below `m`; some may occur twice."""
+    """Fill `rows`, int64 of shape (k,), with pseudo-random numbers below `m`, perhaps with repetitions."""
     for i in range(len(rows)):
         rows[i] = np.int64((half_mix(multiplicative_hash(i + 1)) >> np.uint64(11)) * (2.0**-53 * m))
 
 
 @njit
 def shared_ends(rows, u, v, places, differ, reach):
-    """Count the pairs of edges that share an end, and how near in rank such edges are.
+    """Count the pairs of edges that share an end, and compare the ranks of such edges.
 
     Parameters
     ----------
     rows : numpy.ndarray of int64, shape (k,)
-        Ids of the sampled edges, ascending. Where not stated otherwise, of equal rows only the first is counted.
+        Ids of the sampled edges, ascending. Unless stated otherwise, only the first of equal rows is counted.
     u, v : numpy.ndarray of int32 or int64, shape (k,)
         Their ends.
     places : numpy.ndarray of int64, shape (k,)
-        The sampled edges by weight. An edge's rank is its place among them; equal weights have one rank.
+        The sampled edges by weight. An edge's rank is its place here; equal weights share a rank.
     differ : numpy.ndarray of bool, shape (k - 1,)
         Whether the weight of an edge in this order differs from the next one's.
     reach : int
@@ -35,17 +35,17 @@ def shared_ends(rows, u, v, places, differ, reach):
     Returns
     -------
     edges : int
-        Distinct edges, self-loops included; the next three counts leave those out.
+        Distinct edges, including self-loops, which the next three counts omit.
     pairs : int
         Pairs of edges with a common end.
     compared : int
-        Those of which the ranks were compared: each edge with the first one at the same vertex. (The rank of the one
-        before it may be near only because weights ascend with the rows.)
+        Pairs whose ranks were compared: each edge with the first at the same vertex. (The rank of the previous
+        edge may be near only because weights ascend with the rows.)
     near : int
         Compared pairs of near ranks.
     anywhere : int
-        Pairs of near ranks among k others: each sampled edge, repeated ones and self-loops too, with the one half the
-        sample further on.
+        Pairs of near ranks among k others: each sampled edge, including repetitions and self-loops, with the edge half
+        a sample further on.
     """
     k = len(rows)
     rank = np.empty(k, np.int64)

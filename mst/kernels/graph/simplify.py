@@ -2,8 +2,8 @@
 
 `merge_edges` sorts twice by counting, by one end and by the other, and then passes over each run of equal pairs: a
 least-significant-digit radix sort whose digits are the two ends (Cormen et al., "Introduction to Algorithms", section
-8.3), linear for every degree distribution. Direction travels along as the sign of an end (``~x`` for an
-arc that points from the larger to the smaller end), so it costs no memory.
+8.3), linear for every degree distribution. Direction is kept as the sign of an end (``~x`` for an
+arc from the larger to the smaller end), so it costs no memory.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ def merge_edges(n, u, v, w):
     u, v, w : numpy.ndarray of the same dtypes, shape (k,)
         ``u < v``, ascending by (u, v), no pair twice. ``-0.0`` becomes ``0.0``.
     loops, reciprocal, parallel : int
-        Rows dropped: self-loops; one for each pair that has arcs both ways; the rest.
+        Rows dropped: self-loops; one for each pair with arcs both ways; the rest.
 
     Notes
     -----
-    Besides the input and the result it needs two columns of ends and of weights, and n + 1 offsets.
+    Besides input and result it needs two columns of ends and of weights, and n + 1 offsets.
     """
     low, weight, ends, loops = _sorted_by_larger_end(n, u, v, w)
     other, sorted_weight, ends = _sorted_by_smaller_end(low, weight, ends)
@@ -75,9 +75,9 @@ def _sorted_by_larger_end(n, u, v, w):
 
 @njit(inline="always")
 def _sorted_by_smaller_end(low, weight, ends):
-    """Return the signed larger ends and the weights by the smaller end, and the ends of its vertices.
+    """Return the signed larger ends and the weights by smaller end, and where the vertices' edges end.
 
-    All are as those that `_sorted_by_larger_end` returns, which are given.
+    Arguments and results are like the results of `_sorted_by_larger_end`.
     """
     n = ends.size - 1
     offsets = np.zeros(n + 1, np.int64)
@@ -102,8 +102,8 @@ def _sorted_by_smaller_end(low, weight, ends):
 def _merge_runs(ends, other, sorted_weight, low, weight):
     """Write one edge of each run of equal pairs, with the smallest weight, to the front of `low`, `other` and `weight`.
 
-    `ends`, `other` and `sorted_weight` are from `_sorted_by_smaller_end`. Returns how many edges are kept, how many
-    pairs have arcs both ways, and how many more edges there were.
+    `ends`, `other` and `sorted_weight` are from `_sorted_by_smaller_end`. Returns the numbers of edges kept, of
+    pairs with arcs both ways, and of all other edges.
     """
     kept = reciprocal = parallel = 0
     e = 0
@@ -137,16 +137,16 @@ def _vertex(signed):
 
 @njit
 def lightest_of_parallel_edges(u, v, w, pairs, by_pair):
-    """Return the id of the lightest edge of each pair of distinct ends, in the order of pairs.
+    """Return the id of the lightest edge of each pair of distinct ends, in order of pairs.
 
     Parameters
     ----------
     u, v : numpy.ndarray of int32 or int64, shape (m,)
     w : numpy.ndarray of any weight dtype, shape (m,)
     pairs : numpy.ndarray of uint64, shape (m,)
-        Equal for parallel edges, and for them alone.
+        Equal for parallel edges only.
     by_pair : numpy.ndarray of int, shape (m,)
-        A stable order of `pairs`: of equally light parallel edges the smallest id comes first and stays.
+        A stable order of `pairs`: of equally light parallel edges the smallest id is first and is kept.
 
     Returns
     -------

@@ -1,7 +1,7 @@
-"""Compiled functions that release Python's lock, called for parts of a range by a pool of Python's threads.
+"""Compiled functions that release the GIL, called for parts of a range by a pool of Python threads.
 
-A call takes some ten microseconds for each thread where those of `mst.kernels.parallel.launch` take one, but the
-functions are those that one thread calls: none is compiled a second time.
+A call takes about ten microseconds per thread, where those of `mst.kernels.parallel.launch` take one, but the
+functions are the single-threaded ones: none is compiled twice.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Parts(NamedTuple):
     width : int
         Threads.
     smallest : int
-        Least length of a part, unless there is only one.
+        Minimum length of a part, unless there is only one.
     pool : concurrent.futures.Executor, or None
         None for a single thread, which is the caller's.
     """
@@ -35,11 +35,11 @@ class Parts(NamedTuple):
     pool: Executor | None
 
     def __call__(self, size: int, function: Callable[[int, int], Any]) -> list:
-        """Call ``function(first, last)`` for each part of ``0 … size - 1``; return its results in their order."""
+        """Call ``function(first, last)`` for each part of ``0 … size - 1``; return the results in order."""
         number = min(_PARTS_EACH * self.width, size // self.smallest)
         if number <= 1 or self.pool is None:
             return [function(0, size)]
-        results, places = [None] * number, count()  # one call of `next` is never interrupted by another
+        results, places = [None] * number, count()  # a call of `next` is never interrupted by another
 
         def work() -> None:
             while (place := next(places)) < number:
@@ -60,7 +60,7 @@ class Parts(NamedTuple):
 
 @contextmanager
 def by_threads(width: int, smallest: int = 1024) -> Iterator[Parts]:
-    """Give `Parts` that `width` threads share, and run parallel kernels by as many meanwhile.
+    """Yield `Parts` shared by `width` threads, and run parallel kernels in as many meanwhile.
 
     Examples
     --------

@@ -56,7 +56,7 @@ def argsort(keys: np.ndarray, width: int, delay_seed: int = 0) -> np.ndarray:
     [3, 1, 0, 2]
     """
     m = keys.size
-    # One thread sums up the counts of all chunks: four of them for each thread only where that takes little.
+    # One thread sums the counts of all chunks: use four chunks per thread only if that is cheap.
     chunks = max(min(max(m // (64 * BUCKETS), width), 4 * width, m // BUCKETS), 1)
     grain = max(-(-m // chunks), 1)
     chunks = -(-m // grain)
@@ -77,7 +77,7 @@ def argsort(keys: np.ndarray, width: int, delay_seed: int = 0) -> np.ndarray:
 
 @njit
 def count_digits(schedule, keys, shift, counts):
-    """Set ``counts[c, d]``, int64 of shape (chunks, 2048), to how often chunk `c` of `keys` has the digit `d`.
+    """Set ``counts[c, d]``, int64 of shape (chunks, 2048), to how often digit `d` occurs in chunk `c` of `keys`.
 
     `keys` is uint32 or uint64 of shape (m,). The digit of a key is its 11 bits from bit `shift`, a uint64, on.
     """
@@ -100,10 +100,10 @@ def count_digits_worker(worker, schedule, keys, shift, counts):
 
 @njit
 def prefix_digits(counts, m):
-    """Replace counts by the places where the keys of each chunk and digit begin, in the order of (digit, chunk).
+    """Replace counts by the places where the keys of each chunk and digit begin, in order of (digit, chunk).
 
-    `counts` is that of `count_digits`. Returns False if all of `m` keys share one digit, so that the pass is needless;
-    `counts` is not valid then.
+    `counts` is from `count_digits`. Returns False if all `m` keys share one digit, so that no pass is needed;
+    `counts` is then invalid.
     """
     place = 0
     for d in range(counts.shape[1]):
@@ -122,13 +122,13 @@ def scatter(schedule, source, shift, places, target):
     Parameters
     ----------
     schedule : Schedule
-        Of the grain that `count_digits` had.
+        With the grain of `count_digits`.
     source : Pairs
     shift : numpy.uint64
     places : numpy.ndarray of int64, shape (chunks, 2048)
         From `prefix_digits`; overwritten.
     target : Pairs
-        Of as many keys, and with ids; overwritten. Its arrays share no memory with those of `source`.
+        Of the same length, with ids; overwritten. Its arrays share no memory with those of `source`.
     """
     reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, scatter_worker, schedule, source, shift, places, target)

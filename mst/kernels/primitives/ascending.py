@@ -1,4 +1,4 @@
-"""Sorts distinct edge ids by a bitmap of all edges, which also finds ids that are not distinct."""
+"""Sorts distinct edge ids by a bitmap of all edges, which also finds repeated ids."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _AT_ONCE = 6
 
 
 def ascending(ids: np.ndarray, m: int) -> tuple[np.ndarray, int]:
-    """Return distinct ids in ascending order, and how many different ones there are.
+    """Return distinct ids in ascending order, and how many of them differ.
 
-    Time and memory grow with ``m / 64``, so there should be at least some hundredth of `m` ids.
+    Time and memory grow with ``m / 64``, so there should be at least about `m` / 100 ids.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def ascending(ids: np.ndarray, m: int) -> tuple[np.ndarray, int]:
 
 @njit
 def _write_below(ids, m, words, out):
-    """Return -1 if some of `ids` are not below `m`, else what `write_ascending` does with all of them."""
+    """Return -1 if some of `ids` are not below `m`, else the result of `write_ascending` for all."""
     largest = ids.dtype.type(0)
     for i in range(np.uint64(ids.size)):
         largest = max(largest, ids[i])
@@ -71,7 +71,7 @@ def write_ascending(ids, words, base, out):
     at, j = _ZERO, _ZERO
     while j < np.uint64(words.size) and at + _64 + np.uint64(_AT_ONCE) <= np.uint64(out.size):
         if words[j]:
-            # Of a loop that ends after the word's last id, the end is mispredicted nearly every time.
+            # The end of a loop up to the word's last id is nearly always mispredicted.
             word, first, end = words[j], np.int64(base + _64 * j), at + np.uint64(count_ones(words[j]))
             while at < end:
                 for _ in range(_AT_ONCE):

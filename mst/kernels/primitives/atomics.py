@@ -79,7 +79,7 @@ def fetch_add(typing_context, array, index, value):
 def compare_and_swap(typing_context, array, index, expected, value):
     """Write `value` to ``array[index]`` if it holds `expected`; return the old value either way.
 
-    Acquire and release; acquire where nothing is written.
+    Acquire and release; only acquire if nothing is written.
     """
 
     def generate(context, builder, signature, arguments):
@@ -104,7 +104,7 @@ def yield_core(typing_context):
 
 @intrinsic
 def sleep(typing_context, microseconds):
-    """Let other threads have this core for about so many microseconds."""
+    """Yield this core to other threads for about so many microseconds."""
 
     def generate(context, builder, signature, arguments):
         i32 = ir.IntType(32)
@@ -120,8 +120,8 @@ def sleep(typing_context, microseconds):
 def write_min(array, index, value):
     """Lower ``array[index]`` to `value`, of its dtype, if that is less: an atomic minimum. Returns nothing.
 
-    A load comes first: most values are too high, and a load leaves the cache line shared where an atomic minimum would
-    take it away from every other core.
+    A load comes first: most values are too high, and a load leaves the cache line shared, while an atomic minimum would
+    take it from every other core.
     """
     seen = load(array, index)
     while value < seen:

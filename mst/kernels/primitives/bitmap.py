@@ -1,6 +1,6 @@
 """Bitmaps: element `i` is bit ``i % b`` of word ``i // b``, in words of `b` = 32 or 64 bits.
 
-A bitmap of 32-bit words takes half the cache of single words that are read at random; one of 64-bit words is compacted
+With 32-bit words, random single-word reads take half the cache; 64-bit words are compacted
 with fewer instructions.
 """
 
@@ -20,7 +20,7 @@ _ONE = np.uint64(1)
 
 
 def zeroed(size: int, dtype: type = np.uint64) -> np.ndarray:
-    """Return a bitmap of `size` elements, none of them set; `dtype` is that of its words.
+    """Return a bitmap of `size` elements, all clear; `dtype` is that of its words.
 
     Examples
     --------

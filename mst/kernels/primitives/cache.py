@@ -9,7 +9,7 @@ from pathlib import Path
 def cache_root() -> Path:
     """Return the folder of all caches: ``$MST_CACHE``, else ``$XDG_CACHE_HOME/mst``, else ``~/.cache/mst``.
 
-    A user without a home, as in some containers, gets one in which nothing can be written.
+    A user without a home, as in some containers, gets an unwritable one.
     """
     try:
         if named := os.environ.get("MST_CACHE"):

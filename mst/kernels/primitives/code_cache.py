@@ -1,8 +1,8 @@
 """Machine code on disk, keyed by everything that determines it.
 
-numba's own cache looks only at the file that holds the function: editing a callee in another file leaves stale
-machine code. Here every file gets a cache folder of its own, named by the fingerprint of all that it reaches, the
-versions of numba, llvmlite and numpy, and the processor; after a change to any of these, the folder is a new one.
+numba's own cache only checks the function's file: editing a callee in another file leaves stale
+machine code. Here every file gets its own cache folder, named by the fingerprint of everything it reaches, the
+versions of numba, llvmlite and numpy, and the processor; a change to any of these leads to a new folder.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ _MARK = b"sha256:"
 
 
 def _load_numba_without_linear_algebra() -> None:
-    """Load the module of numba that asks for SciPy's linear algebra, which no kernel calls, without loading that.
+    """Load the numba module that asks for SciPy's linear algebra, which no kernel calls, without loading the latter.
 
-    numba loads it with the first compiled function only to learn whether there is a BLAS: 0.2 of the 0.4 seconds of CPU
-    time of a first call. Here SciPy's presence is the answer. Compiled code that does call a BLAS loads it then.
+    numba loads it with the first compiled function only to learn whether there is a BLAS: 0.2 of a first call's 0.4
+    seconds of CPU time. Here SciPy's presence is the answer. Compiled code that does call BLAS loads it then.
     """
     from numba.np import linalg
 
@@ -65,7 +65,7 @@ if not config.DISABLE_JIT:  # type: ignore[attr-defined]
 
 
 def keep_code(dispatcher: Any, function: Callable) -> None:
-    """Have numba's dispatcher of a function keep its machine code on disk, if the function comes from a file.
+    """Have a function's numba dispatcher keep its machine code on disk, if the function comes from a file.
 
     Without a writable cache, or with numba disabled, nothing is kept.
     """
@@ -126,7 +126,7 @@ class _Files(IndexDataCacheFile):
     def _load_data(self, name: str) -> Any:
         kept = Path(self._data_path(name)).read_bytes()
         body, mark, digest = kept[: -len(_MARK) - 32], kept[-len(_MARK) - 32 : -32], kept[-32:]
-        # Code that was kept before there were checksums has no mark.
+        # Code from before there were checksums has no mark.
         if mark == _MARK and hashlib.sha256(body).digest() != digest:
             raise OSError(f"{name} is damaged")
         try:
@@ -157,7 +157,7 @@ class _Cache(FunctionCache):
 
 @cache
 def _writable(folder: Path) -> bool:
-    """Return whether files can be created in a folder, which is made if it is missing."""
+    """Return whether files can be created in a folder, which is made if missing."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=folder).close()

@@ -1,7 +1,7 @@
 """Exact sums of floats: significands added up as integers, a bin for each exponent.
 
 The idea of Neal, *Fast exact summation using small and large superaccumulators*, 2015, without its chunks: a
-bin per exponent needs no carries, and the few bins that are not empty are combined once at the end.
+bin per exponent needs no carries, and the few nonempty bins are combined once at the end.
 """
 
 from __future__ import annotations

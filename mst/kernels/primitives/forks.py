@@ -1,6 +1,6 @@
 """Parallel kernels in a fork of a process that has launched threads: their workers take turns on one thread.
 
-GNU's OpenMP, whose threads a fork does not have, would end the process.
+GNU's OpenMP, whose threads a fork lacks, would end the process.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numba  # noqa: F401
 from numba.np.ufunc import parallel
 
 _forked = ctypes.c_int32(0)
-# The pool of threads, with the arguments of numba's own; the task takes the four after it, and is called once for all.
+# The thread pool, with the arguments of numba's own; the task takes the four after it, and is called once for all.
 _POOL = """
 target triple = "{triple}"
 define void @pool(ptr %task, ptr %0, ptr %1, ptr %2, ptr %3, i64 %4, i64 %5, i64 %6) {{
@@ -32,7 +32,7 @@ threads:
 
 
 def forked_after_use() -> bool:
-    """Return whether this process was forked from one that had launched threads for parallel kernels."""
+    """Return whether this process was forked after threads had been launched for parallel kernels."""
     return bool(_forked.value)
 
 

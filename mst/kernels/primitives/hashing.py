@@ -1,6 +1,6 @@
 """Hashes, and counter-based randomness: numbers and permutations that are functions of (key, counter).
 
-Without a state, any thread can make any draw in any order, in integer arithmetic only, so that a seed means the same
+Without state, any thread can make any draw in any order, using integer arithmetic only, so a seed gives the same
 numbers on every platform and at every width. The mixer is the finaliser of SplitMix64 (Steele, Lea and Flood,
 OOPSLA 2014; constants of Stafford's variant 13), the unbiased range reduction is Lemire's (TOMACS 2019), and
 permutations are Feistel networks with cycle walking (Black and Rogaway, CT-RSA 2002).
@@ -37,7 +37,7 @@ class Permutation(NamedTuple):
     shift, mask : numpy.uint64
         Row of `x` is ``x >> shift``, its column ``x & mask``.
     keys : numpy.ndarray of uint64, shape (rounds,)
-        One key a Feistel round; an even number of them.
+        One key per Feistel round; an even number.
     """
 
     size: np.uint64
@@ -71,8 +71,8 @@ def permutation(seed: int, label: str, size: int) -> Permutation:
     """
     bits = max(size - 1, 0).bit_length()
     shift = max(1, (bits + 1) // 2)
-    # Six rounds are enough for large domains. Small ones need more until all permutations are equally likely:
-    # of 6 elements, 6 and 12 rounds fail a chi-square test over the 720 permutations, 24 pass it.
+    # Six rounds are enough for large domains. Small ones need more for all permutations to be equally likely:
+    # for 6 elements, 6 and 12 rounds fail a chi-square test over the 720 permutations, 24 pass.
     rounds = max(6, 32 - bits) // 2 * 2
     digests = (hashlib.sha256(f"{seed} {label} round {r}".encode()).digest() for r in range(rounds))
     return Permutation(
@@ -93,7 +93,7 @@ def half_mix(x):
 
 @njit
 def mix(x):
-    """Return a uint64 each of whose bits depends on all bits of `x`, a uint64; a bijection."""
+    """Return a uint64 whose every bit depends on all bits of `x`, a uint64; a bijection."""
     x = half_mix(x) * _SECOND
     return x ^ (x >> _S31)
 
@@ -217,7 +217,7 @@ def fill_hashed(out, u, v, key, count, start, unit):
 
 @njit(parallel=True)
 def fill_permuted(out, rows, permutation, start, unit):
-    """As `fill_hashed`, but the number of edge ``rows[i]`` is the image of `i` under a `Permutation`: no two are equal.
+    """As `fill_hashed`, but edge ``rows[i]`` gets the image of `i` under a `Permutation`: no two are equal.
 
     `rows`, int of shape (m,), holds every edge once.
     """

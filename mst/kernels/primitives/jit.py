@@ -1,7 +1,7 @@
 """`njit` and `intrinsic` with the settings of this package, and machine code kept on disk (`code_cache`).
 
-A module that imports a part of numba imports numba before, even if it does not use it: while another thread loads
-numba, it then waits for all of it, in place of finding the part half loaded.
+A module that imports a part of numba first imports numba, even if unused: while another thread loads
+numba, it then waits for all of it instead of finding the part half loaded.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-# PyPI's TBB is preferred by numba when found, and not found everywhere: one layer, always the same.
+# numba prefers PyPI's TBB if found, and it is not found everywhere: one layer, always the same.
 os.environ.setdefault("NUMBA_THREADING_LAYER", "omp")
-# GNU's OpenMP lets idle threads spin for some 10 ms by default: on a busy machine they keep the core from
-# the thread that they wait for. Half a millisecond bridges the serial steps between two passes; of two cores one is
+# GNU's OpenMP lets idle threads spin for about 10 ms by default: on a busy machine they keep the core from
+# the thread they wait for. Half a millisecond bridges the serial steps between two passes; of two cores one is
 # often busy, and a tenth of that costs nothing there.
 if "OMP_WAIT_POLICY" not in os.environ:
     os.environ.setdefault("GOMP_SPINCOUNT", "10000" if len(os.sched_getaffinity(0)) > 2 else "1000")
@@ -24,8 +24,8 @@ from numba.core import serialize
 
 from mst.kernels.primitives.code_cache import keep_code
 
-# Compiled code calls this function for the dtype of each array that it returns, where nothing handles an exception:
-# an interruption in its Python code would end in a SystemError or a crash. A hit in this cache runs none.
+# Compiled code calls this function for the dtype of each array it returns, where nothing handles an exception:
+# an interruption in its Python code would cause a SystemError or a crash. A hit in this cache runs none.
 serialize._numba_unpickle = functools.lru_cache(maxsize=None)(serialize._numba_unpickle)
 
 if TYPE_CHECKING:

@@ -39,10 +39,10 @@ def fits_float32(weights):
 
 
 class LazyKeys(NamedTuple):
-    """Weights as they lie in memory, and the masks that turn one into its key when it is read: see `key_at`.
+    """Weights as they are in memory, and the masks that convert them to keys when read: see `key_at`.
 
-    The key of an integer has its sign bit flipped, which turns two's complement into offset binary. That moves positive
-    floats above the negative ones, too; the order of these is reversed, and ``-0.0`` becomes ``0.0`` first.
+    An integer's key has the sign bit flipped, which turns two's complement into offset binary. That also moves positive
+    floats above negative ones; the order of the latter is reversed, and ``-0.0`` becomes ``0.0`` first.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ def lazy_keys(weights: np.ndarray) -> LazyKeys:
 def key_at(keys, i):
     """Return key `i` of `LazyKeys`, of the dtype of their words.
 
-    By masks alone: a conditional might be compiled to a branch, which keeps a loop from being vectorised.
+    Only by masks: a conditional might be compiled to a branch, which prevents vectorisation.
     """
     kind = keys.words.dtype.type
     word = np.uint64(keys.words[i])

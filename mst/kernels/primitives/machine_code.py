@@ -1,4 +1,4 @@
-"""The time that compiling and loading machine code takes, which is no part of solving.
+"""The time of compiling and loading machine code, which is not part of solving.
 
 A function is compiled once for a machine and loaded from disk afterwards.
 """
@@ -15,13 +15,13 @@ from mst import progress
 
 
 class _Clock(event.Listener):
-    """Adds up, thread by thread, the time between the outermost start of an event and its end."""
+    """Adds up, per thread, the time between the outermost start of an event and its end."""
 
     def __init__(self) -> None:
         self.by_thread = threading.local()
 
     def on_start(self, event: event.Event) -> None:
-        """Start at the outermost function; the functions that it inlines are compiled within its time."""
+        """Start at the outermost function; functions it inlines are compiled within its time."""
         of_thread = self.by_thread
         of_thread.depth = getattr(of_thread, "depth", 0) + 1
         if of_thread.depth == 1:
@@ -33,17 +33,17 @@ class _Clock(event.Listener):
         depth = getattr(of_thread, "depth", 0)
         if depth == 1:
             of_thread.seconds = getattr(of_thread, "seconds", 0.0) + perf_counter() - of_thread.started
-        # An event that ends may have begun before this clock was registered.
+        # The event may have begun before this clock was registered.
         of_thread.depth = max(depth - 1, 0)
 
 
 class Notice(_Clock):
-    """Says once, on standard error, that code is being compiled, when that has taken `PATIENCE` seconds.
+    """Says once, on standard error, that code is being compiled, after `PATIENCE` seconds.
 
-    Where progress is shown, that says so instead.
+    A progress display says so instead.
 
-    Functions that a function calls are compiled within its time, a few each second: their events show how long it has
-    taken so far, without a thread that watches.
+    A function's callees are compiled within its time, a few each second: their events show how long it has
+    taken so far, without a watching thread.
     """
 
     def __init__(self) -> None:
@@ -73,15 +73,15 @@ PATIENCE = 2.0
 """Seconds of compiling before `Notice` says so."""
 
 _CLOCK = _Clock()
-# The event lasts while a thread holds the lock of the compiler, which it needs to compile and to load.
+# The event lasts while a thread holds the compiler lock, needed to compile and to load.
 event.register("numba:compiler_lock", _CLOCK)
 event.register("numba:compile", Notice())
 
 
 def code_seconds() -> float:
-    """Return for how many seconds this thread has compiled and loaded machine code since this module was imported.
+    """Return how many seconds this thread has compiled and loaded machine code since this module was imported.
 
-    A function that another one inlines is compiled within the time of that one, and counts once.
+    A function that another inlines is compiled within the other's time, and counts once.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""Calls between compiled functions that are compiled once: the caller gets no copy of its callee.
+"""Calls between compiled functions that are compiled once: callers get no copy of the callee.
 
 numba copies the code of a compiled function into each of its callers, to inline it, and optimises it there again: code
-at the end of a chain of calls is compiled once for every function above it. That pays for small functions in loops.
-Functions that process a whole chunk of edges, or are rarely needed, are called by their address here instead.
+at the end of a call chain is compiled once for every function above it. That pays for small functions in loops.
+Functions that process a whole chunk of edges, or are rarely needed, are called by address here instead.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def call(typing_context, function, *arguments):
 
 
 def called_as(typing_context: Any, function: Any, argument_types: tuple) -> Any:
-    """Return the signature of a function of numba's type `function` for these arguments, and compile it.
+    """Return the signature of a function of numba type `function` for these arguments, and compile it.
 
     Raises
     ------
@@ -66,7 +66,7 @@ def unpacked(context: Any, builder: Any, value: Any, given: tuple, wanted: tuple
 def address_of(context: Any, builder: Any, dispatcher: Any, signature: Any) -> Any:
     """Return a declaration of a compiled function in the module of `builder`; its code stays where it is.
 
-    The caller's machine code, when it is loaded from disk, has the function loaded first.
+    When the caller's machine code is loaded from disk, it loads the function first.
     """
     python = dispatcher.py_func
     place = python.__module__, python.__name__, signature.args

@@ -1,7 +1,7 @@
 """Edges as 64-bit words that compare by the order: one type for every weight dtype.
 
-A word is ``key << 32 | edge id`` where keys have 32 bits and ids fit as many: then words are distinct. Else it is
-the key alone, the ids are in an array of their own, and equal words compare by their ids.
+A word is ``key << 32 | edge id`` if keys and ids fit 32 bits each: then words are distinct. Otherwise it is
+the key alone, ids are in a separate array, and equal words compare by their ids.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class PackedEdges(NamedTuple):
     Attributes
     ----------
     a, b : numpy.ndarray of int32 or int64, shape (k,)
-        Both ends, or the components that they belong to.
+        Both ends, or the components they belong to.
     words : numpy.ndarray of uint64, shape (k,)
     ids : numpy.ndarray of int64, shape (k,) or (0,)
         Empty where the words hold the ids.

@@ -1,4 +1,4 @@
-"""Edges as packed pairs: two ends of 32 bits in one uint64, ``u << 32 | v``, so that one array is sorted and moved.
+"""Edges as packed pairs: two 32-bit ends in one uint64, ``u << 32 | v``, so that one array is sorted and moved.
 
 ``pairs`` is uint64 of shape (m,). ``permutation`` is a `mst.kernels.primitives.hashing.Permutation`, of the vertices or
 of the places in ``pairs``, and maps `i` to its *image*. Loops over all pairs run on numba's threads.

@@ -1,4 +1,4 @@
-"""Edges of a stream, batch by batch: those that a forest cannot drop, and those that contradict a forest.
+"""Edges of a stream, batch by batch: those a forest cannot drop, and those that contradict a forest.
 
-The kernels run without Python's lock, so that Python threads run them for several slices of a stream at a time.
+The kernels release the GIL, so that Python threads run them for several slices of a stream at once.
 """

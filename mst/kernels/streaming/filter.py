@@ -28,7 +28,7 @@ OUTSIDE = np.uint8(255)
 
 
 class Joined(NamedTuple):
-    """The trees that the lightest edges of a forest form at levels: those up to a bound, up to a higher one, and so on.
+    """The trees formed by the lightest edges of a forest at levels: up to a bound, up to a higher bound, and so on.
 
     Attributes
     ----------
@@ -37,8 +37,8 @@ class Joined(NamedTuple):
     level : numpy.ndarray of uint8, shape (n,)
         The first level at which a vertex is in the largest tree; `OUTSIDE` if there is none.
     in_giant : numpy.ndarray of uint64, shape (k,)
-        Bitmap of the groups of ``2 ** shift`` consecutive vertices all of which are in the largest tree at one of the
-        levels; at least one word, for no vertices, too.
+        Bitmap of the groups of ``2 ** shift`` consecutive vertices that are all in the largest tree at one of the
+        levels; at least one word, even without vertices.
     shift : numpy.uint64
     """
 
@@ -50,7 +50,7 @@ class Joined(NamedTuple):
 
 @njit(nogil=True)
 def sort_by_level(first, last, w, bounds, places, starts):
-    """Sort the edges ``first … last - 1`` by the first level whose bound they do not exceed, else by their places.
+    """Sort edges ``first … last - 1`` by the first level whose bound they do not exceed, then by place.
 
     Parameters
     ----------
@@ -60,14 +60,14 @@ def sort_by_level(first, last, w, bounds, places, starts):
     bounds : numpy.ndarray of the same dtype, shape (levels,)
         Ascending; fewer than 255.
     places : numpy.ndarray of uint32 or uint64, shape (k,)
-        Those of the slice are overwritten.
+        Overwritten within the slice.
     starts : numpy.ndarray of int64, shape (levels + 2,)
         Overwritten: edges of level `i` are at ``places[starts[i] : starts[i + 1]]``, those above all bounds come last.
     """
     first, last = np.uint64(first), np.uint64(last)
     level = np.zeros(last - first, np.uint8)
     for i in range(bounds.size):
-        # One bound after the other, so that vector instructions compare with it.
+        # One bound at a time, so that vector instructions do the comparisons.
         for j in range(level.size):
             level[j] += np.uint8(w[first + np.uint64(j)] > bounds[i])
     starts[:] = 0
@@ -84,7 +84,7 @@ def sort_by_level(first, last, w, bounds, places, starts):
 
 @njit(nogil=True)
 def join_edges(places, u, v, parent):
-    """Join the ends of the edges at `places`; several threads may do so for several edges.
+    """Join the ends of the edges at `places`; several threads may do so at once.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def join_edges(places, u, v, parent):
     """
     count = np.uint64(places.size)
     for i in range(count):
-        # Neither edges nor parents are in order: the misses of several edges pass at the same time.
+        # Neither edges nor parents are in order: the cache misses of several edges overlap.
         if i + _EDGES_AHEAD < count:
             e = places[i + _EDGES_AHEAD]
             prefetch(u, e)
@@ -123,7 +123,7 @@ def roots_of(parent, vertices):
 
 @njit(nogil=True)
 def set_level(first, last, parent, giant, number, level):
-    """Set the level of those of the vertices ``first … last - 1`` that are new in the tree of the root `giant`.
+    """Set the level of the vertices in ``first … last - 1`` that are new in the tree with root `giant`.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def set_level(first, last, parent, giant, number, level):
 def mark_up_to(first, last, level, number, shift, in_giant):
     """Write words ``first … last - 1`` of `in_giant`, which has a bit for each group of ``2 ** shift`` vertices.
 
-    It says whether all of them are of level `number` or lower.
+    It says whether all of these are of level `number` or lower.
     """
     for word in range(first, last):
         bits = _ZERO
@@ -172,7 +172,7 @@ def mark_up_to(first, last, level, number, shift, in_giant):
 
 @njit(nogil=True)
 def survey(u, v, w):
-    """Return the largest end of edges and the number of weights that are NaN, as `keep_open` does."""
+    """Return the largest end and the number of NaN weights, as `keep_open` does."""
     largest, unordered = u.dtype.type(0), _ZERO
     for e in range(np.uint64(u.size)):
         largest = max(largest, u[e], v[e])
@@ -184,7 +184,7 @@ def survey(u, v, w):
 def gather(u, v, w, ids, start, places):
     """Return the edges at `places`, uint32 (k,), as ``(u, v, w, ids)``.
 
-    Without `ids`, int64, they are the places, counted from `start` on.
+    Without `ids`, int64, ids are the places, counted from `start`.
     """
     count = np.uint64(places.size)
     ends, others, weights = np.empty(count, u.dtype), np.empty(count, v.dtype), np.empty(count, w.dtype)
@@ -198,20 +198,20 @@ def gather(u, v, w, ids, start, places):
 
 @njit(nogil=True)
 def keep_open(u, v, w, bounds, marked, joined, places):
-    """Find the edges that may belong to the forest: all but those between two vertices that lighter edges connect.
+    """Find the edges that may belong to the forest: all except those whose ends lighter edges connect.
 
-    The edges come after all those of the forest, so that one as heavy as a bound is above the forest's of that weight.
-    The ends of an edge are connected at the level at which both are in the largest tree, and at the last one if they
-    have one label. Edges with an end of n or more are kept, self-loops dropped.
+    The edges come after all forest edges, so that one as heavy as a bound is above forest edges of that weight.
+    The ends of an edge are connected at the level at which both are in the largest tree, and at the last if they
+    share a label. Edges with an end of n or more are kept, self-loops dropped.
 
     Parameters
     ----------
     u, v : numpy.ndarray of uint32 or uint64, shape (k,)
     w : numpy.ndarray of any weight dtype, shape (k,)
     bounds : numpy.ndarray of the same dtype, shape (levels,)
-        The weight up to which the edges of the forest are joined at each level; at least one.
+        The weight up to which forest edges are joined at each level; at least one.
     marked : int
-        The level of the bitmap, which most edges are dropped by.
+        The level of the bitmap, which drops most edges.
     joined : Joined
     places : numpy.ndarray of uint32, shape (k,)
         Overwritten: the places of the edges to keep, ascending.
@@ -219,11 +219,11 @@ def keep_open(u, v, w, bounds, marked, joined, places):
     Returns
     -------
     kept : int
-        How many edges are kept.
+        Number of edges kept.
     largest : int
         The largest end, as uint64; 0 if there are no edges.
     unordered : int
-        How many weights are NaN.
+        Number of NaN weights.
     """
     label, level, _, _ = joined
     n, levels = np.uint64(label.size), np.uint64(bounds.size)
@@ -232,7 +232,7 @@ def keep_open(u, v, w, bounds, marked, joined, places):
     words, some = np.empty(_WORDS, np.uint64), np.empty(_WORDS * _WORD, np.uint32)
     for begin in range(_ZERO, np.uint64(u.size), _WORDS * _WORD):
         end = min(begin + _WORDS * _WORD, np.uint64(u.size))
-        # All words first: a branch on one would keep the next one's bits from being looked up meanwhile.
+        # All words first: a branch on one would delay looking up the next one's bits.
         count = _ZERO
         for first in range(begin, end, _WORD):
             word, far, nan = _possibly_open(u, v, w, first, min(first + _WORD, end), highest, joined)
@@ -244,7 +244,7 @@ def keep_open(u, v, w, bounds, marked, joined, places):
                 u, v, w, bounds, joined, begin, words[: (end - begin + _WORD - _ONE) // _WORD], places, kept
             )
             continue
-        # Levels and labels of few edges are most often in no cache: all are asked for before the first is read.
+        # Levels and labels of few edges are rarely cached: all are requested before the first is read.
         count = _ZERO
         for first in range(begin, end, _WORD):
             word = words[(first - begin) // _WORD]
@@ -273,7 +273,7 @@ def keep_open(u, v, w, bounds, marked, joined, places):
 
 @njit(nogil=True)
 def _above_levels(u, v, w, bounds, level, some, count):
-    """Move those of the first `count` of `some` edges that the levels of their ends do not drop to the front."""
+    """Move those of the first `count` of `some` edges that their ends' levels do not drop to the front."""
     n, levels = np.uint64(level.size), np.uint64(bounds.size)
     left = _ZERO
     for i in range(count):
@@ -290,9 +290,9 @@ def _above_levels(u, v, w, bounds, level, some, count):
 
 @njit(nogil=True)
 def _keep_of_many(u, v, w, bounds, joined, begin, words, places, kept):
-    """Write the places of those edges from `begin` on that have a bit in `words`, and are open, behind `kept` others.
+    """Write the places of open edges from `begin` on that have a bit in `words`, after `kept` others.
 
-    Their ends are most often neighbours, whose levels and labels are in a cache.
+    Their ends are usually neighbours, with levels and labels in cache.
     """
     label, level, _, _ = joined
     n, levels = np.uint64(label.size), np.uint64(bounds.size)
@@ -316,12 +316,12 @@ def _keep_of_many(u, v, w, bounds, joined, begin, words, places, kept):
 
 @njit(nogil=True)
 def _possibly_open(u, v, w, first, end, highest, joined):
-    """Look at up to 64 edges without branches or stores, so that vector instructions do.
+    """Look at up to 64 edges without branches or stores, so that it is vectorised.
 
     Returns
     -------
     word : uint64
-        Bit j says whether edge ``first + j`` is no self-loop, and is light or has an end outside the largest tree.
+        Bit j says whether edge ``first + j`` is not a self-loop and is light or has an end outside the largest tree.
     largest : scalar of the ends' dtype
     unordered : uint64
     """

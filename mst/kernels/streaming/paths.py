@@ -1,4 +1,4 @@
-"""Compares edges of a stream with the heaviest edge on the forest path between their ends."""
+"""Compares a stream's edges with the heaviest edge on the forest path between their ends."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _ZERO, _ONE = np.uint64(0), np.uint64(1)
 
 @njit(nogil=True)
 def first_below_path(edges, ids, ranked, links, root_paths):
-    """Return the first edge below the heaviest edge on its path in the order, and the rank of that edge.
+    """Return the first edge that precedes the heaviest edge on its path in the order, and the latter's rank.
 
-    An edge of the forest is the heaviest one on its path itself, and thus not below it.
+    A forest edge is itself the heaviest edge on its path, so it is not below it.
 
     Parameters
     ----------

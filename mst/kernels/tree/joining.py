@@ -13,7 +13,7 @@ _ONE = np.uint64(1)
 
 @njit(nogil=True)
 def find_joining(first, last, x, y, links, of_ranks, otherwise, values):
-    """Write a value for each of the pairs ``first … last - 1``: that of the edge which joined the two.
+    """Write a value for each of the pairs ``first … last - 1``: that of the edge that joined them.
 
     Parameters
     ----------
@@ -22,9 +22,9 @@ def find_joining(first, last, x, y, links, of_ranks, otherwise, values):
     links : numpy.ndarray of the same dtype, shape (n, 2)
         From `mst.kernels.proof.reconstruction.link_trees`.
     of_ranks : numpy.ndarray, shape (k,)
-        The value of the edge of each rank.
+        The value of each rank's edge.
     otherwise : numpy.ndarray, shape (2,)
-        The values of a vertex with itself, and of two that no path joins.
+        The values for a vertex with itself, and for two not joined by a path.
     values : numpy.ndarray of the same dtype, shape (q,)
         Overwritten.
     """

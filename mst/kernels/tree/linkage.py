@@ -27,14 +27,14 @@ def write_linkage(merges, clusters, linkage):
 
 
 def join_trees(trees: np.ndarray, first: int, linkage: np.ndarray) -> None:
-    """Write the last rows, which join the trees of a forest at infinite height, one after the other to the first.
+    """Write the last rows, which join the trees of a forest to the first, one by one, at infinite height.
 
     Parameters
     ----------
     trees : numpy.ndarray of int, shape (t, 2)
-        The number of each tree's cluster, and how many vertices that has.
+        The number of each tree's cluster, and its vertex count.
     first : int
-        The cluster that the first row makes.
+        The cluster made by the first row.
     linkage : numpy.ndarray of float64, shape (t - 1, 4)
         Overwritten.
 

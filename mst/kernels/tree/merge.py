@@ -1,6 +1,6 @@
 """The Kruskal reconstruction tree of a forest whose edges are ranked, lightest first, and queries of it.
 
-`links` is as in `mst.kernels.proof.reconstruction`: ``(parent, rank)`` for a vertex that the edge of that rank linked,
+`links` is as in `mst.kernels.proof.reconstruction`: ``(parent, rank)`` for a vertex linked by the edge of that rank,
 ``(cluster, n - 1 + size)`` for the root of a tree of ``size`` vertices. Ranks ascend on every path to a root, and union
 by size keeps every path below log₂ n steps.
 """
@@ -19,10 +19,10 @@ _ZERO, _ONE = np.uint64(0), np.uint64(1)
 
 @njit
 def find_roots(merges, limit, roots):
-    """Find the root of each vertex in the clusters that the edges of ranks below `limit` make.
+    """Find the root of each vertex in the clusters made by edges of ranks below `limit`.
 
     Parents are linked after their children, so one sweep from the last edge to the first finds all, and no step waits
-    for another one.
+    for another.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def find_roots(merges, limit, roots):
 
 @njit
 def number_clusters(roots, numbers, labels):
-    """Number clusters from 0 in the order of their smallest vertices.
+    """Number clusters from 0 by their smallest vertices.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
 """A forest with a root in each tree, and the paths between pairs of its vertices, by the reconstruction tree.
 
-The root of a tree is its root in the reconstruction tree. The path from there enters every other cluster by one of its
-vertices, its *entry*, and a cluster that an edge has linked is entered by that edge, unless it lies on the path to the
-entry of the cluster that it became part of: the edges between those were linked the other way round. So the entries of
-the children follow from that of the parent, and clusters of one depth are independent of each other. No vertex needs to
+The root of a tree is its root in the reconstruction tree. The path from there enters every other cluster at one of its
+vertices, its *entry*, and a cluster linked by an edge is entered by that edge, unless it lies on the path to the
+entry of the cluster it became part of: the edges between those were linked the other way round. So the children's
+entries follow from the parent's, and clusters of the same depth are independent. No vertex needs to
 be visited from its neighbours.
 
 `links` and `merges` are from `mst.kernels.proof.reconstruction.link_trees`: uint32 or uint64 of shape (n, 2), and
@@ -23,7 +23,7 @@ _ZERO, _ONE = np.uint64(0), np.uint64(1)
 
 @njit(nogil=True)
 def gather_ends(first, last, u, v, merges, links, ends):
-    """Write the ends of the edges of ranks ``first … last - 1``, that in the linked cluster first.
+    """Write the ends of the edges of ranks ``first … last - 1``, the end in the linked cluster first.
 
     `u` and `v`, of shape (m,), are the ends of all edges of the graph, and `ends`, (k, 2), is overwritten.
     """
@@ -40,7 +40,7 @@ def gather_ends(first, last, u, v, merges, links, ends):
 
 @njit(inline="always")
 def _root_below(links, x, limit):
-    """Return the root of `x` in the clusters that edges of ranks below `limit`, a uint64, make."""
+    """Return the root of `x` in the clusters made by edges of ranks below `limit`, a uint64."""
     root = np.uint64(x)
     while np.uint64(links[root, 1]) < limit:
         root = np.uint64(links[root, 0])
@@ -51,7 +51,7 @@ def _root_below(links, x, limit):
 def find_depths(merges, depths, of_rows):
     """Write the number of links from each merge's linked vertex to its root to `of_rows`, uint32 (k,).
 
-    `depths`, uint8 of shape (n,), 0 before, is overwritten by that of each vertex.
+    `depths`, uint8 of shape (n,), 0 at first, is overwritten with each vertex's.
     """
     size = np.uint64(merges.size)
     for i in range(size):
@@ -65,21 +65,21 @@ def find_depths(merges, depths, of_rows):
 
 @njit(nogil=True)
 def root_clusters(ranks, merges, links, ends, entries, above, below):
-    """Direct the edges within the clusters that some merges linked, and those by which these are entered, to the root.
+    """Direct the edges within the clusters linked by some merges, and the edges entering these, to the root.
 
     Parameters
     ----------
     ranks : numpy.ndarray of int, shape (r,)
-        The merges. Those of the clusters that theirs were linked to come before, or in a call that has returned.
+        The merges. Merges of the clusters these were linked to come earlier, or in a call that has returned.
     merges, links : numpy.ndarray
     ends : numpy.ndarray, shape (k, 2)
         From `gather_ends`.
     entries : numpy.ndarray, shape (n,)
-        The entry of the cluster of each linked vertex, n where it is not known yet; overwritten.
+        The entry of each linked vertex's cluster, n if not yet known; overwritten.
     above : numpy.ndarray, shape (n, 2)
         Filled with n, and overwritten: the parent of each vertex, and the rank of the edge to it.
     below : numpy.ndarray, shape (k,)
-        Overwritten: the end of each edge that is the child of the other one.
+        Overwritten: the end of each edge that is the child of the other.
     """
     unknown, size = np.uint64(links.shape[0]), np.uint64(ranks.size)
     for i in range(size):
@@ -92,7 +92,7 @@ def root_clusters(ranks, merges, links, ends, entries, above, below):
         if x == unknown:
             x = np.uint64(ends[rank, 0])
             above[x, 0], above[x, 1], below[rank] = ends[rank, 1], rank, x
-        # From the entry to the vertex that the cluster is named after, links lead the other way round.
+        # From the entry to the vertex the cluster is named after, links lead the other way.
         while x != cluster:
             part = x
             while links[part, 0] != cluster:
@@ -105,10 +105,10 @@ def root_clusters(ranks, merges, links, ends, entries, above, below):
 
 @njit(nogil=True)
 def collect_paths(x, y, links, above, below, lengths):
-    """Return the ranks of the edges between each pair of `x` and `y`, of shape (q,), from `x` to `y`, pair after pair.
+    """Return the ranks of the edges between each pair of `x` and `y`, of shape (q,), from `x` to `y`, pair by pair.
 
-    `above` and `below` are those of `root_clusters`. The number of edges of each path is written to `lengths`, int64
-    (q,); it is 0 where there is none.
+    `above` and `below` are from `root_clusters`. The number of edges on each path is written to `lengths`, int64
+    (q,); it is 0 if there is none.
     """
     ranks, size = np.empty(1024, links.dtype), 0
     for i in range(x.size):
@@ -120,10 +120,10 @@ def collect_paths(x, y, links, above, below, lengths):
 
 @njit
 def _follow(x, y, links, above, below, ranks, size):
-    """Append the ranks on the path from `x` to `y` to the `size` first of `ranks`; return both, grown.
+    """Append the ranks on the path from `x` to `y` to the first `size` of `ranks`; return both, grown.
 
-    Of the ends of the heaviest edge on a path, one is below the other, and on its side the path leads straight up.
-    The part that leads to `y` is found from its end, and collected at the end of the array.
+    One end of the heaviest edge on a path is below the other, and on its side the path leads straight up.
+    The part leading to `y` is found from its end, and collected at the end of the array.
     """
     n, last = np.uint64(links.shape[0]), ranks.size
     x, y = np.uint64(x), np.uint64(y)
@@ -153,9 +153,9 @@ def _follow(x, y, links, above, below, ranks, size):
 
 @njit(inline="always")
 def _joining(links, x, y):
-    """Return the rank that joined two vertices, n or more if none did, the vertex that it linked, and if `x` led there.
+    """Return the rank that joined two vertices (n or more if none did), the vertex it linked, and if `x` led there.
 
-    All are uint64 but the last, a bool.
+    All but the last, a bool, are uint64.
     """
     n = np.uint64(links.shape[0])
     while True:
