@@ -41,7 +41,7 @@ class RankForest:
     edge_ids : numpy.ndarray of int64
         On rank 0 all edge ids of the forest, ascending; on the others none.
     local_ids : numpy.ndarray of int64
-        Those of this rank's edges, ascending. Subtract `start` to index the arrays that this rank gave.
+        Edge ids of the forest among this rank's edges, ascending. Subtract `start` to index this rank's arrays.
     start : int
         Edge id of this rank's first edge.
     edges : int
@@ -67,18 +67,18 @@ class RankForest:
 def minimum_spanning_forest(
     path_or_local_edges: Any, comm: Any = None, *, algorithm: str = "filter-boruvka-mpi", **options: Any
 ) -> RankForest:
-    """Return the minimum spanning forest of a graph that no rank holds as a whole; all ranks call.
+    """Return the minimum spanning forest of a graph that no rank holds as a whole; all ranks must call this.
 
     Parameters
     ----------
     path_or_local_edges : path, or tuple ``(n, u, v, w)``
         A canonical ``.arrow`` file (``mst convert`` makes one), of which each rank reads its part; or the vertex
-        count and this rank's edges. Edge ids then count through the ranks' edges, rank by rank. A rank may have
-        none; weights are of one dtype on all ranks.
+        count and this rank's edges. Edge ids are then numbered rank by rank. A rank may have
+        no edges; weights must have the same dtype on all ranks.
     comm : mpi4py.MPI.Comm, optional
-        The ranks; by default all of the job.
+        The ranks; by default all ranks of the job.
     algorithm : str
-        An id of paradigm mpi.
+        The id of an algorithm of paradigm mpi.
     **options
         The algorithm's own.
 

@@ -5,9 +5,9 @@ they close no cycle, the ends of every edge of the graph lie in one tree, and ev
 heaviest edge on the tree path between its ends (the cycle property; Tarjan, *Data Structures and Network
 Algorithms*, 1983, chapter 6). Three grades of trust follow:
 
-- *identical*: `prove` once for a graph's reference, with whose edge ids those of each exact run are compared;
-- *edges*: `check_forest` for peers that break ties otherwise and for approximate algorithms;
-- *weight*: `check_weight` where a program prints a total and nothing else.
+- *identical*: `prove` once for a graph's reference, whose edge ids are compared with those of each exact run;
+- *edges*: `check_forest` for peers that break ties differently and for approximate algorithms;
+- *weight*: `check_weight` if a program prints only a total.
 """
 
 from __future__ import annotations
@@ -110,9 +110,9 @@ def check_forest(
 ) -> Proof:
     """Check that `edge_ids` are a spanning forest of `graph` of minimum total weight.
 
-    All minimum forests of a graph hold the same weights, however ties are broken, and totals are exact or correctly
-    rounded: so an exact forest has exactly the reference's total, without any tolerance. Of floats a heavier forest
-    may round to that total as well, and infinities decide nothing: every edge is then compared with its path too.
+    All minimum forests of a graph have the same weights, however ties are broken, and totals are exact or correctly
+    rounded: so an exact forest has exactly the reference's total, without any tolerance. With floats, a heavier forest
+    may round to the same total, and infinite totals decide nothing: every edge is then also compared with its path.
 
     Parameters
     ----------

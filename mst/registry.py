@@ -11,34 +11,34 @@
         options=dict(sort=dict(default="radix", choices=("radix", "comparison"), help="…"),
                      sample=dict(default=20, min=1, help="…")),  # max of whole numbers: 2³¹ - 1 by default
         exact=True,                # same edge ids as every other exact algorithm
-        ties="order",              # "order": by (weight, edge id); "any": peers that break ties otherwise
+        ties="order",              # "order": by (weight, edge id); "any": peers that break ties differently
         requires=("numba",),       # packages to import
         limits=dict(m=2_000_000),  # larger graphs are unsupported (n, m)
     )
 
 and these functions:
 
-- ``prepare(graph, *, width, **options) -> problem``: Everything before the clock: own structure, CSR. Timed as
+- ``prepare(graph, *, width, **options) -> problem``: Builds the algorithm's own data structure, such as CSR. Timed as
   *init*.
 - ``transfer(problem) -> problem`` (optional): Host-to-device copies. Timed as *transfer*.
 - ``solve(problem) -> result``: The algorithm. Timed as *compute*; called repeatedly on one problem, so it must
   not change it.
-- ``collect(problem, result) -> numpy.ndarray``: Edge ids of the forest on the host, in any order. None where
-  only a total is known (programs on disk); then ``weight(problem, result) -> str`` gives it as it was printed.
+- ``collect(problem, result) -> numpy.ndarray``: Edge ids of the forest on the host, in any order. None if
+  only a total is known (programs on disk); then ``weight(problem, result) -> str`` returns it as printed.
 - ``skip(facts, *, width, **options) -> str | None`` (optional): The reason why this graph or width does not
-  fit, else None. Gets `Facts`, never the graph. It must stand alone (builtins only): plans are made where numba
-  or CuPy are not installed, so it runs without its module.
-- ``counters(problem, result) -> dict`` (optional): Figures that the solve counted itself: rounds, edges kept,
+  fit, else None. It gets `Facts`, never the graph, and must use only builtins: planning works without numba
+  or CuPy, so it runs without its module.
+- ``counters(problem, result) -> dict`` (optional): Numbers that the solve counted itself: rounds, edges kept,
   messages, …
 - ``phases(problem) -> dict[str, float]`` (optional): Seconds per named phase, from a separate instrumented run.
-- ``timed_solve(problem) -> (result, seconds)`` (optional): `solve` for programs on disk: the seconds are those
-  that the program reports, without its start.
+- ``timed_solve(problem) -> (result, seconds)`` (optional): `solve` for programs on disk: the seconds are
+  reported by the program, without its start.
 
 **On a GPU** (paradigm cuda) there may be three more:
 
 - ``edge_ids(result) -> cupy.ndarray``: The edge ids, left on the device; without this function, graphs on the
   device are refused.
-- ``device_bytes(problem) -> int``: Device memory that `solve` works in, in bytes.
+- ``device_bytes(problem) -> int``: Device memory that `solve` uses, in bytes.
 - ``PROFILED`` and ``profiled(launches) -> dict``: Names of metrics of NVIDIA's profiler, and the counters
   computed from its figures for each launch.
 
@@ -55,7 +55,7 @@ and these functions:
 mpi4py is imported inside functions: importing it starts MPI.
 
 Files and folders whose names start with an underscore are helpers, not algorithms. Folders named by ``$MST_ALGORITHMS``
-(separated like ``$PATH``) are searched too, so that an algorithm need not be put into an installed package.
+(separated like ``$PATH``) are also searched, so an algorithm need not be put into an installed package.
 Programs on disk that the configuration describes (see `mst.programs`) are listed as ``command-<name>``.
 """
 

@@ -71,31 +71,31 @@ def minimum_spanning_forest(
     Parameters
     ----------
     graph : Graph, tuple (n, u, v, w), path, SciPy sparse array, networkx graph, edge table, or batches of edges
-        A tuple holds the vertex count and three arrays of one length; a path names a file of any known
+        A tuple holds the vertex count and three arrays of equal length; a path names a file of any known
         format, or a canonical ``.arrow`` file. See `mst.interop.inputs` for the others. Arrays of a library that
         has ``from_dlpack``, such as PyTorch, give an `mst.interop.arrays.ArrayForest` with arrays of that library.
         Arrays on a CUDA device stay there, and so does the forest, which is then a `DeviceForest`. An iterator or a
-        list of batches (tuples ``(u, v, w)``, record batches) or an Arrow dataset may be larger than the memory
+        list of batches (tuples ``(u, v, w)``, record batches) or an Arrow dataset may be larger than memory
         (`mst.streaming.forest_of_batches`); its forest is a `StreamForest`.
     algorithm : str
-        An id of ``mst list``, or ``"auto"``: the algorithm that was measured to be fastest for such a graph on the
-        usable cores, and on the GPU if CuPy is loaded (`mst.advice`); or, in a process whose first graphs are small,
-        one whose code needs no compiling and loading (`mst.advice.first`).
+        An id from ``mst list``, or ``"auto"``: the algorithm that was fastest in measurements of such graphs on the
+        usable cores, or on the GPU if CuPy is loaded (`mst.advice`); or, while a process has solved only small graphs,
+        one that needs no compiling or loading of code (`mst.advice.first`).
     threads : int, optional
-        Width: threads or GPUs. Algorithms of one thread accept only 1; ``"auto"`` takes no more than this. More
+        Width: threads or GPUs. Single-threaded algorithms accept only 1; ``"auto"`` uses at most this many. More
         than the usable cores are refused.
     maximum : bool
-        Whether the forest is the heaviest one; of equal weights, the smaller edge id still comes first. For graphs in
-        host memory.
+        Whether to find the heaviest forest; among equal weights, the smaller edge id still comes first. Only for
+        graphs in host memory.
     **options
         The algorithm's own options, as ``mst list --json`` shows them. With batches, also ``n``, the number of
-        vertices, and ``memory``, the bytes that they may take (or a text such as ``"8G"``).
+        vertices, and ``memory``, the bytes that may be used (or a text such as ``"8G"``).
 
     Returns
     -------
     Forest, ArrayForest, DeviceForest or StreamForest
         Ties are broken by (weight, edge id): every exact algorithm returns the same edge ids. An `ArrayForest` has
-        all that a `Forest` has; a `DeviceForest` has `edge_ids`, `weight`, `components` and `edges()`.
+        everything that a `Forest` has; a `DeviceForest` has `edge_ids`, `weight`, `components` and `edges()`.
 
     Raises
     ------

@@ -17,13 +17,13 @@ from mst.forest import Forest
 class ArrayForest:
     """A forest whose arrays are those of another library, in host memory.
 
-    It has all that a `Forest` has: `edge_ids`, `edges`, `labels` and the others give arrays of that library, and take
-    them.
+    It has everything that a `Forest` has: `edge_ids`, `edges`, `labels` and the others take and return arrays of that
+    library.
 
     Attributes
     ----------
     forest : Forest
-        The same forest in NumPy's arrays.
+        The same forest in NumPy arrays.
     from_dlpack : callable
         The library's function of that name.
     given : tuple of three arrays

@@ -110,7 +110,7 @@ class DeviceForest:
     ----------
     graph : DeviceGraph
     edge_ids : array of int64, shape (n - components,)
-        Rows of the edge list, ascending: an array of the library that the graph's came from, or of CuPy.
+        Rows of the edge list, ascending: an array of the library that the graph's arrays came from, or of CuPy.
     algorithm : str
     given : tuple of three arrays
         The graph's columns u, v and w in that library.

@@ -1,6 +1,6 @@
 """Graphs from other libraries' objects: SciPy sparse arrays, networkx graphs, pandas and Arrow edge tables.
 
-The objects are recognised by where their classes come from, so that no library is imported that is not in use.
+The objects are recognised by the modules of their classes, so no unused library is imported.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ def from_scipy(matrix: Any) -> Graph:
     matrix : scipy.sparse array or matrix
         Entry (i, j) is the weight of edge i–j, with SciPy's definition of an entry's value:
         entries stored twice are added up (parallel edges belong in a `Graph`). Explicit zeros are edges, except
-        in the formats ``bsr`` and ``dia``, which store zeros to fill up. Where (i, j) and (j, i) are both
+        in the formats ``bsr`` and ``dia``, which store zeros as padding. If (i, j) and (j, i) are both
         stored, the edge has the smaller weight, as in `scipy.sparse.csgraph.minimum_spanning_tree`; the
-        diagonal is no edge.
+        diagonal is ignored.
 
     Returns
     -------
@@ -108,9 +108,9 @@ def from_networkx(graph: Any, *, weight: str = "weight") -> Graph:
 
     Parameters
     ----------
-    graph : networkx.Graph or a kindred class
+    graph : networkx.Graph or a related class
     weight : str
-        The edge attribute to weigh by; edges without it weigh 1, as in networkx.
+        The edge attribute with the weight; edges without it have weight 1, as in networkx.
 
     Returns
     -------

@@ -1,10 +1,10 @@
 """NetworkX's spanning-forest functions, computed here: ``nx.minimum_spanning_tree(G, backend="mst")``.
 
-Installed beside networkx, this package is one of its backends. The functions take and return networkx graphs and
-break ties as networkx's Kruskal does, by the order of ``G.edges``, for every value of ``algorithm``.
+If networkx is installed, this package is one of its backends. The functions take and return networkx graphs and
+break ties like networkx's Kruskal, by the order of ``G.edges``, for every value of ``algorithm``.
 
-``nx.config.backends.mst.threads = 4`` limits it to four cores, and ``nx.config.backends.mst.gpu = True`` has it solve
-on a GPU. Reading a networkx graph's dictionaries and writing those of the forest take most of the time, on one core.
+``nx.config.backends.mst.threads = 4`` limits it to four cores, and ``nx.config.backends.mst.gpu = True`` makes it solve
+on a GPU. Most of the time is spent, on one core, reading a networkx graph's dictionaries and writing the forest's.
 
 Examples
 --------

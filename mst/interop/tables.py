@@ -27,7 +27,7 @@ def from_table(table: Any) -> Graph:
         Columns ``u, v``, ``source, target``, ``src, dst`` or ``from, to`` for the ends, and ``w`` or ``weight``; others
         are ignored. Without a weight column every edge weighs 1. Ends are vertex ids from 0, or labels of any hashable
         type other than floats, which are numbered in the order of their first appearance (`vertices` lists them, and
-        so do the graph's ``labels``). With ids, the vertex count is the Arrow schema's metadata ``n`` where there is
+        so do the graph's ``labels``). With ids, the vertex count is the Arrow schema's metadata ``n`` if there is
         one (as in canonical files), else the largest id plus one.
 
     Returns
@@ -38,7 +38,7 @@ def from_table(table: Any) -> Graph:
     Raises
     ------
     InputError
-        Missing columns or values, two columns for one thing, ids that are sparse, floats in place of ids.
+        Missing columns or values, two columns with the same meaning, sparse ids, or floats instead of ids.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def vertices(table: Any) -> list[Hashable]:
     Parameters
     ----------
     table : pandas.DataFrame, pyarrow.Table, polars.DataFrame, …
-        As for `from_table`, with labels in place of ids.
+        As for `from_table`, with labels instead of ids.
 
     Raises
     ------

@@ -1,8 +1,8 @@
-"""Minimum spanning forests of streams: batches of edges of which only those are kept that may be in the forest.
+"""Minimum spanning forests of streams: batches of edges, of which only possible forest edges are kept.
 
-A running forest and the edges that came after it fill a table of fixed size. Whenever it is full, a solve in memory
-replaces both by their forest; between two solves, each batch is filtered by the forest of the last one: an edge that
-closes a cycle with lighter edges belongs to no forest. Memory is that of the table and of a few batches.
+A table of fixed size holds the current forest and newer edges. Whenever it is full, a solve in memory
+replaces them by their forest; between two solves, each batch is filtered by the last forest: an edge that
+closes a cycle with lighter edges is in no minimum forest. Memory is needed for the table and a few batches.
 """
 
 from __future__ import annotations
