@@ -48,7 +48,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "engine",
         nargs="*",
         metavar="-- ARGUMENT",
-        help="targets and arguments of Snakemake; with any of its options, its output is shown on the screen",
+        help="targets and arguments of Snakemake; with any option, Snakemake's output is shown on the screen",
     )
 
 
