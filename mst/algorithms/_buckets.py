@@ -1,8 +1,8 @@
 """Shared by the (1 + ε)-approximations: how finely weights are rounded, and which weights they take.
 
-Rounding down takes away at most a factor of 1 + ε. The forest that is minimal by rounded weights therefore
-weighs, by true ones, at most 1 + ε times its rounded weight, which is at most that of the optimal forest.
-Weights of 0 and of infinity are not changed.
+Rounding down reduces weights by at most a factor of 1 + ε. The minimum forest by rounded weights therefore
+has a true weight of at most 1 + ε times its rounded weight, which is at most the optimal forest's.
+Weights of 0 and infinity do not change.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def refuse_negative(algorithm: str, weights: np.ndarray) -> None:
 
 
 def exact_in_float64(weights: np.ndarray) -> np.ndarray:
-    """Return weights, of which integers above 2⁵³ lose the bits that float64 might round upwards."""
+    """Return weights; integers above 2⁵³ lose the bits that float64 might round up."""
     if weights.dtype == np.int64 and len(weights) and weights.max() > 2**53:
         return np.where(weights > 2**53, weights & ~np.int64(2047), weights)
     return weights

@@ -10,7 +10,7 @@ Lap = Callable[[str], None]
 
 
 def no_lap(phase: str) -> None:
-    """Record no times: for solves that are measured as a whole."""
+    """Record no times: for solves measured as a whole."""
 
 
 class Laps:
@@ -27,9 +27,9 @@ class Laps:
 
 
 class LapsOfRanks:
-    """Adds up, phase by phase, the seconds of the slowest rank; called by all ranks after each phase with its name.
+    """Adds up the slowest rank's seconds per phase; called by all ranks after each phase with its name.
 
-    All ranks wait for each other after each phase: a late rank does not make the next phase look long.
+    Ranks synchronise after each phase, so that a late rank does not make the next phase look long.
     """
 
     def __init__(self, comm: Any) -> None:

@@ -1,6 +1,6 @@
 """The rounds of Filter-Borůvka with many workers: which edges each round joins, decided from a sample.
 
-A round takes the lightest remaining edges, slightly more of them than there are trees, and of these only those that
+A round takes the lightest remaining edges, slightly more than there are trees, and only those that
 may still join two trees. Threads and ranks differ in how they sample, select, scatter and join.
 """
 
@@ -28,7 +28,7 @@ class Sampled(NamedTuple):
     keys : numpy.ndarray of uint32 or uint64, shape (hits,)
     ids : numpy.ndarray of int64, shape (hits,)
     edges : float
-        How many edges it represents.
+        Number of edges it represents.
     """
 
     keys: np.ndarray
@@ -36,23 +36,23 @@ class Sampled(NamedTuple):
     edges: float
 
     def bounds(self, fractions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return (key, edge id) pairs at about each of `fractions` of the edges in order."""
+        """Return the (key, edge id) at about each of `fractions` of the edges in order."""
         return quantiles(self.keys, self.ids, fractions)
 
 
 class Round(NamedTuple):
-    """The edges that a round joins.
+    """The edges a round joins.
 
     Attributes
     ----------
     high : Bound
-        The last edge that it may take.
+        The last edge it may take.
     keys, ids : numpy.ndarray, shape (batches - 1,)
         Bounds between batches.
     selective : bool
-        Whether it selects few of the edges that it reads.
+        Whether it selects few of the edges it reads.
     edges, remaining : int
-        About how many edges it joins, and how many still join two trees.
+        About how many edges it joins, and how many still join trees.
     """
 
     high: Bound
@@ -77,20 +77,20 @@ class Progress:
     highest : Bound
         Above all edges.
     low : Bound
-        The last edge of the rounds before.
+        The last edge of earlier rounds.
     size : int
-        Edges that a round reads.
+        Edges a round reads.
     heavy : int
-        Edges that the last filter kept and that are not joined yet.
+        Edges kept by the last filter and not yet joined.
     missing : int
         Edges that a spanning tree still lacks.
     parent : numpy.ndarray of uint32 or uint64, shape (n,)
     in_giant : numpy.ndarray of uint64, shape (⌈n / 64⌉,), or None
         Bitmap of the largest tree's vertices; None before the first round, and once edges within it are filtered out.
     giant_share : float
-        About the share of these vertices.
+        Approximate share of these vertices.
     flat : bool
-        Whether every vertex points at its root, as from the second round on.
+        Whether every vertex points at its root; true from the second round on.
     """
 
     n: int
@@ -117,13 +117,13 @@ class Progress:
 
     @property
     def has_giant(self) -> bool:
-        """Whether most vertices are in one tree, so that the edges outside it are worth a copy."""
+        """Whether most vertices are in one tree, so that edges outside it are worth copying."""
         return self.giant_share > self.policy.giant
 
     def wanted(self, following: Round) -> Wanted:
-        """Return the edges that a round selects."""
-        # Without a giant tree, most edges lie outside the bitmap of the largest, so that roots are compared; unless
-        # weights follow communities, and the light edges have joined a few of them and left the others open.
+        """Return the edges a round selects."""
+        # Without a giant tree, most edges are outside the largest tree's bitmap, so roots are compared, unless
+        # weights follow communities, and the light edges have joined some communities and left others open.
         all_open = not self.has_giant and following.remaining > self.policy.max_kept_share * self.heavy
         compare_roots = self.in_giant is not None and not self.has_giant and not all_open
         in_giant = np.empty(0, np.uint64) if self.in_giant is None or all_open else self.in_giant
@@ -143,7 +143,7 @@ def highest_bound(key_type: Any, last_id: int) -> Bound:
 def next_round(progress: Progress, sampled: Sampled, *, every_key: bool = False) -> Round:
     """Return the next round: all remaining edges, or the light ones.
 
-    With `every_key`, a batch has a single key wherever there are few enough of them.
+    With `every_key`, each batch has a single key if there are few enough keys.
     """
     p, policy = progress, progress.policy
     if len(sampled.keys) == 0:
@@ -170,7 +170,7 @@ def next_round(progress: Progress, sampled: Sampled, *, every_key: bool = False)
 def with_every_key(
     bound_keys: np.ndarray, bound_ids: np.ndarray, keys: np.ndarray, last_id: int, most: int = MOST_BATCHES
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the bounds and one more after each of `keys`, so that no batch has two keys; unchanged if too many."""
+    """Return the bounds plus one after each of `keys`, so that no batch has two keys; unchanged if too many."""
     distinct = np.unique(keys)
     all_keys = np.append(bound_keys, distinct)
     all_ids = np.append(bound_ids, np.full(len(distinct), last_id))
@@ -181,9 +181,9 @@ def with_every_key(
 
 
 def single_key_batches(keys: np.ndarray, ids: np.ndarray, last_id: int) -> np.ndarray:
-    """Return which of the batches between exact bounds hold a single key: their edges may be taken in any order.
+    """Return which batches between exact bounds hold a single key: their edges may be taken in any order.
 
-    ``last_id`` is the id of the bounds that `with_every_key` adds.
+    ``last_id`` is the id of the bounds added by `with_every_key`.
     """
     single = np.zeros(len(keys) + 1, np.bool_)
     step = np.diff(keys)

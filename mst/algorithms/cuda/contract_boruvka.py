@@ -92,7 +92,7 @@ def prepare(graph: Graph | DeviceGraph, *, width: int, **options: Any) -> port.P
 
 
 def layout(p: port.Problem) -> memory.Layout:
-    """Return the workspace of a problem: two sets of rows that rounds write in turn, and the arrays of a round."""
+    """Return a problem's workspace: two sets of rows, written alternately by rounds, and the arrays of a round."""
     key = np.uint32 if p.key_bits == 32 else np.uint64
     work: memory.Layout = dict.fromkeys(_PER_VERTEX, (np.uint32, p.n + 1))
     for turn in ("a", "b"):
@@ -105,12 +105,12 @@ def layout(p: port.Problem) -> memory.Layout:
 
 
 def program(p: port.Problem) -> Program:
-    """Return the variant of the source that a problem needs."""
+    """Return the variant of the source a problem needs."""
     return Program(SOURCE, KERNELS, ARGUMENT, dict(KEY_BITS=p.key_bits), p.options["block"])
 
 
 def transfer(problem: port.Problem) -> port.Problem:
-    """Copy inputs to the device, and allocate the workspace there, in the memory that the options say."""
+    """Copy inputs to the device, and allocate the workspace there, in the kind of memory the options set."""
     p = problem
     unified = p.options["memory"] == "unified"
     allocate = memory.in_unified_memory if unified else memory.in_device_memory
@@ -120,7 +120,7 @@ def transfer(problem: port.Problem) -> port.Problem:
 
 
 def solve(problem: port.Problem) -> port.Result:
-    """Rounds that contract every tree to a vertex, until no slot is left (Biagiotti, section IV)."""
+    """Run rounds that contract every tree to a vertex until no slot is left (Biagiotti, section IV)."""
     p, device, g = problem, problem.device, problem.device.argument
     device.fill("chosen", 0)
     _read_rows(device, "")
@@ -145,7 +145,7 @@ def solve(problem: port.Problem) -> port.Result:
 
 
 def _read_rows(device: Any, prefix: str) -> None:
-    """Make the next round read the rows whose arrays have this prefix."""
+    """Make the next round read the rows in arrays with this prefix."""
     for name in ROWS:
         device.argument[name] = device.address(prefix + name)
 
@@ -157,7 +157,7 @@ def _write_rows(device: Any, turn: str) -> None:
 
 
 def choose_candidates(p: port.Problem, device: Any, n: int, slots: int) -> None:
-    """Steps 1 and 2: each vertex's lightest slot, mirrored ones removed."""
+    """Steps 1 and 2: each vertex's lightest slot, without mirrored ones."""
     if p.options["minimum"] == "segmented":
         device.fill("candidates", 0xFF, n)
         device.launch("find_candidates_segmented", slots)
@@ -167,7 +167,7 @@ def choose_candidates(p: port.Problem, device: Any, n: int, slots: int) -> None:
 
 
 def colour(device: Any, n: int) -> int:
-    """Step 3: every vertex gets the colour of its tree's root; return the launches until nothing changed."""
+    """Step 3: every vertex gets its root's colour; return the number of launches until nothing changed."""
     device.launch("initialise_colours", n)
     launches, changed = 0, True
     while changed:
@@ -187,7 +187,7 @@ class Contraction(NamedTuple):
 
 
 def contract(p: port.Problem, device: Any, c: Contraction) -> int:
-    """Step 5: degrees, their scan, and the slots between components; return how many there are."""
+    """Step 5: degrees, their scan, and the slots between components; return how many slots."""
     by_edge = p.options["work"] == "edge"
     suffix, size = ("_by_edge", c.slots) if by_edge else ("", c.n)
     device.fill(c.next_offsets, 0, c.roots + 1)
@@ -200,7 +200,7 @@ def contract(p: port.Problem, device: Any, c: Contraction) -> int:
 
 
 def scan(p: port.Problem, device: Any, name: str, length: int) -> int:
-    """Replace an array's first elements by the sums of those before them; return the sum of all."""
+    """Replace an array's first elements by their exclusive prefix sums; return the total."""
     g = device.argument
     tiles = -(-length // (SCAN_ITEMS * device.block))
     g["scanned"], g["length"], g["tiles"] = device.address(name), length, tiles
@@ -240,7 +240,7 @@ def phases(problem: port.Problem) -> dict[str, float]:
 
 
 def used_kernels(p: port.Problem) -> tuple[str, ...]:
-    """Return the kernels that the options choose."""
+    """Return the kernels selected by the options."""
     other = {
         "find_candidates" + ("" if p.options["minimum"] == "segmented" else "_segmented"),
         "count_slots" + ("" if p.options["work"] == "edge" else "_by_edge"),
@@ -260,7 +260,7 @@ def occupancy(problem: port.Problem, counters: dict[str, Any]) -> dict[str, list
     Returns
     -------
     dict of str to list of float
-        Kernel to the share of the card's resident warps, one value a round. The achieved
+        Kernel to the share of the card's resident warps, one value per round. The achieved
         occupancy is among the counters of a run with ``measure: {profile: true}``.
     """
     most = problem.device.resident_threads()

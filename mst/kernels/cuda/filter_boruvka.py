@@ -1,4 +1,4 @@
-"""The argument and the workspace of the kernels of ``filter_boruvka.cu``, laid out as ``filter_boruvka.cuh`` has them.
+"""The argument and workspace of the kernels of ``filter_boruvka.cu``, laid out as in ``filter_boruvka.cuh``.
 
 Nothing here needs CUDA, so that the same layout drives a GPU and the emulator of the tests.
 """
@@ -13,8 +13,8 @@ import numpy as np
 ROUNDS = 136
 TIE_CAPACITY = 1 << 20
 CLOCK_NOTES = (12 + 4 * ROUNDS) // 2  # where the control block's clock notes begin, in 64-bit words
-PIECE = 512  # slots of a piece of a long row
-SPREAD = 65536  # words that the minima of few components are spread over
+PIECE = 512  # slots per piece of a long row
+SPREAD = 65536  # words over which the minima of few components are spread
 PHASES = (
     "threshold",
     "row_minima",
@@ -87,7 +87,7 @@ ARGUMENT = np.dtype([(name, np.uint64) for name in _POINTERS] + [(name, np.uint3
 
 
 class Shape(NamedTuple):
-    """The numbers that the workspace depends on; `slots` is 0 if a solve starts from the edge list alone."""
+    """The numbers that determine the workspace; `slots` is 0 if a solve starts from the edge list alone."""
 
     n: int
     m: int
@@ -97,7 +97,7 @@ class Shape(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """The settings of a solve, which are numbers of its argument; see the struct ``FilterBoruvka``."""
+    """The settings of a solve: numbers in its argument; see the struct ``FilterBoruvka``."""
 
     lanes_per_row: int
     long_row: int
@@ -118,7 +118,7 @@ class CandidateLayout(NamedTuple):
 def workspace(
     shape: Shape, long_row: int, *, piece: int = PIECE, spread: int = SPREAD
 ) -> dict[str, tuple[Any, int]]:
-    """Return the workspace of a solve: name to (dtype, elements).
+    """Return a solve's workspace: name to (dtype, elements).
 
     Every list has space for the worst case, so no setting and no distribution of weights can overflow it.
 
@@ -128,7 +128,7 @@ def workspace(
     long_row : int
         Slots above which a row is split into pieces.
     piece, spread : int
-        The macros ``PIECE`` and ``SPREAD`` of the kernels.
+        The kernels' macros ``PIECE`` and ``SPREAD``.
     """
     n, csr, wide = shape.n, shape.csr, shape.key_bits == 64
     entries = worklist_capacity(shape.m)
@@ -155,7 +155,7 @@ def workspace(
 
 
 def worklist_capacity(m: int) -> int:
-    """Return the capacity of a worklist for `m` edges, holes included: they are at most an eighth, and 7/6 > 8/7."""
+    """Return the capacity of a worklist for `m` edges with holes, which are at most an eighth: 7/6 > 8/7."""
     return m + m // 6 + 1024
 
 
@@ -182,7 +182,7 @@ def candidate_layout(m: int, key_bits: int, largest: int) -> CandidateLayout:
 def argument(
     shape: Shape, settings: Settings, candidates: CandidateLayout, addresses: Mapping[str, int]
 ) -> np.ndarray:
-    """Return the kernels' argument, shape (1,) of `ARGUMENT`; `addresses` are by name, and missing ones become null."""
+    """Return the kernels' argument, shape (1,) of `ARGUMENT`; `addresses` are by name, missing ones become null."""
     filled = np.zeros(1, ARGUMENT)
     numbers = {"n": shape.n, "m": shape.m, **settings._asdict(), **candidates._asdict()}
     for name, value in {**addresses, **numbers}.items():

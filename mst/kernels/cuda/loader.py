@@ -1,6 +1,6 @@
 """Compiles CUDA sources with NVRTC, once per source, macros and architecture, and keeps the result on disk.
 
-Cached files are named by the fingerprint of the source and all that it includes, so an edit finds no stale binary.
+Cached files are named by the fingerprint of the source and everything it includes, so no binary can be stale.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from mst.kernels.primitives.cache import cache_root
 
 FOLDER = Path(__file__).resolve().parent
 _INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)".*$', re.MULTILINE)
-OPTIONS = ("-std=c++17", "--diag-suppress=177")  # shared headers hold functions that not every source calls
+OPTIONS = ("-std=c++17", "--diag-suppress=177")  # not every source calls all functions of shared headers
 
 
 def source_text(name: str) -> str:
-    """Return a CUDA source with its includes written out, each once.
+    """Return a CUDA source with its includes expanded, each once.
 
     Examples
     --------
@@ -47,12 +47,12 @@ def source_text(name: str) -> str:
 
 
 def options_for(architecture: str, macros: dict[str, int]) -> list[str]:
-    """Return the options of NVRTC for an architecture such as ``sm_90`` and definitions of macros."""
+    """Return the NVRTC options for an architecture such as ``sm_90`` and macro definitions."""
     return [f"--gpu-architecture={architecture}", *OPTIONS, *(f"-D{k}={v}" for k, v in sorted(macros.items()))]
 
 
 class Arguments:
-    """A kernel's one argument, a struct, as the CUDA driver takes it; its fields may be changed between launches.
+    """A kernel's only argument, a struct, as the CUDA driver takes it; fields may change between launches.
 
     Parameters
     ----------
@@ -68,8 +68,8 @@ class Arguments:
 class Kernel:
     """A kernel with one argument, a struct (`Arguments`), on the current device.
 
-    It is launched through the driver directly: CuPy would spend more time on the arguments of a launch, and a solve on
-    a small graph takes little more time than its launches.
+    It is launched directly through the driver: CuPy would spend more time on a launch's arguments, and a solve on
+    a small graph takes little longer than its launches.
     """
 
     def __init__(self, source: str, kernel: str, macros: Mapping[str, int], *, cooperative: bool = False):
@@ -141,7 +141,7 @@ def _device() -> int:
 
 
 def _binary(name: str, architecture: str, macros: dict[str, int]) -> Path:
-    """Return the cached binary of a source, which is compiled if it is missing."""
+    """Return the cached binary of a source, compiled if missing."""
     from cupy.cuda import nvrtc
 
     options = options_for(architecture, macros)
@@ -167,7 +167,7 @@ def _compile(name: str, options: list[str], nvrtc: Any) -> bytes:
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all: several processes may compile the same source at once."""
+    """Write a file atomically: several processes may compile the same source at once."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent)
     with os.fdopen(handle, "wb") as file:

@@ -1,6 +1,6 @@
-"""Copies between ordinary memory and the device through page-locked buffers, by many threads of the host.
+"""Copies between pageable memory and the device through page-locked buffers, by many host threads.
 
-The threads call the functions of CUDA's driver from compiled code, so that none of them waits for Python's interpreter.
+The threads call CUDA driver functions from compiled code, so that none waits for the Python interpreter.
 Addresses, and the driver's contexts, streams and events, are int64 here.
 """
 
@@ -26,7 +26,7 @@ from mst.kernels.primitives.jit import njit
 
 
 class Lanes(NamedTuple):
-    """Page-locked buffers, two for each worker, and the streams of copies.
+    """Page-locked buffers, two per worker, and the streams of copies.
 
     Attributes
     ----------

@@ -1,1 +1,1 @@
-"""Loops and exchanges of algorithms by message passing."""
+"""Loops and exchanges of message-passing algorithms."""

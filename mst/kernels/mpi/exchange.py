@@ -1,8 +1,8 @@
-"""Collectives over arrays of any length: those with more elements than one call can count are sent in chunks.
+"""Collectives for arrays of any length: arrays longer than one call can count are sent in chunks.
 
 MPI before version 4 counts elements, and offsets in buffers, in 31 bits. Every function here divides its work into
 calls of at most `CHUNK` elements, packs rows that are not contiguous, and takes one-dimensional arrays or rows of a
-two-dimensional one. Ranks may pass empty arrays, but all of them must call. mpi4py is imported on the first call.
+two-dimensional one. Ranks may pass empty arrays, but all must call. mpi4py is imported on the first call.
 
 ``comm`` is an ``mpi4py.MPI.Comm``, ``operation`` the name of an ``mpi4py.MPI.Op``, and ``chunk`` replaces `CHUNK` in
 tests.
@@ -35,12 +35,12 @@ def allreduce(comm: Any, array: np.ndarray, operation: str = "MIN", *, chunk: in
 
 
 def reduced(comm: Any, value: int, operation: str = "SUM") -> int:
-    """Return the reduction of one integer of each rank, on every rank."""
+    """Return the reduction of one integer per rank, on every rank."""
     return int(allreduce(comm, np.array([value], np.int64), operation)[0])
 
 
 def broadcast(comm: Any, array: np.ndarray, root: int, *, chunk: int | None = None) -> np.ndarray:
-    """Send `array` of rank `root` to all others, which pass one of its shape (k,) and dtype to overwrite; return it."""
+    """Send rank `root`'s `array` to all others, which pass one of its shape (k,) and dtype to overwrite; return it."""
     if comm.size > 1:
         step = chunk or CHUNK
         for first in range(0, len(array), step):
@@ -62,19 +62,19 @@ def exchange(
     Parameters
     ----------
     rows : numpy.ndarray, shape (sum of counts,) or (sum of counts, columns)
-        Of one dtype and as many columns on all ranks.
+        With the same dtype and columns on all ranks.
     counts : numpy.ndarray of int64, shape (ranks,)
     incoming : numpy.ndarray of int64, shape (ranks,), optional
-        The number of rows that each rank sends here, if all ranks know theirs.
+        The number of rows each rank sends here, if all ranks know theirs.
     limit : int, optional
-        An upper bound of the rows that any rank sends or receives, the same on all ranks: it saves a reduction.
+        An upper bound on the rows any rank sends or receives, the same on all ranks: it saves a reduction.
 
     Returns
     -------
     received : numpy.ndarray
-        The received rows, in the order of the ranks that sent them.
+        The received rows, in order of the sending ranks.
     incoming : numpy.ndarray of int64, shape (ranks,)
-        The number of rows that came from each rank.
+        The number of rows received from each rank.
     """
     counts = np.ascontiguousarray(counts, np.int64)
     if comm.size == 1:
@@ -104,7 +104,7 @@ def exchange(
 
 
 def exchange_singly(comm: Any, rows: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Send rows as `exchange` does, but each as a message of its own, without waiting for the others.
+    """Send rows as `exchange` does, but each in its own message, without waiting for others.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def exchange_singly(comm: Any, rows: np.ndarray, counts: np.ndarray) -> np.ndarr
     Returns
     -------
     numpy.ndarray
-        The received rows, in the order in which they came; those of one rank in the order in which it sent them.
+        The received rows in order of arrival; those from one rank in the order in which it sent them.
     """
     if comm.size == 1:
         return rows
@@ -168,19 +168,19 @@ def order_by_rank(ranks: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]
 
 
 def pieces(comm: Any, counts: np.ndarray, most: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Divide an exchange into pieces in which no rank sends another one more than `most` rows.
+    """Divide an exchange into pieces in which no rank sends another more than `most` rows.
 
     Parameters
     ----------
     counts : numpy.ndarray of int64, shape (ranks,)
-        The number of rows that go to each rank; they are sorted by rank.
+        The number of rows for each rank; rows are sorted by rank.
     most : int
         The same on all ranks, so that all get the same number of pieces.
 
     Yields
     ------
     begins, out : numpy.ndarray of int64, shape (ranks,)
-        The first row of the piece for each rank, and the number of these rows.
+        The first row of the piece for each rank, and the number of rows.
     """
     begins = _starts(counts)
     for first in range(0, reduced(comm, int(counts.max()), "MAX"), most):
@@ -190,7 +190,7 @@ def pieces(comm: Any, counts: np.ndarray, most: int) -> Iterator[tuple[np.ndarra
 def lookup_sorted(
     comm: Any, table: np.ndarray, bounds: np.ndarray, wanted: np.ndarray, most: int
 ) -> np.ndarray:
-    """Return the entries `wanted` of a table that is spread over the ranks.
+    """Return the entries `wanted` of a table distributed over the ranks.
 
     Parameters
     ----------
@@ -200,12 +200,12 @@ def lookup_sorted(
     wanted : numpy.ndarray of an integer dtype, shape (k,)
         Ascending.
     most : int
-        The largest number of entries that a rank requests from another one at a time, the same on all ranks.
+        The largest number of entries a rank requests from another at a time, the same on all ranks.
     """
     if comm.size == 1:
         return table[wanted]
     answers, limit = np.empty(len(wanted), table.dtype), most * comm.size
-    # Bounds of the dtype of `wanted`, else that would be copied.
+    # Bounds with the dtype of `wanted`, which would else be copied.
     counts = np.diff(np.searchsorted(wanted, bounds.astype(wanted.dtype)))
     for begins, out in pieces(comm, counts, most):
         spans = [slice(at, at + size) for at, size in zip(begins, out)]
@@ -218,10 +218,10 @@ def lookup_sorted(
 
 
 def lookup(comm: Any, table: np.ndarray, bounds: np.ndarray, wanted: np.ndarray, at_once: int) -> np.ndarray:
-    """Return the entries `wanted`, in any order, of a table that is spread over the ranks as for `lookup_sorted`.
+    """Return the entries `wanted`, in any order, of a table distributed over the ranks as for `lookup_sorted`.
 
     `wanted` is int of shape (k,). Entries are requested `at_once` at a time, without duplicates: working memory is
-    proportional to `at_once`, for any number and place of the entries. `at_once` is the same on all ranks.
+    proportional to `at_once`, whatever entries are wanted. `at_once` is the same on all ranks.
     """
     if comm.size == 1:
         return table[wanted]
@@ -243,5 +243,5 @@ def lookup(comm: Any, table: np.ndarray, bounds: np.ndarray, wanted: np.ndarray,
 
 
 def _starts(counts: np.ndarray) -> np.ndarray:
-    """Return the exclusive prefix sum of `counts`, of their shape and dtype."""
+    """Return the exclusive prefix sum of `counts`, with its shape and dtype."""
     return np.cumsum(counts) - counts

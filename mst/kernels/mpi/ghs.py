@@ -1,22 +1,22 @@
 """The state machine of Gallager, Humblet and Spira, for all nodes of one rank.
 
-"A distributed algorithm for minimum-weight spanning trees", ACM TOPLAS 5(1), 1983: the procedures below are the
-paper's, (1) to (12) of its appendix, under its names. A *slot* is one end of an edge, at the node of that end. The name
+"A distributed algorithm for minimum-weight spanning trees", ACM TOPLAS 5(1), 1983: the procedures below are (1) to
+(12) of the paper's appendix, under their names. A *slot* is one end of an edge, at that end's node. The name
 of a fragment is the edge id of its core. Weights are (word, id), ascending in the order by (weight, edge id).
 
 Arrays that the procedures share:
 
 - ``nodes``: `NODE` records, shape (nodes of this rank,); ``node`` is one of them;
-- ``slots``: `SLOT` records, shape (ends of edges at this rank,), those of a node side by side; `j` is the position of
-  one of them, and of the slot that a message came in at;
+- ``slots``: `SLOT` records, shape (ends of edges at this rank,), grouped by node; `j` is the position of
+  one of them, and of the slot where a message arrived;
 - ``mailbox``: a `Mailbox`; ``options``: an `Options`;
 - ``waiting``: `MESSAGE` records, shape (space,), and ``following``: int64, shape (space,): for each node, a linked list
-  of the messages that wait there; ``following[i]`` is the position of the message after ``waiting[i]``, or -1.
+  of messages waiting there; ``following[i]`` is the position of the message after ``waiting[i]``, or -1.
 
 A rank runs its nodes on one thread. A procedure whose message may have to wait returns whether the node could respond.
 
-Records keep the fields of a node, slot or message in one cache line, and keep the number of arrays small that one
-procedure passes to the next: counting references to each array would cost more than the work on a message.
+Records keep the fields of a node, slot or message in one cache line, and reduce the number of arrays that
+procedures pass on: counting references to each array would cost more than the work on a message.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ NODE = np.dtype(
         ("in_branch", np.int32),
         ("test_edge", np.int32),
         ("best_edge", np.int32),
-        ("waiting", np.int32),  # the first message in the list of those that wait here
+        ("waiting", np.int32),  # the first message in the list of those waiting here
         ("level", np.uint8),  # LN
         ("finding", np.uint8),  # SN: 1 is Find, 0 is Found
         ("woken", np.uint8),  # 1 if waiting messages may be tried again
@@ -91,15 +91,15 @@ MESSAGE = np.dtype(
 
 
 class Mailbox(NamedTuple):
-    """The messages that this rank has to process and to send.
+    """The messages this rank has to process and to send.
 
     Attributes
     ----------
     queue, out : numpy.ndarray of MESSAGE, shape (space,)
-        Messages to nodes of this rank, first in, first out; and messages to nodes of other ranks.
+        Messages to this rank's nodes, first in, first out; and messages to nodes on other ranks.
     marks : numpy.ndarray of int64, shape (5,)
-        The length of `queue`, the length of `out`, the number of positions of `waiting` that have been used so far,
-        the first of those that are free again (`following` links them), or -1, and the most hops that an initiate
+        The length of `queue`, the length of `out`, the number of positions of `waiting` used so far,
+        the first position that is free again (`following` links them) or -1, and the most hops an initiate
         message has made on its way through a fragment.
     counts : numpy.ndarray of int64, shape (7,)
         Messages sent so far, by kind.
@@ -120,9 +120,9 @@ class Options(NamedTuple):
     ordered : bool
         The slots of a node ascend in weight, so that its lightest basic edge is found by a cursor.
     linear_lookup : bool
-        The receiver of a message searches its slots for the edge; else the message names the slot.
+        The receiver of a message searches its slots for the edge; otherwise the message names it.
     queue_by_node : bool
-        A message that arrives too early waits at its node; else at the end of the rank's queue.
+        Messages that arrive too early wait at their node, not at the end of the rank's queue.
     """
 
     rank: int
@@ -160,14 +160,14 @@ def new_mailbox() -> Mailbox:
 
 
 def take_outgoing(mailbox: Mailbox) -> np.ndarray:
-    """Empty `out` of the mailbox; return the messages that were in it, a view that the next ones will overwrite."""
+    """Empty the mailbox's `out`; return its messages, a view that later messages will overwrite."""
     sent = int(mailbox.marks[_SENT])
     mailbox.marks[_SENT] = 0
     return mailbox.out[:sent]
 
 
 def most_hops(mailbox: Mailbox) -> int:
-    """Return the most hops of an initiate message so far, of those that came to this rank."""
+    """Return the most hops so far of any initiate message that reached this rank."""
     return int(mailbox.marks[_HOPS])
 
 
@@ -183,7 +183,7 @@ def add_arrived(mailbox: Mailbox, arrived: np.ndarray) -> Mailbox:
 
 @njit(forceinline=True)
 def _send(slots, mailbox, options, j, kind, fields):
-    """Append a message of a kind, such as `CONNECT`, over slot `j` to the queue or to `out`, which have space.
+    """Append a message of a `kind`, such as `CONNECT`, over slot `j` to the queue or to `out`; both have space.
 
     `fields` are the values of `MESSAGE`: ``(level, finding, first, second)``.
     """
@@ -226,7 +226,7 @@ def _lightest_basic(node, slots, options):
 
 @njit
 def _wake_up(node, slots, mailbox, options):
-    """Procedures (1) and (2), wakeup: connect over the lightest slot, if there is one."""
+    """Procedures (1) and (2), wakeup: connect over the lightest slot, if any."""
     j = _lightest_basic(node, slots, options)
     if j >= 0:
         slots[j].state = BRANCH
@@ -235,7 +235,7 @@ def _wake_up(node, slots, mailbox, options):
 
 @njit(forceinline=True)
 def _on_connect(node, slots, mailbox, options, j, level):
-    """Procedure (3): absorb a fragment of lower level, merge with one that chose the same edge, or let it wait."""
+    """Procedure (3): absorb a lower-level fragment, merge with one that chose the same edge, or let it wait."""
     if level < node.level:
         slots[j].state = BRANCH
         _send(
@@ -321,7 +321,7 @@ def _report(node, slots, mailbox, options):
 
 @njit(forceinline=True)
 def _on_report(node, slots, mailbox, options, j, word, e):
-    """Procedure (10): take a branch's best weight; at the core, find on which side of it the best edge is, or wait."""
+    """Procedure (10): take a branch's best weight; at the core, find on which side the best edge is, or wait."""
     if j != node.in_branch:
         node.find_count -= 1
         if _lighter(word, e, node.best_word, node.best_id):
@@ -332,13 +332,13 @@ def _on_report(node, slots, mailbox, options, j, word, e):
         return False
     if _lighter(node.best_word, node.best_id, word, e):
         _change_root(node, slots, mailbox, options)
-    # Else the other half has the lighter edge; or neither has one, and the fragment is a tree of the forest.
+    # Otherwise the other half has the lighter edge, or neither has one and the fragment is a tree of the forest.
     return True
 
 
 @njit(forceinline=True)
 def _change_root(node, slots, mailbox, options):
-    """Procedures (11) and (12): pass the root on towards the best edge, and connect over it at its node."""
+    """Procedures (11) and (12): move the root towards the best edge, and connect over it at its node."""
     j = node.best_edge
     if slots[j].state == BRANCH:
         _send(slots, mailbox, options, j, CHANGE_ROOT, _NO_FIELDS)
@@ -370,9 +370,9 @@ def _respond(node, slots, mailbox, options, j, message):
 
 
 def with_space(mailbox: Mailbox, more: int) -> Mailbox:
-    """Return a mailbox with space for `more` messages in either array, after all present ones are queued once more.
+    """Return a mailbox with space for `more` messages in either array after requeueing all present ones.
 
-    With less space, waiting messages would be retried before each of them has been tried once.
+    With less space, some waiting messages would be retried before others have been tried once.
     """
     needed = [2 * int(mark) + more for mark in mailbox.marks[:2]]
     return mailbox._replace(queue=longer(mailbox.queue, needed[0]), out=longer(mailbox.out, needed[1]))
@@ -409,11 +409,11 @@ def process_messages(
     waiting: np.ndarray,
     following: np.ndarray,
 ) -> tuple[Mailbox, np.ndarray, np.ndarray]:
-    """Respond to messages until every remaining one must wait for another rank.
+    """Respond to messages until all that remain must wait for another rank.
 
-    A message that must wait goes to the end of the queue, and processing ends when all in the queue must wait; with
+    A message that must wait goes to the end of the queue, and processing ends when all queued ones must wait; with
     `queue_by_node` it goes to a list at its node until the node's state changes. (It must not wait until the queue is
-    empty: a report that waits for the node to be *found* would be overtaken by a new *initiate*.)
+    empty: a report waiting for the node to be *found* would be overtaken by a new *initiate*.)
 
     Returns
     -------
@@ -435,21 +435,21 @@ def process_messages(
 def _process_messages(nodes, slots, mailbox, options, waiting, following):
     """Respond to messages as `process_messages` does, while there is space.
 
-    Returns 0 at the end, else the number of messages for which the queue and `out` need space to go on; `waiting` needs
-    more, too, if all its positions have been used.
+    Returns 0 at the end, else the number of messages that the queue and `out` need space for to go on; `waiting` also
+    needs more if all its positions are used.
 
     Arrays are never replaced here: counting references to them would cost more than the work on a message.
     """
     marks = mailbox.marks
     done, fruitless = np.int64(0), np.int64(0)
     while done < marks[_QUEUED] and fruitless < marks[_QUEUED] - done:
-        # Processed messages are dropped before the array would have to grow.
+        # Processed messages are dropped before the array has to grow.
         if done > mailbox.queue.size // 2:
             _drop(mailbox, done)
             done = np.int64(0)
         message = mailbox.queue[done]
         if not options.linear_lookup:
-            # The next receivers are known, and their slots and nodes lie anywhere in memory.
+            # The next receivers are known, and their slots and nodes are scattered in memory.
             last = marks[_QUEUED] - 1
             prefetch_to_write(slots, mailbox.queue[min(done + _SLOTS_AHEAD, last)].address)
             soon = slots[mailbox.queue[min(done + _NODES_AHEAD, last)].address].node
@@ -495,7 +495,7 @@ def _drop(mailbox, done):
 
 @njit(forceinline=True)
 def _wait(node, marks, waiting, following, message):
-    """Insert a message at the head of the list of those that wait at a node; `marks` are those of the mailbox.
+    """Insert a message at the head of a node's list of waiting messages; `marks` are the mailbox's.
 
     `waiting` has space for it.
     """
@@ -511,7 +511,7 @@ def _wait(node, marks, waiting, following, message):
 
 @njit(forceinline=True)
 def _retry(node, mailbox, waiting, following):
-    """Move all messages that wait at a node back to the queue."""
+    """Move all messages waiting at a node back to the queue."""
     at = np.int64(node.waiting)
     while at >= 0:
         mailbox.queue[mailbox.marks[_QUEUED]] = waiting[at]
@@ -524,12 +524,12 @@ def _retry(node, mailbox, waiting, following):
 
 @njit
 def contract(source, target, inner, words, ids, node, taken):
-    """Unite nodes of this rank by Borůvka's rounds, as long as some component's lightest edge ends at this rank.
+    """Unite nodes of this rank by Borůvka rounds, as long as some component's lightest edge ends at this rank.
 
     Parameters
     ----------
     source, target : array of int64, shape (arcs,)
-        Nodes of this rank, by their positions; `target` is read only where `inner`.
+        Positions of this rank's nodes; `target` is read only where `inner`.
     inner : array of bool, shape (arcs,)
         Whether the arc ends at a node of this rank.
     words : array of uint64, shape (arcs,)
@@ -543,7 +543,7 @@ def contract(source, target, inner, words, ids, node, taken):
     Returns
     -------
     int
-        How many edges united nodes.
+        Number of these edges.
     """
     count = 0
     best = np.empty(node.size, np.int64)

@@ -1,6 +1,6 @@
 """Borůvka's rounds where every rank has the whole graph and its own union-find (Shou and He, Listing 8).
 
-A rank looks at its own edges alone. ``edges`` are `mst.kernels.mpi.spread_boruvka.Edges` between vertices, ``parent``
+A rank looks only at its own edges. ``edges`` are `mst.kernels.mpi.spread_boruvka.Edges` between vertices, ``parent``
 is the union-find, uint32 of shape (n,), and ``index``, uint32 of shape (n,), has the place of each root among the `k`
 sets.
 """
@@ -19,7 +19,7 @@ _HALF, _LOW = np.uint64(32), np.uint64(2**32 - 1)
 
 @njit
 def lower_words(edges, parent, index, words):
-    """Lower the smallest word, uint64 of shape (k,), of both sets of every edge that joins two of them."""
+    """Lower the smallest word, uint64 of shape (k,), of both sets of every edge that joins two sets."""
     for i in range(edges.words.size):
         a, b = find(parent, edges.ends[i] & _LOW), find(parent, edges.ends[i] >> _HALF)
         if a != b:
@@ -40,7 +40,7 @@ def lower_ids(edges, parent, index, lightest):
 
 @njit
 def join(lightest, u, v, parent, taken):
-    """Join the sets of the lightest edges; write the ids of those that joined two to `taken`; return how many.
+    """Join the sets of the lightest edges; write the ids of edges that joined two to `taken`; return how many.
 
     `u` and `v`, int32 of shape (m,), are the ends of all edges, `taken` is int64 of shape (k,).
     """

@@ -1,7 +1,7 @@
-"""Arrays that all ranks of one host share: anonymous shared memory, opened through the host's ``/proc``.
+"""Arrays shared by all ranks of one host: anonymous shared memory, opened through the host's ``/proc``.
 
-MPI has windows of shared memory, too. They lie in ``/dev/shm``, which containers limit to 64 MB, and have to be freed
-by all ranks together; these arrays may be as large as memory, and are freed with the last rank's reference.
+MPI also has shared-memory windows. They are in ``/dev/shm``, which containers limit to 64 MB, and must be freed
+collectively; these arrays may be as large as memory, and are freed with the last rank's reference.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _MAP_FIXED, _MADV_COLLAPSE = 0x10, 25
 
 
 def shared_array(comm: Any, size: int, dtype: Any) -> np.ndarray | None:
-    """Return an array of zeros, shape (size,), shared by all ranks of `comm`, which are on one host.
+    """Return an array of zeros, shape (size,), shared by all ranks of `comm`, all on one host.
 
-    None on every rank if one of them cannot open the memory of the first (another user, another container).
+    None on every rank if one cannot open the first rank's memory (another user, another container).
     """
     length = max(size, 1) * np.dtype(dtype).itemsize
     memory, descriptor = None, -1
@@ -69,9 +69,9 @@ def _map(descriptor: int, length: int) -> tuple[mmap.mmap, int]:
 
 
 def _enlarge_pages(memory: mmap.mmap, head: int, first: int, last: int) -> None:
-    """Make the blocks ``first … last - 1`` huge pages near this rank, where the system can; a block is of that size.
+    """Make the blocks ``first … last - 1`` huge pages near this rank, if the system can; a block is one huge page.
 
-    `memory` and `head` are from `_map`. The system gives shared memory small pages by default, but on request it merges
+    `memory` and `head` are from `_map`. By default the system gives shared memory small pages, but on request it merges
     those of a block whose first page is in use.
     """
     with contextlib.suppress(OSError):
@@ -84,7 +84,7 @@ def _enlarge_pages(memory: mmap.mmap, head: int, first: int, last: int) -> None:
 def shared_scratch(comm: Any) -> Scratch:
     """Return scratch space in shared memory: all ranks take the same arrays from it, in the same order.
 
-    Its `take` raises `OSError` on all ranks where there is no shared memory between them.
+    Its `take` raises `OSError` on all ranks if they cannot share memory.
     """
 
     def shared(shape: tuple[int, ...], dtype: Any) -> np.ndarray:

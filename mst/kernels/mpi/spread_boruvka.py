@@ -1,7 +1,7 @@
-"""Borůvka's rounds over components ``0 … k - 1``, for edges that are spread over ranks.
+"""Borůvka's rounds over components ``0 … k - 1``, for edges distributed over ranks.
 
-Between the steps the ranks reduce the arrays that these kernels write: the smallest word at each component; then, where
-words do not hold the ids, the smallest id of the edges of that word; then the component that each is linked below.
+Between steps the ranks reduce the arrays these kernels write: the smallest word at each component; then, if
+words do not hold the ids, the smallest id of edges with that word; then the component that each is linked below.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Lightest(NamedTuple):
 
 
 class Offered(NamedTuple):
-    """The lightest edge that any rank offered for each of the `k` components of their owner, this rank.
+    """The lightest edge offered by any rank for each of the `k` components this rank owns.
 
     Attributes
     ----------
@@ -89,16 +89,16 @@ class Offered(NamedTuple):
 
 @njit
 def gather_marked(mask, rows, label, edges):
-    """Write the edges of `rows` whose bit is set and whose ends have different labels to `edges`; return how many.
+    """Write the edges of `rows` with a set bit and ends of different labels to `edges`; return how many.
 
     Parameters
     ----------
     mask : numpy.ndarray of uint64, shape (⌈rows / 64⌉,)
     rows : mst.kernels.filter_boruvka.parallel.storage.EdgeList
     label : numpy.ndarray of uint32, shape (n,) or (0,)
-        Ends are replaced by their labels, unless it is empty.
+        Ends are replaced by labels unless it is empty.
     edges : Edges
-        Written; with space for one more than is kept.
+        Written; has space for one more than is kept.
     """
     words, u, v = rows.words, rows.u, rows.v
     picked = np.empty(64, np.int64)
@@ -143,9 +143,9 @@ def lower_ids(edges, lightest):
 
 @njit
 def hook(edges, lightest, parent, taken):
-    """Link components by the edges that are the lightest at an end.
+    """Link components by the edges that are lightest at an end.
 
-    An edge that is the lightest at both ends links the larger component below the smaller: links make no cycle.
+    An edge that is lightest at both ends links the larger component below the smaller, so links form no cycle.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def hook(edges, lightest, parent, taken):
     lightest : Lightest
         Of all ranks' edges.
     parent : numpy.ndarray of uint32, shape (k,)
-        `NONE` at first; written where a component is linked below another.
+        `NONE` at first; written if a component is linked below another.
     taken : numpy.ndarray of uint64, shape (as many as edges can link,)
         Written from the front: the ids of these edges.
 
@@ -185,7 +185,7 @@ def hook(edges, lightest, parent, taken):
 def number_roots(parent, lightest, keep_all):
     """Replace `parent`, from `hook`, by the new number of each component's tree; return the number of trees.
 
-    A tree that no edge leaves is numbered only if `keep_all`. (Where words are keys, ids show that: a key may equal
+    A tree that no edge leaves is numbered only if `keep_all`. (If words are keys, ids show this: a key may equal
     `NOTHING`, an id may not.)
     """
     k = 0
@@ -205,14 +205,14 @@ def number_roots(parent, lightest, keep_all):
     for x in range(parent.size):
         r = np.int64(x) if parent[x] == NONE else np.int64(parent[x])
         fresh[x] = fresh[r]
-    for x in range(parent.size):  # no slice: numba would compile its error of shapes (compile-time.md)
+    for x in range(parent.size):  # no slice: numba would compile its shape error (compile-time.md)
         parent[x] = fresh[x]
     return k
 
 
 @njit
 def relabel(edges, number):
-    """Replace ends of `Edges` by ``number[end]``, uint32 (k,), keep edges between two components; return how many."""
+    """Replace ends of `Edges` by ``number[end]``, uint32 (k,); keep edges between two components; return how many."""
     ends, words, ids = edges
     kept = 0
     for i in range(words.size):
@@ -232,7 +232,7 @@ def compose(label, number):
         label[x] = number[label[x]]
 
 
-# -- labels spread over the ranks -------------------------------------------------------------------------------
+# -- labels distributed over the ranks --------------------------------------------------------------------------
 
 
 @njit
@@ -250,7 +250,7 @@ def number_values(packed, number):
     """Number the distinct values of `packed`, uint64 (k,), ascending, from `pack_values`; return how many there are.
 
     ``number[i]``, uint32 (k,), becomes the number of the value whose place is `i`. The front of `packed` is overwritten
-    by the distinct values.
+    with the distinct values.
     """
     count = 0
     last = np.uint64(0)
@@ -258,7 +258,7 @@ def number_values(packed, number):
         value = packed[j] >> _HALF
         i = packed[j] & _LOW
         if j == 0 or value != last:
-            # At most at the place that has just been read.
+            # At most at the place just read.
             packed[count] = last = value
             count += 1
         number[i] = count - 1
@@ -274,7 +274,7 @@ def rename_ends(ends, names):
 
 @njit
 def lightest_at_ends(edges, place):
-    """Write the place of the lightest of `edges`, `Edges`, at each end `x` to ``place[x]``: int32, negative before."""
+    """Write the place of the lightest of the `Edges` at each end `x` to ``place[x]``: int32, negative at first."""
     words, ids = edges.words, edges.ids
     for i in range(words.size):
         pair = edges.ends[i]
@@ -296,12 +296,12 @@ def write_offers(begins, counts, components, place, names, edges, offers):
     components : numpy.ndarray of uint32, shape (k,)
         Ascending.
     place : numpy.ndarray of int32, shape (k,)
-        The place of the lightest edge of each in `edges`, from `lightest_at_ends`.
+        The place in `edges` of the lightest edge of each, from `lightest_at_ends`.
     names : numpy.ndarray of uint32, shape (distinct ends,)
-        The component that each end of `edges` stands for.
+        The component each end of `edges` stands for.
     edges : Edges
     offers : Edges
-        Written: the component itself in the lower half of ``ends``, the other one in the upper half; word and id.
+        Written: the component itself in the lower half of ``ends``, the other in the upper half; word and id.
     """
     at = 0
     for r in range(counts.size):
@@ -318,7 +318,7 @@ def write_offers(begins, counts, components, place, names, edges, offers):
 
 @njit
 def take_offers(offers, first, offered):
-    """Lower element `x` of `offered`, an `Offered`, to the lightest edge that is offered for component ``first + x``.
+    """Lower element `x` of `offered`, an `Offered`, to the lightest edge offered for component ``first + x``.
 
     `offers` are `Edges` from `write_offers`.
     """

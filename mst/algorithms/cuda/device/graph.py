@@ -1,4 +1,4 @@
-"""Graphs in device memory, and the inputs of kernels, from a graph on either side: ends, keys, rows."""
+"""Graphs in device memory, and kernel inputs from a graph on host or device: ends, keys, rows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class DeviceGraph:
-    """An edge list in device memory, which the algorithms of this folder take in place of a `Graph`.
+    """An edge list in device memory, which this folder's algorithms accept instead of a `Graph`.
 
     Attributes
     ----------
@@ -34,12 +34,12 @@ class DeviceGraph:
 
     @property
     def m(self) -> int:
-        """Number of edges, self-loops and parallel edges included."""
+        """Number of edges, including self-loops and parallel edges."""
         return len(self.w)
 
     @classmethod
     def of(cls, graph: Graph) -> DeviceGraph:
-        """Return a copy of a host graph, of fewer than 2³¹ vertices, in device memory."""
+        """Return a copy of a host graph with fewer than 2³¹ vertices in device memory."""
         import cupy
 
         return cls(graph.n, *(cupy.asarray(array) for array in (graph.u, graph.v, graph.w)))
@@ -63,7 +63,7 @@ class DeviceRows:
 
 
 def keys_of(graph: Graph | DeviceGraph) -> Any:
-    """Return the order-preserving keys of the weights, uint32 or uint64, on the side of the graph."""
+    """Return the order-preserving keys of the weights, uint32 or uint64, where the graph is."""
     return device_keys(graph.w) if isinstance(graph, DeviceGraph) else order.keys(graph.w)
 
 
@@ -113,7 +113,7 @@ def device_rows(graph: DeviceGraph, keys: Any) -> DeviceRows:
 
 
 def edge_inputs(graph: Graph | DeviceGraph) -> dict[str, Any]:
-    """Return the edge list as kernels take it: ``u``, ``v`` (uint32) and ``keys``, on the side of the graph."""
+    """Return the edge list as kernels take it: ``u``, ``v`` (uint32) and ``keys``, where the graph is."""
     if isinstance(graph, DeviceGraph):
         u, v = (ends.view(np.uint32) for ends in (graph.u, graph.v))
     else:
@@ -122,7 +122,7 @@ def edge_inputs(graph: Graph | DeviceGraph) -> dict[str, Any]:
 
 
 def row_inputs(graph: Graph | DeviceGraph) -> dict[str, Any]:
-    """Return symmetric rows as kernels take them, without self-loops, on the side of the graph.
+    """Return symmetric rows as kernels take them, without self-loops, where the graph is.
 
     Returns
     -------
@@ -143,7 +143,7 @@ def row_inputs(graph: Graph | DeviceGraph) -> dict[str, Any]:
 
 
 def interleaved_row_inputs(graph: Graph | DeviceGraph, keys: Any) -> dict[str, Any]:
-    """Return `row_inputs` with given keys, and with ``neighbours`` as (neighbour, edge id) pairs: one access a slot."""
+    """Return `row_inputs` with given keys, and ``neighbours`` as (neighbour, edge id) pairs: one access per slot."""
     if isinstance(graph, DeviceGraph):
         rows = device_rows(graph, keys)
         return {"offsets": rows.offsets, "keys": rows.keys, "neighbours": rows.pairs}

@@ -1,4 +1,4 @@
-"""Facts of an edge list on the device, and the keys of its weights, by the kernels of ``edge_keys.cu``."""
+"""Facts of an edge list on the device, and its weights' keys, computed by the kernels of ``edge_keys.cu``."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Survey(NamedTuple):
     key_bits : int
         32 or 64: the width of the keys.
     low, high : int
-        The least and the largest key, before the least one is subtracted.
+        The least and the largest key, before the least is subtracted.
     """
 
     largest_end: int
@@ -56,7 +56,7 @@ class SurveyedGraph(DeviceGraph):
 
 
 def survey_of(facts: np.ndarray, dtype: np.dtype) -> Survey:
-    """Return the survey of weights of a dtype, from the words that ``survey_edges`` raised."""
+    """Return the survey of weights of a dtype, from the words raised by ``survey_edges``."""
     end, least, most, least_float, most_float, flags = facts.tolist()
     bits = 8 * dtype.itemsize
     low, high = least ^ ((1 << bits) - 1), most
@@ -68,7 +68,7 @@ def survey_of(facts: np.ndarray, dtype: np.dtype) -> Survey:
 
 
 class KeyKernels:
-    """Launches the kernels for edge lists of so many edges, at least one, and a dtype of weights.
+    """Launches the kernels for edge lists of a given length, at least 1, and weight dtype.
 
     An edge list is given by the addresses of its ends (int32 or uint32) and weights on the device.
     """
@@ -117,7 +117,7 @@ class KeyKernels:
         return survey_of(self._facts, self._dtype)
 
     def write_keys(self, survey: Survey, address: int) -> None:
-        """Write the keys of the weights (uint32 or uint64), of which 32-bit ones begin at 0."""
+        """Write the keys of the weights (uint32 or uint64); 32-bit keys begin at 0."""
         argument = self._argument
         argument["keys"], argument["low"], argument["low_high"] = address, survey.low % 2**32, survey.low >> 32
         self._launch("write_keys", survey.key_bits)

@@ -1,7 +1,7 @@
-"""Kernels, arrays and the one argument of a solve on the device, driven by the names of kernels and arrays.
+"""Kernels, arrays and the single argument of a solve on the device, driven by kernel and array names.
 
-A kernel takes one struct by value: addresses of arrays, then 32-bit numbers. A driver's `solve` names kernels and
-arrays only, so that tests can replace this device with an emulated one.
+A kernel takes one struct by value: addresses of arrays, then 32-bit numbers. A driver's `solve` only names kernels and
+arrays, so that tests can replace this device with an emulated one.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def argument_dtype(pointers: Iterable[str], numbers: Iterable[str]) -> np.dtype:
 
 
 def argument_of(dtype: np.dtype, addresses: Mapping[str, int]) -> np.ndarray:
-    """Return a kernel's argument, shape (1,), with the addresses that it has fields for; all else is zero."""
+    """Return a kernel's argument, shape (1,), with the addresses it has fields for; the rest is zero."""
     argument = np.zeros(1, dtype)
     for name, address in addresses.items():
         if name in (dtype.names or ()):
@@ -41,7 +41,7 @@ def argument_of(dtype: np.dtype, addresses: Mapping[str, int]) -> np.ndarray:
 
 
 class Device:
-    """The kernels of a program, the arrays that they work on, and their argument.
+    """The kernels of a program, the arrays they work on, and their argument.
 
     Parameters
     ----------
@@ -75,20 +75,20 @@ class Device:
         return self.arrays[name].data.ptr
 
     def launch(self, kernel: str, size: int, *, blocks: int = 0) -> None:
-        """Run a kernel with a thread for each of `size` items, or with as many blocks as given."""
+        """Run a kernel with one thread per item (`size` items), or with the given blocks."""
         grid = blocks or -(-size // self.block)
         if grid:
             self._kernels[kernel]((grid,), (self.block,), (self.argument,))
             self.launched[kernel] += 1
 
     def allocate(self, layout: memory.Layout) -> None:
-        """Add uninitialised arrays, allocated by the driver, past CuPy's pool: for programs that do so in a solve."""
+        """Add uninitialised arrays from the driver, bypassing CuPy's pool: for programs that allocate in a solve."""
         for name, (dtype, length) in layout.items():
             self.arrays[name] = memory.from_driver(dtype, length)
             self.argument[name] = self.address(name)
 
     def release(self, names: Iterable[str]) -> None:
-        """Free arrays of `allocate`, after all earlier launches have ended."""
+        """Free arrays from `allocate`, after all earlier launches have ended."""
         for name in names:
             del self.arrays[name]
 
@@ -121,7 +121,7 @@ class Device:
         self.arrays[name][: len(values)].set(values)
 
     def occupancy(self, kernel: str) -> float:
-        """Return the share of a multiprocessor's threads that can be resident, by registers and shared memory."""
+        """Return the share of a multiprocessor's threads that can be resident, given registers and shared memory."""
         import cupy
         from cupy.cuda import driver
 

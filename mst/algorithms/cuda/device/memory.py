@@ -15,7 +15,7 @@ Layout = dict[str, tuple[Any, int]]  # name to (dtype, elements)
 
 @cache
 def multiprocessors(device: int) -> int:
-    """Return the multiprocessors of a device; CuPy reads all attributes of a device for one of them: 0.1 ms."""
+    """Return a device's number of multiprocessors; CuPy would read all attributes for this one: 0.1 ms."""
     import cupy
 
     return int(cupy.cuda.Device(device).attributes["MultiProcessorCount"])
@@ -27,7 +27,7 @@ def layout_bytes(layout: Layout) -> int:
 
 
 def host_bytes(arrays: Mapping[str, Any]) -> int:
-    """Return the bytes of the arrays that are on the host and must be copied to the device."""
+    """Return the bytes of the arrays on the host, which must be copied to the device."""
     return sum(array.nbytes for array in arrays.values() if isinstance(array, np.ndarray))
 
 
@@ -37,7 +37,7 @@ def gigabytes(size: int) -> str:
 
 
 def ensure_free(needed: int, purpose: str) -> None:
-    """Raise `OutOfMemoryError` unless `needed` bytes are free on the device, with those that CuPy's pool holds."""
+    """Raise `OutOfMemoryError` unless `needed` bytes are free on the device, including those in CuPy's pool."""
     import cupy
 
     free = cupy.get_default_memory_pool().free_bytes()
@@ -51,7 +51,7 @@ def ensure_free(needed: int, purpose: str) -> None:
 
 
 class Places:
-    """Where the arrays of a layout lie in one block of device memory: each at a multiple of 256 bytes, in order.
+    """The places of a layout's arrays in one block of device memory: each at a multiple of 256 bytes, in order.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class Places:
         ensure_free(self.size, purpose)
         try:
             return cupy.cuda.alloc(self.size)
-        except cupy.cuda.memory.OutOfMemoryError:  # free memory in pieces too small
+        except cupy.cuda.memory.OutOfMemoryError:  # free memory is fragmented
             cupy.get_default_memory_pool().free_all_blocks()
             ensure_free(self.size, purpose)
             return cupy.cuda.alloc(self.size)
@@ -101,12 +101,12 @@ def in_device_memory(layout: Layout, inputs: Mapping[str, Any], purpose: str) ->
 
 
 def in_unified_memory(layout: Layout, inputs: Mapping[str, Any], purpose: str) -> dict[str, Any]:
-    """Return inputs and workspace in unified memory, the inputs written there by the host.
+    """Return inputs and workspace in unified memory; the host writes the inputs.
 
     Raises
     ------
     OutOfMemoryError
-        They need more than the card has free: a kernel that thrashes between host and device can hang the card.
+        They need more than is free on the card, which a kernel thrashing between host and device can hang.
     """
     import cupy
 
@@ -143,7 +143,7 @@ def _host_view(array: Any) -> np.ndarray:
 
 
 def from_driver(dtype: Any, length: int) -> Any:
-    """Return an uninitialised device array that the driver allocates at once, and frees once it is deleted."""
+    """Return an uninitialised device array that the driver allocates at once, and frees on deletion."""
     import cupy
 
     dtype = np.dtype(dtype)

@@ -1,6 +1,6 @@
 """Minimum spanning trees of points on one GPU: Borůvka's rounds over a k-d tree, by ``boruvka_points.cu``.
 
-The method is that of `mst.points`, and so are the trees, edge by edge: a warp works for the 32 points of a leaf. The
+Method and trees are those of `mst.points`, edge by edge: a warp works for the 32 points of a leaf. The
 arrays of points and of the tree stay on the device.
 """
 
@@ -53,7 +53,7 @@ MOST_DIMENSIONS, MOST_LISTED = 16, 32
 
 
 class Edges(NamedTuple):
-    """Edges of a tree by (weight, u, v), on the device: ends (int32, ``u < v``) and weights (float64)."""
+    """A tree's edges by (weight, u, v), on the device: ends (int32, ``u < v``) and weights (float64)."""
 
     u: Any
     v: Any
@@ -78,7 +78,7 @@ class PointsDevice:
         self._kernels = {name: loader.Kernel(SOURCE, name, macros) for name in KERNELS}
 
     def ensure_free(self, size: int, purpose: str) -> None:
-        """Raise `OutOfMemoryError` unless that many bytes are free."""
+        """Raise `OutOfMemoryError` unless `size` bytes are free."""
         memory.ensure_free(size, purpose)
 
     def address(self, array: Any) -> int:
@@ -91,7 +91,7 @@ class PointsDevice:
 
 
 def macros_of(dimensions: int, samples: int) -> dict[str, int]:
-    """Return the macros of the kernels for points, or raise `UnsupportedError` where there are no such kernels."""
+    """Return the macros of the kernels for points, or raise `UnsupportedError` if there are no such kernels."""
     listed = listed_neighbours(dimensions, samples)
     if dimensions > MOST_DIMENSIONS:
         raise UnsupportedError(
@@ -143,7 +143,7 @@ def tree_of_points(device: Any, points: Any, samples: int) -> Edges:
     rounds = _Rounds(device, points if first is None else points[first], first, others, samples)
     u, v, weights = rounds.run()
     if others is not None:
-        # Points at one place are joined to the first of them: no other edge of theirs is before these.
+        # Points at one place are joined to the first: none of their other edges comes before these.
         points_there, place = others
         u = xp.concatenate((u, first[place].astype(xp.uint32)))
         v = xp.concatenate((v, points_there.astype(xp.uint32)))
@@ -157,7 +157,7 @@ def tree_of_points(device: Any, points: Any, samples: int) -> Edges:
 
 
 def _distinct(xp: Any, points: Any) -> tuple[Any, Any]:
-    """Return the first point at each place, ascending, and (the other points, the number of their place); or None."""
+    """Return the first point at each place, ascending, and (other points, number of their place) or None."""
     bits = points.view(xp.uint64)
     for seed in range(1, 1 << 16):  # until no two places share a hash
         hashes = xp.full(len(points), seed, xp.uint64)
@@ -176,7 +176,7 @@ def _distinct(xp: Any, points: Any) -> tuple[Any, Any]:
     is_first = xp.ones(len(points), bool)
     is_first[order[1:]] = ~equal
     first = xp.flatnonzero(is_first)
-    # In the order of hashes, the last first point before each.
+    # In hash order, the last first point before each.
     starts = xp.flatnonzero(xp.concatenate((xp.ones(1, bool), ~equal)))
     run = xp.cumsum(xp.concatenate((xp.zeros(1, bool), ~equal)))
     place = xp.empty(len(points), xp.int64)
@@ -195,7 +195,7 @@ class _Rounds:
     points : array of float64, shape (n, dimensions)
         Distinct.
     ids : array of int64, shape (n,), or None
-        The point that each is; None: they are all points.
+        The original point of each; None if all are distinct.
     others : tuple or None
         From `_distinct`.
     samples : int
@@ -216,7 +216,7 @@ class _Rounds:
         self._set(n=self.n, blocks=self.blocks, levels=self.levels, samples=self.samples)
 
     def run(self) -> tuple[Any, Any, Any]:
-        """Return the ends of the tree's edges, as points (uint32), and their squared weights, in no order."""
+        """Return the ends of the tree's edges, as points (uint32), and their squared weights, unordered."""
         xp = self.device.xp
         if self.n == 1:
             return xp.empty(0, xp.uint32), xp.empty(0, xp.uint32), xp.empty(0)
@@ -227,14 +227,14 @@ class _Rounds:
         return ids[a], ids[b], taken
 
     def core_of_points(self) -> Any:
-        """Return the squared core distance of each distinct point, after `run`: zero of a single one, too."""
+        """Return the squared core distance of each distinct point, after `run`; zero for a single point."""
         core = self.device.xp.zeros(self.n)
         if self.samples > 1 and self.n > 1:
             core[self._order] = self._arrays["core"]
         return core
 
     def _build(self) -> None:
-        """Put the points in the order of the leaves of a balanced k-d tree, and find the boxes of its nodes."""
+        """Sort the points by the leaves of a balanced k-d tree, and find the boxes of its nodes."""
         xp, n = self.device.xp, self.n
         columns, order = xp.ascontiguousarray(self.points.T), xp.arange(n, dtype=xp.uint32)
         self._set(columns=columns, frames=xp.empty(3 << self.levels), keys=xp.empty(n, xp.uint32))
@@ -267,7 +267,7 @@ class _Rounds:
         self._launch_upwards("join_core_distances")
 
     def _join(self) -> None:
-        """Join components, a point each, by rounds."""
+        """Join components, at first a point each, in rounds."""
         xp, n = self.device.xp, self.n
         numbers = {name: xp.arange(n, dtype=xp.uint32) for name in ("of", "parent")}
         self._set(of_node=xp.empty(2 << self.levels, xp.uint32), state=xp.zeros(n, xp.uint8), **numbers)
@@ -301,7 +301,7 @@ class _Rounds:
         self._launch_upwards("join_components")
 
     def _set(self, **fields: Any) -> None:
-        """Set arrays and numbers of the kernels' argument."""
+        """Set arrays and numbers in the kernels' argument."""
         for name, value in fields.items():
             if isinstance(value, int):
                 self._argument[name] = value

@@ -1,4 +1,4 @@
-"""The problem, the result and the common functions of the ports of published GPU programs."""
+"""The problem, the result and the common functions of ports of published GPU programs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class Problem:
-    """A graph in the form that `solve` starts from; `transfer` adds the device that holds it.
+    """A graph in the form `solve` starts from; `transfer` adds the device that holds it.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class Problem:
     options : dict
         The algorithm's options.
     inputs : dict of str to array
-        On the side where the graph is.
+        On host or device, like the graph.
     device : Device
         None before `transfer`.
     """
@@ -43,13 +43,13 @@ class Problem:
 
     @property
     def slots(self) -> int:
-        """Slots of the rows, two per edge that is no self-loop."""
+        """Slots of the rows: two per edge, none for self-loops."""
         return len(self.inputs["neighbours"]) if "neighbours" in self.inputs else 0
 
 
 @dataclass(eq=False)
 class Result:
-    """A byte per edge on the device, 1 for those of the forest, and the host's counters."""
+    """A byte per edge on the device, 1 for forest edges, and the host's counters."""
 
     chosen: Any
     counters: dict[str, Any] = field(default_factory=dict)
@@ -58,7 +58,7 @@ class Result:
 def problem_of(
     graph: Graph | DeviceGraph, keys: Any, inputs: dict[str, Any], options: dict[str, Any]
 ) -> Problem:
-    """Return the problem of a graph, with its keys and the inputs of the kernels."""
+    """Return the problem of a graph, with its keys and kernel inputs."""
     return Problem(graph.n, graph.m, keys.dtype.itemsize * 8, options, inputs)
 
 

@@ -1,10 +1,10 @@
 """Proof on the device that a forest is the minimum spanning forest: for graphs too large to copy to the host.
 
-Borůvka's rounds over the forest alone produce a tree of components, at most log₂ n levels high. Each component carries
-the edge that it chose, and the heaviest edge on the path between two vertices is the heaviest that was chosen on the
+Borůvka's rounds over the forest alone produce a tree of components, at most log₂ n levels high. Each component stores
+the edge it chose, and the heaviest edge on the path between two vertices is the heaviest edge chosen on the
 way up to their common component (King, "A simpler minimum spanning tree verification algorithm", Algorithmica 18,
 1997). So an edge of the graph is checked against its path by one short climb: `mst.proof` says why that suffices. No
-kernel of a solver is used. Kernels: ``prove_forest.cu``.
+solver's kernel is used. Kernels: ``prove_forest.cu``.
 """
 
 from __future__ import annotations
@@ -79,9 +79,9 @@ class ComponentTree:
     parent : array of uint32, shape (nodes,)
         The node above; a root is its own parent.
     heaviest : array of uint32, shape (nodes,)
-        1 + the rank of the edge that the node's component chose, or 0 where it chose none.
+        1 + the rank of the edge chosen by the node's component, or 0 if it chose none.
     roots : int
-        Trees of the forest, isolated vertices included.
+        Trees of the forest, including isolated vertices.
     """
 
     parent: Any
@@ -90,7 +90,7 @@ class ComponentTree:
 
 
 def prove(graph: DeviceGraph, edge_ids: Any) -> Proof:
-    """Return the proof that edge ids on the device are the minimum spanning forest, or the reason why they are not.
+    """Return the proof that edge ids on the device are the minimum spanning forest, or why they are not.
 
     Parameters
     ----------
