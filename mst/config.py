@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -13,11 +13,9 @@ from pydantic import Field, field_validator
 
 from mst import registry
 from mst.bench.machine import Hardware, host_name, this_machine
-from mst.bench.planning.batches import BATCHES, Batch, batches, folder_of
 from mst.bench.planning.experiment import Experiment, read_experiment
-from mst.bench.planning.plan import GraphState, Planned, plan
+from mst.bench.planning.plan import GraphState
 from mst.bench.planning.site import Machine, Site
-from mst.bench.records.reference import Reference, bundles
 from mst.errors import ConfigError, nearest
 from mst.names import path_part
 from mst.resources import path as resource
@@ -199,146 +197,3 @@ def machines(config: Config) -> list[Machine]:
     if config.site is None:
         return [local_machine(config)]
     return [Machine(node.machine, node.declared(), node) for node in config.site.nodes.values()]
-
-
-def scope_experiment(config: Config, papers: Mapping[str, Experiment], scope: str) -> Experiment:
-    """Return the experiment of a scope: default, first, papers/NAME, graphs/NAME or algorithms/NAME.
-
-    Any other scope, and a name that does not exist, raises `ConfigError`; names of graphs are looked up by its users.
-    """
-    kind, _, name = scope.partition("/")
-    if scope == "first":
-        return config.experiment.beginning()
-    if kind == "papers":
-        if name not in papers:
-            raise ConfigError(f"no paper {name!r}{nearest(name, papers)}; `mst list papers` shows them all")
-        return papers[name]
-    if kind == "graphs":
-        runs = config.experiment.runs
-        if not any(block.covers(name) and not block.left_out for block in runs):
-            # All blocks name other graphs: a request for this one means the runs of any of them.
-            runs = [block.model_copy(update={"graphs": None}) for block in runs if not block.left_out]
-        # One graph has its part of the time that all graphs of the experiment have.
-        whole = config.experiment.within
-        within = whole and whole / max(len(config.experiment.graphs), 1)
-        return config.experiment.model_copy(update={"graphs": [name], "runs": runs, "within": within})
-    if kind == "algorithms":
-        registry.get(name)
-    elif scope != "default":
-        raise ConfigError(
-            f"no experiment {scope!r}{nearest(scope, ('default', 'first'))}: give default, first, papers/NAME, "
-            "graphs/NAME or algorithms/NAME"
-        )
-    return config.experiment
-
-
-def scope_graphs(config: Config, papers: Mapping[str, Experiment], scope: str) -> list[str]:
-    """Return the graphs that a scope needs, each once."""
-    return list(dict.fromkeys(scope_experiment(config, papers, scope).graphs))
-
-
-def scope_plan(
-    config: Config,
-    papers: Mapping[str, Experiment],
-    catalog: Catalog,
-    machines: Sequence[Machine],
-    scope: str,
-) -> list[Planned]:
-    """Return the plan of a scope, from the existing manifests."""
-    graphs = graph_states(config, catalog, scope_graphs(config, papers, scope))
-    return _plan_of(config, papers, machines, scope, graphs)
-
-
-def _plan_of(
-    config: Config,
-    papers: Mapping[str, Experiment],
-    machines: Sequence[Machine],
-    scope: str,
-    graphs: Mapping[str, GraphState],
-) -> list[Planned]:
-    experiment = scope_experiment(config, papers, scope)
-    rows = plan(experiment, graphs, machines=machines, records=config.records)
-    kind, _, name = scope.partition("/")
-    return [row for row in rows if row.algorithm == name] if kind == "algorithms" else rows
-
-
-def scope_folder(config: Config, scope: str) -> Path:
-    """Return the folder of a scope's table, figures, page and batches."""
-    return config.root if scope == "default" else config.root / "reports" / scope
-
-
-def scope_batches(
-    config: Config,
-    papers: Mapping[str, Experiment],
-    machines: Sequence[Machine],
-    scope: str,
-    rows: Iterable[Planned],
-    *,
-    apart: bool = False,
-) -> list[Batch]:
-    """Return the batches of the plan `rows` of a scope; with `apart` each software environment has its own."""
-    return batches(_plan_of(config, papers, machines, scope, {}), rows, apart=apart)
-
-
-def batch_folder(config: Config, scope: str, batch: Batch) -> Path:
-    """Return the folder of a batch's indexes: see `mst.bench.planning.batches.folder_of`."""
-    own = scope_folder(config, scope) / BATCHES
-    others = [config.root / BATCHES, *sorted(config.root.glob(f"reports/*/*/{BATCHES}"))]
-    return folder_of(batch, config.records, own, others)
-
-
-def request_document(
-    config: Config, papers: Mapping[str, Experiment], machines: Sequence[Machine]
-) -> dict[str, Any]:
-    """Return all that a plan and its table depend on, besides graphs and this machine's own records."""
-    return {
-        "config": config.model_dump(mode="json"),
-        "papers": {name: experiment.model_dump(mode="json") for name, experiment in papers.items()},
-        "algorithms": {a.id: [a.missing(), a.options_slug()] for a in registry.algorithms().values()},
-        "machines": [{"name": machine.name, **machine.hardware.as_dict()} for machine in machines],
-        "imported": _records_of_others(config, {machine.name for machine in machines}),
-    }
-
-
-def _records_of_others(config: Config, own: set[str]) -> dict[str, Any]:
-    """Return how many records of other machines there are; the table depends on them."""
-    folders = [*config.records.glob("*"), *COMMITTED.glob("reference/*/records/*")]
-    others = sorted(f for f in folders if f.is_dir() and not (f.parent == config.records and f.name in own))
-    counted: dict[str, Any] = {str(f): sum(1 for _ in f.glob("*/*/*/w*/*.json")) for f in others}
-    return counted | bundles(COMMITTED)
-
-
-def plan_document(rows: Iterable[Planned]) -> list[dict[str, Any]]:
-    """Return a plan's rows for the table, which change only with the planned runs."""
-    return [row.row() for row in rows]
-
-
-def stand_ins(papers: Mapping[str, Experiment], scope: str) -> dict[str, str]:
-    """Return the stand-ins on a paper's page, by the names of the graphs that they replace."""
-    from mst.reporting.papers import claims
-
-    kind, _, name = scope.partition("/")
-    return claims.stand_ins_of(papers[name]) if kind == "papers" else {}
-
-
-def page_manifests(
-    config: Config, own: Iterable[Path], scope: str, references: Iterable[Reference]
-) -> list[Path]:
-    """Return the manifests of all graphs on a scope's page: its own, and those of other machines' records.
-
-    The default page shows all of these, a paper's page those that the paper's experiment leaves out here, and
-    stand-ins.
-    """
-    made = list(own)
-    kind, _, name = scope.partition("/")
-    if kind not in ("default", "papers"):
-        return made
-    committed = [file for reference in references for file in reference.manifests]
-    others = [*sorted(config.root.glob("manifests/*/*.json")), *committed]
-    known = {file.parts[-3] for file in made}
-    found = [file for file in others if file.parent.name not in known]
-    if kind == "papers":
-        experiments = papers(config)
-        shown = {*experiments[name].left_out, *stand_ins(experiments, scope).values()}
-        found = [file for file in found if file.parent.name in shown]
-    return [*made, *found]

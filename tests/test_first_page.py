@@ -10,6 +10,7 @@ import pytest
 
 from mst import config, progress
 from mst.commands import experiment
+from mst.scopes import Scopes
 
 
 @pytest.fixture(scope="module")
@@ -28,8 +29,7 @@ def test_the_first_part_is_a_small_part_of_the_same_runs(settings):
 
 
 def test_one_graph_has_its_part_of_the_time_of_all(settings):
-    papers = config.papers(settings)
-    one = config.scope_experiment(settings, papers, "graphs/rmat-17")
+    one = Scopes.of(settings, []).experiment("graphs/rmat-17")
     assert one.within == pytest.approx(settings.experiment.within / len(settings.experiment.graphs))
 
 

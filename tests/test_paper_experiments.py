@@ -24,6 +24,7 @@ from mst.reporting.papers import claims
 from mst.reporting.papers.formula import Leaf, Missing, Names, evaluate, parse_selection
 from mst.reporting.papers.observations import options_text, program_of
 from mst.reporting.papers.published import published
+from mst.scopes import Scopes
 from mst.yaml_models import parse
 
 LAPTOP = Hardware("Laptop", 1, 4, 8, 16)
@@ -269,7 +270,7 @@ def test_graph_that_no_block_names_gets_the_runs_of_all_blocks():
     for graph, everything in (("rmat16.sym", True), ("email-Enron", False)):
         runs = [
             block
-            for block in config.scope_experiment(settings, {}, f"graphs/{graph}").runs
+            for block in Scopes(settings, {}, catalog.load(), []).experiment(f"graphs/{graph}").runs
             if block.covers(graph) and not block.left_out
         ]
         assert any("kruskal" in block.algorithms for block in runs)

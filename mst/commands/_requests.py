@@ -19,6 +19,7 @@ from mst.bench.records.store import STAGED, Run, ids_path, proof_path, run_finge
 from mst.commands._arguments import assignments
 from mst.config import Config
 from mst.errors import ConfigError, UnavailableError
+from mst.scopes import Scopes
 from mst.solver import width_of
 
 
@@ -50,7 +51,7 @@ def batch_rows(settings: Config, scope: str, batch: str) -> list[Planned]:
     if machine not in known:
         raise ConfigError(f"batch {batch} belongs to machine {machine!r}, this is {' or '.join(known)}")
     config.hardware_of(settings, machine)
-    rows = config.scope_plan(settings, config.papers(settings), catalog.load(), [known[machine]], scope)
+    rows = Scopes.of(settings, [known[machine]]).plan(scope)
     apart = part not in (TOGETHER, *(row.layout for row in rows))
     return [row for row in rows if row.graph == graph and row.run and part_of(row, apart=apart) == part]
 

@@ -71,7 +71,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _check_arguments(cores: str, targets: list[str]) -> None:
     """Refuse at once calls that the engine would refuse later: outside a clone, without cores, of unknown targets."""
-    from mst import catalog, config
+    from mst import config
+    from mst.scopes import Scopes
 
     if not Path("Snakefile").is_file():
         raise ConfigError(f"no Snakefile in {Path.cwd()}: call this in the root of a clone of mst")
@@ -79,10 +80,9 @@ def _check_arguments(cores: str, targets: list[str]) -> None:
         raise ConfigError(f"--cores must be a whole number from 1, or all, got {cores!r}")
     scopes = [target for target in targets if target.startswith(("papers/", "graphs/", "algorithms/"))]
     if scopes:
-        settings, entries = config.load(), catalog.load()
-        papers = config.papers(settings)
-        for name in (name for scope in scopes for name in config.scope_graphs(settings, papers, scope)):
-            entries[name]
+        known = Scopes.of(config.load(), [])
+        for name in (name for scope in scopes for name in known.graphs(scope)):
+            known.catalog[name]
 
 
 def _first_page(settings: Config) -> None:
@@ -114,11 +114,10 @@ def _to_come(settings: Config) -> str:
 
 
 def _plan(settings: Config, scope: str) -> list[Planned]:
-    from mst import catalog, config
+    from mst import config
+    from mst.scopes import Scopes
 
-    return config.scope_plan(
-        settings, config.papers(settings), catalog.load(), config.machines(settings), scope
-    )
+    return Scopes.of(settings, config.machines(settings)).plan(scope)
 
 
 def _seconds(rows: list[Planned]) -> float:
@@ -128,7 +127,6 @@ def _seconds(rows: list[Planned]) -> float:
 
 def _watched(command: list[str], settings: Config, scopes: list[str]) -> int:
     """Run the engine with its output in a log; show progress from that and from the logs of its jobs."""
-    from mst import config
     from mst.bench.measure.processes import end_with_parent
     from mst.bench.records import account
 
@@ -168,7 +166,9 @@ def _watched(command: list[str], settings: Config, scopes: list[str]) -> int:
         print("".join(lines[-30:]), end="", file=sys.stderr)
         print(f"the workflow failed; all of its output: {file}", file=sys.stderr)
     else:
-        pages = (config.scope_folder(settings, scope) / "report.html" for scope in scopes)
+        from mst.scopes import scope_folder
+
+        pages = (scope_folder(settings, scope) / "report.html" for scope in scopes)
         for page in filter(Path.is_file, pages):
             print(f"report: {page.resolve()}")
     return engine.returncode

@@ -60,21 +60,20 @@ def measure_scopes(
     refill: bool = False,
 ) -> list[str]:
     """Measure and prove the planned runs of scopes, graph by graph; return the status of each proof."""
-    from mst import catalog, config
+    from mst import config
     from mst.bench.records.store import put_invalid_aside
     from mst.commands._requests import note_machine
+    from mst.scopes import Scopes
 
     machines = [config.local_machine(settings)]
     note_machine(settings, settings.machine_name)
     for reason in put_invalid_aside(settings.records / settings.machine_name):
         print(f"set aside: {reason}", file=sys.stderr)
     begun, statuses = time.monotonic(), list[str]()
-    entries, papers = catalog.load(), config.papers(settings)
-    config.check_graphs(settings, papers, entries)
-    graphs = _graphs(
-        settings, (name for scope in scopes for name in config.scope_graphs(settings, papers, scope))
-    )
-    rows = [row for scope in scopes for row in config.scope_plan(settings, papers, entries, machines, scope)]
+    known = Scopes.of(settings, machines)
+    config.check_graphs(settings, known.papers, known.catalog)
+    graphs = _graphs(settings, (name for scope in scopes for name in known.graphs(scope)))
+    rows = [row for scope in scopes for row in known.plan(scope)]
     title = ", ".join("first part" if scope == "first" else scope for scope in scopes)
     missing = len({row.run for row in rows if row.status == "planned"})
     with step(title, total=missing) as whole:

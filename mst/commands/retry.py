@@ -36,9 +36,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Remove the files, and name them and the command that makes them again."""
-    from mst import catalog, config
+    from mst import config
     from mst.bench.records.store import put_invalid_aside
     from mst.errors import ConfigError, nearest
+    from mst.scopes import Scopes
 
     for status in arguments.statuses:
         if status not in STATUSES:
@@ -50,11 +51,13 @@ def run(arguments: argparse.Namespace) -> int:
         for machine in config.machines(settings):
             for reason in put_invalid_aside(settings.records / machine.name):
                 print(f"set aside: {reason}")
-    papers, entries, machines = config.papers(settings), catalog.load(), config.machines(settings)
-    scopes = arguments.scope or ["default", *(f"papers/{name}" for name in papers)]
+    known = Scopes.of(settings, config.machines(settings))
+    scopes = arguments.scope or ["default", *(f"papers/{name}" for name in known.papers)]
     wanted = set(arguments.statuses or STATUSES)
-    rows = [row for scope in scopes for row in config.scope_plan(settings, papers, entries, machines, scope)]
-    files = dict.fromkeys([*_of_runs(settings, rows, wanted), *_of_graphs(settings, entries, rows, wanted)])
+    rows = [row for scope in scopes for row in known.plan(scope)]
+    files = dict.fromkeys(
+        [*_of_runs(settings, rows, wanted), *_of_graphs(settings, known.catalog, rows, wanted)]
+    )
     for file in files:
         print(f"{'would remove' if arguments.dry_run else 'removed'}: {file}")
         if not arguments.dry_run:

@@ -36,14 +36,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the proved measurements of the planned runs by today's code."""
-    from mst import catalog, config, registry
+    from mst import config, registry
     from mst.commands._print import columns
     from mst.errors import InputError
+    from mst.scopes import Scopes
 
     settings = config.load(arguments.configfile)
-    machines = [config.local_machine(settings)]
-    papers, entries = config.papers(settings), catalog.load()
-    planned = [config.scope_plan(settings, papers, entries, machines, scope) for scope in arguments.scopes]
+    known = Scopes.of(settings, [config.local_machine(settings)])
+    planned = [known.plan(scope) for scope in arguments.scopes]
     done = {row.run.path: row for row in chain.from_iterable(planned) if row.status == "done" and row.run}
     proved = list(_measured(settings, done.values()))
     measured = dict(proved)
@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError(
             f"{settings.records} has no proved measurement of these runs by today's code: `mst measure` makes them"
         )
-    against = arguments.against or config.scope_experiment(settings, papers, arguments.scopes[0]).baseline
+    against = arguments.against or known.experiment(arguments.scopes[0]).baseline
     unit = "MiB" if arguments.part == "memory" else "ms"
     print(columns(table(found, registry.get(against).id, unit)))
     flags = Counter(flag for key in found for flag in measured[key]["conditions"]["flags"])

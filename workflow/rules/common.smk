@@ -14,7 +14,7 @@ from snakemake.settings.types import DeploymentMethod
 from snakemake.utils import validate
 
 import mst
-from mst import catalog, config as settings_of, registry
+from mst import catalog, config as settings_of, registry, scopes as scopes_of
 from mst.bench.planning.batches import BATCHES, MEASURED, PROVED
 from mst.bench.records import account
 from mst.commands._interrupt import name_workflow
@@ -39,6 +39,7 @@ try:
     MACHINES = settings_of.machines(CONFIG)
     PAPERS = settings_of.papers(CONFIG)
     settings_of.check_graphs(CONFIG, PAPERS, CATALOG)
+    PLANS = scopes_of.Scopes(CONFIG, PAPERS, CATALOG, MACHINES)
 except MSTError as error:
     raise WorkflowError(str(error))
 
@@ -124,7 +125,7 @@ def sources(*patterns):
 
 def folder_of(scope):
     """Return the folder of a scope's table, figures and page."""
-    return settings_of.scope_folder(CONFIG, scope)
+    return scopes_of.scope_folder(CONFIG, scope)
 
 
 def scope_of(wildcards):
@@ -142,10 +143,7 @@ def own_files(name):
 
 
 def manifests(scope):
-    return [
-        graph_file(name, "manifest.json")
-        for name in settings_of.scope_graphs(CONFIG, PAPERS, scope)
-    ]
+    return [graph_file(name, "manifest.json") for name in PLANS.graphs(scope)]
 
 
 def files_of_other_machines():
@@ -160,11 +158,8 @@ def files_of_other_machines():
 @functools.cache
 def batches_of(scope):
     """Return the batches of a scope by their folders, as they were when the engine first asked."""
-    rows = settings_of.scope_plan(CONFIG, PAPERS, CATALOG, MACHINES, scope)
-    found = settings_of.scope_batches(
-        CONFIG, PAPERS, MACHINES, scope, rows, apart=IN_CONDA
-    )
-    return {settings_of.batch_folder(CONFIG, scope, batch): batch for batch in found}
+    found = PLANS.batches(scope, PLANS.plan(scope), apart=IN_CONDA)
+    return {scopes_of.batch_folder(CONFIG, scope, batch): batch for batch in found}
 
 
 @functools.cache
@@ -191,14 +186,14 @@ def indexes(scope):
 @functools.cache
 def request_digest():
     """Return a digest of everything but graphs that a plan depends on."""
-    document = settings_of.request_document(CONFIG, PAPERS, MACHINES)
+    document = PLANS.request_document()
     text = json.dumps(document, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def scope_experiment(scope):
     """Return the experiment of a scope as plain values for the page."""
-    experiment = settings_of.scope_experiment(CONFIG, PAPERS, scope)
+    experiment = PLANS.experiment(scope)
     return {"scope": scope, "machine": CONFIG.machine_name, **experiment.model_dump()}
 
 

@@ -6,6 +6,7 @@ from mst import config
 from mst.bench.records.reference import references
 from mst.logged import logged
 from mst.reporting.papers.section import write_exhibit
+from mst.scopes import page_manifests
 
 with logged(snakemake.log[0]):
     settings, others = config.load(), references(config.COMMITTED)
@@ -15,6 +16,6 @@ with logged(snakemake.log[0]):
         snakemake.wildcards.exhibit,
         records=[settings.records, *(reference.records for reference in others)],
         table=Path(snakemake.input.table),
-        manifests=config.page_manifests(settings, map(Path, snakemake.input.graphs), scope, others),
+        manifests=page_manifests(settings, map(Path, snakemake.input.graphs), scope, others),
         csv=Path(snakemake.output.csv),
     )

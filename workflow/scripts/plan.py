@@ -2,13 +2,12 @@
 
 from pathlib import Path
 
-from mst import catalog, config
+from mst import config
 from mst.bench.records.store import write_json
 from mst.logged import logged
+from mst.scopes import Scopes, plan_document
 
 with logged(snakemake.log[0]):
     settings = config.load()
-    rows = config.scope_plan(
-        settings, config.papers(settings), catalog.load(), config.machines(settings), snakemake.params.scope
-    )
-    write_json(Path(snakemake.output[0]), config.plan_document(rows))
+    rows = Scopes.of(settings, config.machines(settings)).plan(snakemake.params.scope)
+    write_json(Path(snakemake.output[0]), plan_document(rows))

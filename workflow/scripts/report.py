@@ -7,6 +7,7 @@ from mst import config
 from mst.bench.records.reference import references
 from mst.logged import logged
 from mst.reporting.page.build import write_report
+from mst.scopes import page_manifests
 
 # The processes that draw figures import this file again.
 if __name__ == "__main__":
@@ -15,7 +16,7 @@ if __name__ == "__main__":
         scope = snakemake.params.experiment["scope"]
         written = write_report(
             table=Path(snakemake.input.table),
-            graphs=config.page_manifests(settings, map(Path, snakemake.input.graphs), scope, others),
+            graphs=page_manifests(settings, map(Path, snakemake.input.graphs), scope, others),
             config=snakemake.params.experiment,
             out=Path(snakemake.output.page),
             records=[settings.records, *(reference.records for reference in others)],

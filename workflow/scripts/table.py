@@ -7,6 +7,7 @@ from mst import config
 from mst.bench.records.reference import references
 from mst.logged import logged
 from mst.reporting.table import write_table
+from mst.scopes import stand_ins
 
 # The processes that read records import this file again.
 if __name__ == "__main__":
@@ -19,5 +20,5 @@ if __name__ == "__main__":
             Path(snakemake.output.csv),
             only_planned=snakemake.params.only_planned,
             references=[reference.records for reference in references(config.COMMITTED)],
-            stand_ins=config.stand_ins(config.papers(settings), snakemake.params.scope),
+            stand_ins=stand_ins(config.papers(settings), snakemake.params.scope),
         )
