@@ -255,6 +255,7 @@ class _Forest:
 
     @cached_property
     def ends(self) -> tuple[np.ndarray, np.ndarray]:
+        """Both ends of all edges of the graph, uint32 or uint64, shape (m,)."""
         return _unsigned(self.graph.u), _unsigned(self.graph.v)
 
     @cached_property
@@ -333,7 +334,10 @@ def _is_minimum(graph: Graph, ids: np.ndarray) -> bool:
 
 
 def _lightest(w: np.ndarray, ids: np.ndarray, trees: int, share: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return somewhat more of the lightest edges than there are trees to join, and the others; or all if cheaper."""
+    """Return somewhat more of the lightest edges than there are trees to join, and the others; or all if cheaper.
+
+    `w` has the weights of all edges, shape (m,), `ids` some edges, shape (k,); the last filter kept `share` of its own.
+    """
     from mst.kernels.filter_boruvka.policy import PROOF, light_edges_by_density, takes_all
     from mst.kernels.filter_boruvka.sequential.sample import Sample, stratified
     from mst.kernels.proof.replay import move_light
@@ -351,7 +355,7 @@ def _lightest(w: np.ndarray, ids: np.ndarray, trees: int, share: float) -> tuple
 def _in_order(
     graph: Graph, u: np.ndarray, v: np.ndarray, ids: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return records of edges, and their positions in order: none where the records are in order."""
+    """Return records of the edges `ids`, shape (k,), and their positions in order: none where they are in order."""
     from mst.kernels.primitives.radix import records, sorted_records
     from mst.kernels.proof.reconstruction import edge_dtype, gather_edges
     from mst.kernels.proof.replay import is_ascending
@@ -365,7 +369,7 @@ def _in_order(
 
 
 def _distinct_rows(graph: Graph, edge_ids: Any) -> tuple[np.ndarray, str, dict[str, Any]]:
-    """Return the ids ascending, or why they are not distinct rows of the edge list."""
+    """Return the ids ascending, int64, read-only, or why they are not distinct rows of the edge list, and a witness."""
     try:
         given = np.asarray(edge_ids)
     except (TypeError, ValueError, OverflowError) as error:
@@ -389,7 +393,7 @@ def _distinct_rows(graph: Graph, edge_ids: Any) -> tuple[np.ndarray, str, dict[s
 
 
 def _forest(graph: Graph, ids: np.ndarray, width: int) -> tuple[_Forest | None, str, dict[str, Any]]:
-    """Return the forest that distinct rows form, or why they close a cycle."""
+    """Return the forest that distinct rows, int64, ascending, form, or why they close a cycle, and a witness."""
     from mst.kernels.proof.building import Forest, reconstruct
 
     u, v, weights = _unsigned(graph.u), _unsigned(graph.v), graph.w[ids]
@@ -409,7 +413,7 @@ def _forest(graph: Graph, ids: np.ndarray, width: int) -> tuple[_Forest | None, 
 
 
 def _joining_rank(links: np.ndarray, a: int, b: int) -> int:
-    """Return the rank of the edge that joined two vertices."""
+    """Return the rank of the edge that joined vertices `a` and `b` in the tree `links`, of `link_trees`."""
     from mst.kernels.proof.reconstruction import find_joining_ranks
 
     ends = np.array([[a, a], [b, b]], links.dtype)
@@ -419,6 +423,7 @@ def _joining_rank(links: np.ndarray, a: int, b: int) -> int:
 
 
 def _unsigned(ends: np.ndarray) -> np.ndarray:
+    """Return a view of int32 or int64 ends as unsigned integers of the same width."""
     return ends.view(f"u{ends.itemsize}")
 
 

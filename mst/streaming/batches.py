@@ -93,12 +93,12 @@ def batch_of(given: Any, name: str) -> Batch:
 
 
 def _stored(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """Return a column of a dtype; one that can be written to is copied, since its producer may use it again."""
+    """Return a column, shape (k,), as `dtype`; a copy of one that can be written to: its producer may use it again."""
     return (np.array if values.flags.writeable else np.ascontiguousarray)(values, dtype)
 
 
 def _ends(ids: np.ndarray, field: str) -> np.ndarray:
-    """Return ids as int32, uint32 or int64; those of uint64 that do not fit turn negative."""
+    """Return ids of any integer dtype, shape (k,), as int32, uint32 or int64; those beyond int64 turn negative."""
     if ids.size == 0:
         return np.empty(0, np.int32)
     if ids.dtype.kind not in "iu":
@@ -110,12 +110,13 @@ def _ends(ids: np.ndarray, field: str) -> np.ndarray:
 
 
 def _same_type(u: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return both ends, each of shape (k,), in the narrowest dtype that holds both, read-only."""
     common = np.promote_types(u.dtype, v.dtype)
     return frozen(u.astype(common, copy=False)), frozen(v.astype(common, copy=False))
 
 
 def _weights(w: np.ndarray, *lengths: int) -> np.ndarray:
-    """Return weights in the dtype that a graph would store them in."""
+    """Return weights, shape (k,), as a graph would store them: int32, int64, float32 or float64."""
     if any(length != len(w) for length in lengths):
         raise InputError(f"u, v and w must be of one length, got {', '.join(map(str, (*lengths, len(w))))}")
     kind, size = w.dtype.kind, w.dtype.itemsize

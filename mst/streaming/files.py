@@ -235,7 +235,7 @@ def _text(path: Path, stream: formats.RawStream, format: str | None) -> EdgeFile
 
 
 def _narrow(values: np.ndarray) -> np.ndarray:
-    """Return values, as int32 where that holds whole numbers."""
+    """Return values of any dtype, shape (k,), as int32 where they are signed integers that fit."""
     if values.dtype.kind == "i" and values.size and values.min() >= -(2**31) and values.max() < 2**31:
         return frozen(values.astype(np.int32))  # a copy that need not be copied again
     return values

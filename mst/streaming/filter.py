@@ -70,7 +70,7 @@ class Filter(NamedTuple):
     joined: Joined
 
     def bounds_as(self, dtype: np.dtype) -> np.ndarray:
-        """Return the bounds as weights of a wider dtype."""
+        """Return the bounds as weights of a wider dtype, shape (levels,); one zero where there are none yet."""
         return np.zeros(1, dtype) if self.bounds is None else self.bounds.astype(dtype, copy=False)
 
 
@@ -156,7 +156,10 @@ def filter_of(
 def _by_level(
     threads: Threads, w: np.ndarray, bounds: np.ndarray, dtype: np.dtype
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the places of edges, those of each slice by level, and for each slice where the levels start."""
+    """Return the places of edges, those of each slice by level, and for each slice where the levels start.
+
+    Places are uint32 or uint64, shape (k,), starts int64, shape (slices, levels + 2): see `sort_by_level`.
+    """
     firsts = _slices(len(w), threads.width)
     places, starts = empty(len(w), dtype), np.empty((len(firsts), len(bounds) + 2), np.int64)
 
@@ -179,7 +182,10 @@ def _slices(size: int, width: int) -> range:
 
 
 def _pairs(sample: Iterable[Sample], n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the ends of the sampled edges below `n`; without any, those of loops at a sample of the vertices."""
+    """Return the ends of the sampled edges below `n`; without any, those of loops at a sample of the vertices.
+
+    Two arrays of int64, of one length.
+    """
     some = stratified(n, 512)
     u, v = (np.concatenate([np.asarray(part[i], np.int64) for part in sample] or [some]) for i in (0, 1))
     known = (u < n) & (v < n)
@@ -193,7 +199,7 @@ def bounds_of_levels(w: np.ndarray, n: int, seen: int) -> np.ndarray:
     tree. Of a random graph with ``k`` edges for each vertex so far, a single level that joins ``x`` of them leaves
     ``x / k + 2 exp(-2 x)`` of the edges open, least where a share of ``1 / 4 k`` of the vertices, and about as many
     edges of the forest, are left out. The last level leaves out a quarter of that; the first ones serve graphs most of
-    whose edges have their ends in a core.
+    whose edges have their ends in a core. Of the dtype of `w`, the weights of the forest.
     """
     sample = np.sort(w[:: max(len(w) // 65_536, 1)])
     last = min(_LAST_LEFT_OUT * n / max(seen, n) * (n / max(len(w), 1)), 0.5)
@@ -230,6 +236,6 @@ def best_bitmap(bounds: np.ndarray, level: np.ndarray, sample: Iterable[Sample])
 
 
 def _highest_of_groups(level: np.ndarray, vertices: np.ndarray, shift: int) -> np.ndarray:
-    """Return the highest level in the group of each vertex."""
+    """Return the highest level, uint8, in the group of ``2 ** shift`` vertices of each of `vertices`, shape (k,)."""
     members = (vertices.astype(np.int64) >> shift << shift)[:, None] + np.arange(1 << shift)
     return level[np.minimum(members, len(level) - 1)].max(axis=1)

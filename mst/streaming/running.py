@@ -119,7 +119,7 @@ def keep_again(kept: Kept, filter: Filter) -> Kept:
 
 
 def _comparable(w: np.ndarray, filter: Filter) -> np.ndarray:
-    """Return weights in a dtype that holds the bounds of a filter, too."""
+    """Return weights, shape (k,), in the narrowest dtype that also holds the bounds of a filter."""
     if filter.bounds is None:
         return w
     return frozen(w.astype(np.promote_types(w.dtype, filter.bounds.dtype), copy=False))
@@ -128,7 +128,7 @@ def _comparable(w: np.ndarray, filter: Filter) -> np.ndarray:
 def _open_edges(u: np.ndarray, v: np.ndarray, w: np.ndarray, filter: Filter) -> tuple[np.ndarray, int, int]:
     """Return the places of edges to keep, the largest end of all, and the number of weights that are NaN.
 
-    The places are valid until the thread's next call.
+    The places, uint32, are valid until the thread's next call.
     """
     if len(_places.array) < len(u):
         _places.array = np.empty(len(u), np.uint32)
@@ -140,6 +140,7 @@ def _open_edges(u: np.ndarray, v: np.ndarray, w: np.ndarray, filter: Filter) -> 
 
 
 def _unsigned(u: np.ndarray, v: np.ndarray) -> Iterator[np.ndarray]:
+    """Return views of both ends, int32 or int64, as unsigned integers of the same width, read-only."""
     return (frozen(ids.view(f"u{ids.itemsize}")) for ids in (u, v))
 
 
@@ -315,7 +316,7 @@ class RunningForest:
                 self._compact(column, found.edge_ids)
 
     def _compact(self, column: np.ndarray, places: np.ndarray) -> None:
-        """Move the values at ascending places to the front."""
+        """Move the values of a column at `places`, ascending, shape (k,), to its first k entries."""
         pool, width = self.threads
         buffers = [empty(_SLICE, column.dtype) for _ in range(width)]
         for first in range(0, len(places), width * _SLICE):
