@@ -1,11 +1,11 @@
-"""Makes the table of advice from records: ``python -m mst.bench.advice RESULTS``, and judges it on other graphs.
+"""Builds the table of advice from records: ``python -m mst.bench.advice RESULTS``, and judges it on other graphs.
 
 RESULTS is a folder that ``mst measure --configfile config/benchmarks/advice.yaml`` has filled; the table is written to
 ``RESULTS/advice.json``. With ``--judge TABLE`` no table is made: that table's choices are compared with the best
 candidates on the graphs of RESULTS (``config/benchmarks/advice-check.yaml``), and TABLE gets the count of good ones.
 
-A time is the median over the processes of whole calls (``call`` and ``call_on_device`` of a record). Records count that
-are proved, undisturbed, of today's code and of at least three processes; of several versions the newest.
+A time is the median over the processes of whole calls (``call`` and ``call_on_device`` of a record). Records count if
+proved, undisturbed, of today's code and of at least three processes; of several versions the newest.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class MeasuredGraph:
 
     @property
     def cell(self) -> tuple[int, int]:
-        """The cell that the graph belongs to: octave of m, half octave of the density."""
+        """The graph's cell: octave of m, half octave of the density."""
         return round(log2(self.m)), round(2 * log2(self.m / self.n))
 
 
@@ -74,7 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def write_table(file: Path, data: Mapping[str, Any]) -> None:
-    """Write a table, a line for each cell, so that two tables can be compared line by line."""
+    """Write a table, one line per cell, so that two tables can be compared line by line."""
     head = "".join(f" {json.dumps(key)}: {json.dumps(data[key])},\n" for key in data if key != "cells")
     lines = ",\n".join(f"  {json.dumps(cell)}" for cell in data["cells"])
     atomic.write_text(file, f'{{\n{head} "cells": [\n{lines}\n ]\n}}\n')
@@ -132,7 +132,7 @@ def times_of(record: Record) -> Iterator[tuple[str, float]]:
 
 
 def settings(measured: Iterable[MeasuredGraph]) -> list[tuple[int, str | None]]:
-    """Return the parts of the hardware that a caller may use: cores, and the graph's location if there is a GPU."""
+    """Return the parts of the hardware a caller may use: cores, and the graph's location if there is a GPU."""
     candidates = {Candidate.parse(name) for one in measured for name in one.seconds}
     widths = sorted({1, *(candidate.width for candidate in candidates)})
     locations = {candidate.gpu for candidate in candidates}
@@ -145,7 +145,7 @@ def settings(measured: Iterable[MeasuredGraph]) -> list[tuple[int, str | None]]:
 def cells(measured: Sequence[MeasuredGraph]) -> list[dict[str, Any]]:
     """Return the table's cells: at each size and density, kinds with the same best candidates share a cell.
 
-    A cell keeps the candidates that are near the best, those that an answer or its margin needs, and those that answer
+    A cell keeps the candidates near the best, those needed by an answer or its margin, and those that answer
     for another kind at the same size and density, so that the cost of mistaking the kind is known.
     """
     where = settings(measured)
@@ -212,7 +212,7 @@ def alike(kinds: Sequence[Sequence[MeasuredGraph]], where: Iterable[tuple[int, s
     for width, gpu in where:
         best = next(iter(usable(means, width, gpu)), None)
         for graphs in kinds:
-            # Some candidates are measured for one kind alone.
+            # Some candidates are measured for one kind only.
             own = usable(pooled(graphs), width, gpu)
             if own and (best is None or own[best] > SAME * min(own.values())):
                 return False

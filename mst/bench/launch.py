@@ -31,7 +31,7 @@ class Launcher:
 def launch_command(ranks: int, command: Sequence[str], launcher: Launcher) -> tuple[list[str], dict[str, str]]:
     """Return the command line that runs `command` on `ranks` ranks, and variables to add to its environment.
 
-    The words of a launcher may hold ``{ranks}``; else ``-n RANKS`` is appended to them.
+    A launcher's words may contain ``{ranks}``; otherwise ``-n RANKS`` is appended.
     Under SLURM's pmi2, MPICH uses libfabric unless the environment names another netmod.
 
     >>> launch_command(4, ["python", "job.py"], Launcher(("srun", "--mpi=pmi2")))
@@ -53,7 +53,7 @@ def launch_command(ranks: int, command: Sequence[str], launcher: Launcher) -> tu
 def find_launcher(environment: Mapping[str, str] | None = None) -> Launcher | None:
     """Return the launcher of this environment, or None if there is none.
 
-    ``$MST_MPIEXEC`` wins; then ``mpiexec`` beside the interpreter, which is that of PyPI's MPI packages; then the
+    ``$MST_MPIEXEC`` comes first; then ``mpiexec`` beside the interpreter, from PyPI's MPI packages; then the
     one on the path.
     """
     environment = os.environ if environment is None else environment
@@ -68,7 +68,7 @@ def find_launcher(environment: Mapping[str, str] | None = None) -> Launcher | No
 
 @cache
 def _kind(program: str) -> str:
-    """Return which MPI library a launcher belongs to, from the output of ``--version``."""
+    """Return the MPI library of a launcher, from the output of ``--version``."""
     said = output_of([program, "--version"], env={**os.environ, **_OPEN_MPI_ENVIRONMENT})
     if "Open MPI" in said or "OpenRTE" in said or "PRRTE" in said:
         return "openmpi"

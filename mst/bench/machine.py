@@ -24,7 +24,7 @@ _PROCESSORS = Path("/sys/devices/system/cpu")
 
 @dataclass(frozen=True)
 class Hardware:
-    """Hardware facts that identify a machine, of the whole host; equal facts are the same machine.
+    """Hardware facts of the whole host that identify a machine; equal facts mean the same machine.
 
     The model of its processor, numbers as the kernel counts them, installed memory, CUDA devices by name, and the
     version of the NVIDIA driver.
@@ -64,14 +64,14 @@ def this_machine() -> Hardware:
 
 
 def usable_cores() -> int:
-    """Return how many processors this process may run on (affinity and cgroup masks respected)."""
+    """Return how many processors this process may run on, given affinity and cgroup masks."""
     return len(os.sched_getaffinity(0))
 
 
 def cores_first(cpus: Iterable[int], topology: Path = _PROCESSORS) -> list[int]:
-    """Return processors in the order in which a run takes them: one hardware thread of every core before a second one.
+    """Return processors in the order a run takes them: one hardware thread of every core before a second.
 
-    Interrupts prefer the first processors, so the last ones come first. In the folder `topology` the kernel lists the
+    Interrupts prefer the first processors, so the last ones come first. The kernel's folder `topology` lists the
     processors that share a core.
 
     >>> cores_first([0, 1, 2, 3], topology=Path("/nowhere"))
@@ -142,5 +142,5 @@ def _read(path: str | Path) -> str:
 
 
 def first_line(path: str | Path) -> str | None:
-    """Return the first line of a file, None if it is empty or cannot be read."""
+    """Return the first line of a file, or None if empty or unreadable."""
     return _read(path).split("\n", 1)[0].strip() or None

@@ -8,9 +8,9 @@ from typing import Any
 
 
 def output_of(command: Sequence[str], timeout: float = 20.0, **options: Any) -> str:
-    """Return the standard output of a command; nothing where it cannot be run or takes longer than `timeout` seconds.
+    """Return the standard output of a command; nothing if it cannot be run or takes more than `timeout` seconds.
 
-    `options` are those of `subprocess.run`; with ``check=True`` the output of a command that fails is dropped, too.
+    `options` are those of `subprocess.run`; with ``check=True`` the output of a failing command is also dropped.
 
     >>> output_of(["echo", "there"]), output_of(["no-such-program"])
     ('there\\n', '')
@@ -23,12 +23,12 @@ def output_of(command: Sequence[str], timeout: float = 20.0, **options: Any) -> 
 
 
 def scheduler_output(command: Sequence[str]) -> str:
-    """Return everything that a command of the scheduler prints; nothing where there is none."""
+    """Return everything a scheduler command prints; nothing without a scheduler."""
     return output_of(command, timeout=60, stderr=subprocess.STDOUT)
 
 
 def fields_of(jobs: Iterable[str], *commands: Sequence[str]) -> dict[str, list[str]]:
-    """Return the fields of each job in the output of the first command that knows any: lines of ``ID|FIELD|FIELD``."""
+    """Return each job's fields from the first command that knows any: lines of ``ID|FIELD|FIELD``."""
     ids = ",".join(dict.fromkeys(filter(None, jobs)))
     for command in commands if ids else ():
         rows = [line.split("|") for line in scheduler_output([*command, "-j", ids]).splitlines()]

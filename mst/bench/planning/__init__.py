@@ -1,1 +1,1 @@
-"""Experiments, sites, and the runs that they request."""
+"""Experiments, sites, and the runs they request."""

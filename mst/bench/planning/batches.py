@@ -1,6 +1,6 @@
-"""Batches: the runs on one graph that one job measures in turns, and the files that list their records.
+"""Batches: the runs on one graph that a job measures in turns, and the files that list their records.
 
-A batch has a folder for each time that something of it was missing, numbered from one:
+A batch has a folder for each time something was missing, numbered from one:
 ``batches/<machine>/<graph>/<part>/<number>`` with ``measured.json`` and, after the proofs, ``proved.json``. Both list
 the records of the batch. The workflow engine sees these files, since it must know a job's outputs before it knows the
 graph, whose content is in the names of the records (docs/design-notes/workflow.md).
@@ -27,7 +27,7 @@ TOGETHER = "all"
 
 @dataclass(frozen=True)
 class Batch:
-    """Runs on one graph that one job measures in turns.
+    """Runs on one graph that a job measures in turns.
 
     The part is `TOGETHER`, a layout of ranks on a cluster's nodes, or a software environment; `possible` are the rows
     that the machine can run if the graph allows it, `rows` these and the others of this part as the plan has them.
@@ -41,12 +41,12 @@ class Batch:
 
     @property
     def subfolder(self) -> Path:
-        """Folder of the batch below that of all batches."""
+        """The batch's folder below that of all batches."""
         return Path(self.machine, self.graph, self.part)
 
 
 def part_of(row: Planned, *, apart: bool = False) -> str:
-    """Return the part of a run's batch; with `apart` each software environment, a file in ``envs/``, has its own."""
+    """Return the part of a run's batch; with `apart` each software environment (file in ``envs/``) has its own."""
     environment = row.paradigm if row.paradigm in ("cuda", "mpi") else "cpu"
     return row.layout or (environment if apart else TOGETHER)
 
@@ -72,7 +72,7 @@ def batches(possible: Iterable[Planned], rows: Iterable[Planned], *, apart: bool
 
 
 def folder_of(batch: Batch, records: Path, own: Path, others: Sequence[Path] = ()) -> Path:
-    """Return the batch's folder: the latest that lists all its records, or else the one to be filled next.
+    """Return the batch's folder: the latest that lists all its records, or the next one to fill.
 
     It is below `own`, the folder of the scope's batches, or of `others`, whose scopes may have measured the same runs.
     """
@@ -109,7 +109,7 @@ def _listed(index: Path) -> set[str]:
 def write_index(index: Path, records: Path, runs: Iterable[str]) -> None:
     """Write the digests of the runs' records, and of their proofs, by the records' paths.
 
-    The file changes whenever one of them was made again.
+    The file changes whenever one of them is made again.
     """
     listed: dict[str, Any] = {}
     for run in runs:

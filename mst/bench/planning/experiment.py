@@ -63,17 +63,17 @@ class Block(StrictModel):
         return self
 
     def covers(self, graph: str) -> bool:
-        """Return whether a graph is one of this block's."""
+        """Return whether a graph belongs to this block."""
         return graph not in self.without_graphs and (self.graphs is None or graph in self.graphs)
 
     def takes(self, algorithm: registry.Algorithm) -> bool:
-        """Return whether an algorithm is one of this block's."""
+        """Return whether an algorithm belongs to this block."""
         named = self.algorithms == "all" or algorithm.id in self.algorithms
         return named and algorithm.id not in self.without
 
     @property
     def absent(self) -> list[str]:
-        """Programs that are named and not configured, or configured without an option of an optional block."""
+        """Programs named but not configured, or configured without an option of an optional block."""
         named, known = self.algorithms if isinstance(self.algorithms, list) else [], registry.algorithms()
         needed = self.options.keys() if self.optional else set()
         return [name for name in named if name not in known or needed - known[name].options.keys()]
@@ -88,7 +88,7 @@ class Part(StrictModel):
     within: FiniteFloat | None = Field(None, gt=0, description="replaces that of the experiment")
 
     def of(self, whole: Experiment) -> Experiment:
-        """Return this part of an experiment: the same runs, of these algorithms on these graphs."""
+        """Return this part of an experiment: the runs of these algorithms on these graphs."""
         runs = whole.runs
         if self.algorithms is not None:
             few = set(self.algorithms)

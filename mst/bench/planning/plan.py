@@ -1,4 +1,4 @@
-"""The runs of an experiment, each with the path of its measurement, or with the reason why it cannot run."""
+"""The runs of an experiment, each with the path of its measurement or the reason why it cannot run."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class GraphState:
 
 @dataclass(frozen=True)
 class Planned:
-    """One row of the plan; without a `run` where nothing will run.
+    """One row of the plan; without a `run` if nothing will run.
 
     Its status is ``planned``, ``done`` (its measurement is on disk), ``unsupported``, ``unavailable`` or ``waiting``
     (its graph, and so its path, is not known yet).
@@ -53,7 +53,7 @@ class Planned:
     seconds: float | None = None
 
     def row(self) -> dict[str, Any]:
-        """Return the row as plain values, which change only when the plan does."""
+        """Return the row as plain values, which only change with the plan."""
         keys = ("machine", "graph", "algorithm", "paradigm", "options", "width", "layout", "status", "reason")
         row = {key: getattr(self, key) for key in keys}
         row["status"] = "planned" if self.status == "done" else self.status
@@ -65,7 +65,7 @@ def plan(
 ) -> list[Planned]:
     """Return every run of an experiment on each of the machines, once each, in its order.
 
-    Runs of graphs that are absent from `graphs` are ``waiting``; algorithms that a machine does not run are left out.
+    Runs of graphs absent from `graphs` are ``waiting``; algorithms that a machine does not run are omitted.
     The folder `records` shows which runs are done, and how long they took.
     """
     return [row for machine in machines for row in _plan_on(machine, experiment, graphs, records)]
@@ -91,12 +91,12 @@ def _plan_on(
 
 @functools.cache
 def _limited(measure: Measure, share: float) -> Measure:
-    """Return what to measure within a share of the seconds that the experiment's runs have together."""
+    """Return the `Measure` for a run's share of the total seconds of the experiment's runs."""
     return measure.model_copy(update={"budget": round(min(measure.budget, share), 3)})
 
 
 class _Wanted(NamedTuple):
-    """A run that a block requests; of an absent program there is only its name."""
+    """A run requested by a block; for an absent program, only its name."""
 
     block: Block
     measure: Measure
@@ -120,7 +120,7 @@ def _wanted(experiment: Experiment, block: Block, machine: Machine) -> Iterator[
 
 
 def _planned(wanted: _Wanted, state: GraphState, machine: Machine, records: Path) -> Planned:
-    """Return the row of a requested run: with its path, or with the reason why it cannot run."""
+    """Return the row of a requested run, with its path or the reason why it cannot run."""
     algorithm, width = wanted.algorithm, wanted.width
     if isinstance(algorithm, str):
         reason = state.reason or _absence(algorithm, wanted.block)
@@ -185,7 +185,7 @@ def hardware_reason(paradigm: str, width: int, machine: Machine, block: Block) -
 
 
 def _seconds_before(records: Path, run: Run) -> float | None:
-    """Return the seconds of the newest measurement of this run, by any version of its code."""
+    """Return the seconds of this run's newest measurement, by any version of its code."""
     folder = (records / run.path).parent
     found = [p for p in folder.glob("[!.]*.json") if not p.name.endswith(".proof.json")]
     with contextlib.suppress(ValueError, AttributeError):  # no measurement, or a damaged one

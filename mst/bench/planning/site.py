@@ -23,9 +23,9 @@ Widths = Annotated[list[PositiveInt], Field(min_length=1)]
 
 
 class HardwareProfile(StrictModel):
-    """A profile of ``config/machines/``: a machine's hardware, and the widths that were measured on it.
+    """A profile of ``config/machines/``: a machine's hardware, and the widths measured on it.
 
-    Facts that its source does not state are left out.
+    Facts not stated by its source are omitted.
     """
 
     title: str
@@ -55,7 +55,7 @@ def hardware_profile(name: str) -> HardwareProfile:
 
 
 class Queue(StrictModel):
-    """Resources besides processors that a job requests of the scheduler; None leaves one to the scheduler."""
+    """Resources besides processors that a job requests; None leaves one to the scheduler."""
 
     partition: str | None = None
     account: str | None = None
@@ -67,13 +67,13 @@ class Queue(StrictModel):
     modules: list[str] = Field(default_factory=list, description="loaded with --sdm env-modules")
 
     def resources(self) -> dict[str, str | int | None]:
-        """Return the resources by the names of Snakemake's SLURM executor, which leaves out those that are None."""
+        """Return the resources by the names of Snakemake's SLURM executor, without those that are None."""
         return {
             "slurm_partition": self.partition,
             "slurm_account": self.account,
             "qos": self.qos,
             "constraint": self.constraint,
-            # The engine takes no None here; without a request of memory, the executor asks for none.
+            # The engine accepts no None here; without a memory request, the executor asks for none.
             "mem_mb": round(self.memory * 1024) if self.memory else 0,
             "runtime": self.time,
             "slurm_extra": self.extra or None,
@@ -162,7 +162,7 @@ class Node(Queue):
         return asked
 
     def run_cpus(self, paradigm: str, width: int) -> int:
-        """Return the processors of each task of a timed run."""
+        """Return the processors per task of a timed run."""
         return self.threads_per_core if paradigm == "mpi" and width > 1 else self.cpus
 
     def layout(self, ranks: int) -> tuple[int, int] | None:
@@ -190,7 +190,7 @@ class Site(StrictModel):
         return value
 
     def node(self, machine: str) -> Node:
-        """Return the kind of node whose name in the results is `machine`."""
+        """Return the kind of node named `machine` in the results."""
         return next(node for node in self.nodes.values() if node.machine == machine)
 
 
@@ -206,11 +206,11 @@ class Machine:
     node: Node | None = None
 
     def cores(self, paradigm: str) -> int:
-        """Return the cores that a run of this paradigm can have: those of a node, or of all nodes for MPI."""
+        """Return the cores available to a run of this paradigm: a node's, or all nodes' for MPI."""
         return self.hardware.cores * (self.node.nodes if self.node and paradigm == "mpi" else 1)
 
     def layout(self, paradigm: str, width: int) -> str:
-        """Return the placement of ranks on nodes, as ``<nodes>x<ranks on each>``; empty where there is no choice."""
+        """Return the placement of ranks on nodes, as ``<nodes>x<ranks on each>``; empty if there is no choice."""
         spread = self.node.layout(width) if self.node and paradigm == "mpi" else None
         return f"{spread[0]}x{spread[1]}" if spread else ""
 

@@ -1,4 +1,4 @@
-"""The usage of a cluster by an experiment: predicted before anything is submitted, and used afterwards."""
+"""An experiment's usage of a cluster: predicted before anything is submitted, and actual afterwards."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mst.bench.planning.site import Node, Site
 from mst.bench.records.store import Record, Run, load_records
 
 Job = tuple[float, str, int]  # seconds, part of a batch and number of runs
-_PROCESS_SECONDS = 2.0  # seconds for starting a process and compiling, where a run has not been measured before
+_PROCESS_SECONDS = 2.0  # seconds to start a process and compile, if a run has not been measured before
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def expected_seconds(row: Planned) -> float:
 
 
 def _cores(node: Node, part: str) -> int:
-    """Return the cores that a batch occupies: whole nodes, or one for each rank where nodes are shared."""
+    """Return the cores a batch occupies: whole nodes, or one per rank if nodes are shared."""
     nodes, _, ranks = part.partition("x")
     spread = nodes.isdigit() and ranks.isdigit()
     if spread and not node.exclusive:
@@ -70,7 +70,7 @@ def _cores(node: Node, part: str) -> int:
 
 
 def _waiting(node: Node) -> float | None:
-    """Return the seconds after which the scheduler would start one job on this kind of node; it submits nothing."""
+    """Return the seconds until the scheduler would start a job on this kind of node; submits nothing."""
     options = {"partition": node.partition, "account": node.account, "qos": node.qos, "time": node.time}
     given = [f"--{name}={value}" for name, value in options.items() if value]
     command = ["sbatch", "--test-only", *given, "--exclusive" if node.exclusive else "--nodes=1", "--wrap=true"]

@@ -1,4 +1,4 @@
-"""The end of a workflow: its last gate, and on a cluster its failed jobs and those that the scheduler still has."""
+"""The end of a workflow: its last gate, and on a cluster its failed jobs and those still with the scheduler."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _OUTPUT = re.compile(r"^\s+output: (.+)$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Failure:
-    """A job, a group or rule, that ended without its outputs: those that are missing, and its log.
+    """A job, a group or rule, that ended without its outputs: the missing ones, and its log.
 
     `scheduled` is its id with the scheduler, empty where there is none, and `state` its end as the scheduler reports
     it, such as ``TIMEOUT``, ``CANCELLED`` or ``NODE_FAIL``.
@@ -87,13 +87,13 @@ def write_account(logs: Iterable[Path], results: Path) -> list[Failure]:
 
 
 def cancel_left(logs: Iterable[Path]) -> None:
-    """Cancel the jobs of these logs' runs that the scheduler still has.
+    """Cancel the jobs of these logs' runs still with the scheduler.
 
     An interrupted executor cancels only what is in its list, where jobs being queried or submitted are missing.
     """
     for log in filter(Path.is_file, logs):
         for name in _RUN.findall(log.read_text()):
-            # The executor gives all jobs of a run its id as their name.
+            # The executor names all jobs of a run by the run's id.
             scheduler_output(["scancel", f"--name={name}"])
 
 
@@ -101,7 +101,7 @@ def check_table(table: Path, out: Path, *, strict: bool = False) -> None:
     """Write counts by status; raise `MSTError` when a current record is ``wrong`` (or ``unavailable``, if strict).
 
     The error names every offending run and its reason, and nothing is written. Reference measurements came with the
-    code and are counted separately: wrong forests among them are on the page, but are no fault of this run.
+    code and are counted separately: wrong forests among them are on the page, but are not this run's fault.
     """
     import pyarrow.parquet as pq
 

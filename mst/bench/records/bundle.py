@@ -1,11 +1,11 @@
 """A machine's records, proofs, facts and graph manifests in one file.
 
-A bundle is a zip whose members lie as they do below the folder of results::
+A bundle is a zip with the same layout as the folder of results::
 
     bundle.json                      format, machine, its fingerprint, SHA-256 of every member
     machines/<machine>.json          the hardware
     records/<machine>/…/<run>.json   measurements and their proofs
-    manifests/<graph>/<digest>.json  the graphs that they were measured on
+    manifests/<graph>/<digest>.json  the graphs they were measured on
 
 Paths in reasons, errors and sources are cut to file names (`shareable`). Equal records make equal bundles, byte for
 byte. Unpacking trusts nothing: every member's name is checked by a pattern that cannot leave the folder, and its
@@ -43,7 +43,7 @@ MAX_MEMBER_BYTES = 2**26
 MAX_TOTAL_BYTES = 2**31
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-# Exceptions of zipfile over bytes that are no zip archive, or a damaged one.
+# Exceptions of zipfile over bytes that are not a zip archive, or a damaged one.
 _DAMAGED = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, ValueError, RuntimeError)
 _MEMBER = re.compile(
     rf"records/{PART}/{PART}/{PART}/{PART}/w\d{{1,9}}(-{PART})?/[0-9a-f]{{12}}(\.proof)?\.json"
@@ -57,7 +57,7 @@ _TEXTS_WITH_PATHS = ("detail", "reason", "location", "source")
 
 @dataclass(frozen=True)
 class Summary:
-    """Counts of the members that an export packed, or that an import added, found unchanged and could not prove."""
+    """Counts of members that an export packed, or that an import added, found unchanged or could not prove."""
 
     machine: str
     records: int
@@ -98,7 +98,7 @@ def export_bundle(machine: str, *, results: Path, out: Path) -> Summary:
 def unpack_bundle(bundle: Path, folder: Path, *, rename: str | None = None) -> str:
     """Check a bundle and unpack it below `folder`, with `rename` under that name; return the machine's name.
 
-    A file that is not a bundle, is damaged, or has a member that no bundle has raises `FormatError`; members unpacked
+    A file that is not a bundle, is damaged, or has a foreign member raises `FormatError`; members unpacked
     before that stay in `folder`.
     """
     if rename is not None:
@@ -155,7 +155,7 @@ def difference(here: Any, there: Any) -> str | None:
 
 
 def _leaves(value: Any, where: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the place and the JSON text of everything in a JSON value that holds nothing else."""
+    """Yield the place and the JSON text of every leaf of a JSON value."""
     if isinstance(value, dict) and value:
         for key, item in value.items():
             yield from _leaves(item, f"{where}.{key}" if where else key)
@@ -167,7 +167,7 @@ def _leaves(value: Any, where: str = "") -> Iterator[tuple[str, str]]:
 
 
 def shareable(value: Any) -> Any:
-    """Return a record, proof or manifest with paths of its machine cut to file names.
+    """Return a record, proof or manifest with its machine's paths cut to file names.
 
     >>> shareable({"raw": {"location": "/home/me/graphs/NY.gr.gz"}, "tried": [{"location": "https://a.org/NY.gr.gz"}]})
     {'raw': {'location': 'NY.gr.gz'}, 'tried': [{'location': 'https://a.org/NY.gr.gz'}]}
@@ -249,7 +249,7 @@ def _opened(bundle: Path) -> zipfile.ZipFile:
 
 @contextmanager
 def _naming_member(bundle: Path, name: str) -> Iterator[None]:
-    """Have errors over a member name the bundle and the member."""
+    """Make errors about a member name the bundle and the member."""
     try:
         yield
     except InputError as error:
@@ -259,7 +259,7 @@ def _naming_member(bundle: Path, name: str) -> Iterator[None]:
 
 
 def _checked_names(bundle: Path, archive: zipfile.ZipFile) -> set[str]:
-    """Return the members' names; refuse every name, kind and size that no bundle has."""
+    """Return the members' names; refuse names, kinds and sizes that no bundle has."""
     names: set[str] = set()
     total = 0
     for entry in archive.infolist():

@@ -1,14 +1,14 @@
 """Verdicts on two sets of records of one run: faster, slower, same, or can't tell.
 
 Two sets of the same code, measured one after the other, differ by more than the processes within each of them
-do: another program starts, a clock rate changes, pages are placed elsewhere. That shift cannot be seen from within
-a set, so an interval from its processes alone calls equal code different far too often. The interval of the ratio is
+do: another program starts, a clock rate changes, pages are placed elsewhere. That shift is invisible within
+a set, so an interval from its processes alone calls equal code different far too often. The ratio's interval is
 therefore widened by the machine's own shift between two sets (`SHIFT`: standard deviations of a set's
 logarithm, calibrated on sets of five processes of one program, ``tests/data/process_medians.csv``). A set is *slower*
 or *faster* if the widened 95 % interval excludes 1, the *same* if it lies within a factor of 1.1, the smallest
 difference worth finding; everything else is *can't tell*.
 
-A flagged set is weaker evidence: where its processes spread, the machine changed during the measurement; where other
+A flagged set is weaker evidence: if its processes spread, the machine changed during the measurement; when other
 programs were busy on the machine, sets of the same code differed by a factor of up to 3.
 """
 
@@ -62,7 +62,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Compared:
-    """Every run that both sides have, and the number of runs that only one of them has."""
+    """Every run on both sides, and the number of runs on only one side."""
 
     comparisons: tuple[Comparison, ...]
     only_a: int
@@ -74,7 +74,7 @@ def judge(
 ) -> Judgement:
     """Judge how set `b` compares with set `a`: the median time of each process, in seconds.
 
-    `flags` are those that the runner set on either set (``spread``, ``busy``, …), `margin` is the largest relative
+    `flags` are those the runner set on either set (``spread``, ``busy``, …), `margin` is the largest relative
     difference that still counts as *same*.
     """
     if not len(a) or not len(b):
@@ -132,7 +132,7 @@ def select_records(records: Sequence[Record], selector: str) -> list[Record]:
 def compare(
     a: Iterable[Record], b: Iterable[Record], *, part: str = "compute", margin: float = MARGIN
 ) -> Compared:
-    """Compare every run that both sides have; of several versions of a run the newest counts.
+    """Compare every run on both sides; of several versions of a run the newest counts.
 
     Runs are paired by graph, algorithm, options, width and layout, and by machine when the sides have a machine
     in common. Two single records on one graph are compared even if their runs differ. Sides without a run in common

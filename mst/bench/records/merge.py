@@ -1,7 +1,7 @@
 """The union of a bundle's records with those on disk: all of it, or nothing.
 
 An import unpacks into a staging folder beside the records, looks for conflicts, and only then moves new
-files into place; any failure moves them back. An import that was killed while it moved files is undone by the next
+files into place; any failure moves them back. An import killed while moving files is undone by the next
 one, from the journal in its staging folder.
 """
 
@@ -79,7 +79,7 @@ def _locked(folder: Path) -> Iterator[None]:
 
 
 def _undo_interrupted(results: Path) -> None:
-    """Undo imports that were killed; under the lock, no staging folder belongs to a running import."""
+    """Undo killed imports; under the lock, no staging folder belongs to a running import."""
     for stage in results.glob(".import-*"):
         journal = stage / "journal.json"
         if journal.is_file():
@@ -128,7 +128,7 @@ def _union(bundle: Path, tree: Path, results: Path, replaced: Path, *, replace: 
 
 
 def _pairs(source: Path, target: Path) -> Iterator[Move]:
-    """Yield the files of two trees that `source` has, with their places in `target`; of a new folder itself alone."""
+    """Yield the files of `source` with their places in `target`; for a new folder, only the folder."""
     if source.is_dir() and target.is_dir():
         for child in sorted(source.iterdir()):
             yield from _pairs(child, target / child.name)
@@ -137,7 +137,7 @@ def _pairs(source: Path, target: Path) -> Iterator[Move]:
 
 
 def _difference(kind: str, old: Path, new: Path) -> str | None:
-    """Return None where both agree, an empty string where only the new one has a proof, else the difference."""
+    """Return None if both agree, an empty string if only the new one has a proof, else the difference."""
     if old.read_bytes() == new.read_bytes():
         return None
     here, there = read_json(old), read_json(new)

@@ -1,4 +1,4 @@
-"""Reference measurements: bundles of other machines that are committed with the code.
+"""Reference measurements: bundles of other machines, committed with the code.
 
 Each has a folder, ``results/reference/<machine>/``, either as one file that `mst export` wrote
 (``<name>.mst.zip``) or unpacked (``records/``, ``manifests/``). An ``about.yaml`` beside it attributes the
@@ -42,7 +42,7 @@ class About(StrictModel):
 
 @dataclass(frozen=True)
 class Reference:
-    """One reference machine: the name of its folder, its folder of records, the manifests of its graphs, and notes."""
+    """One reference machine: its folder's name, its folder of records, its graphs' manifests, and notes."""
 
     machine: str
     records: Path
@@ -53,7 +53,7 @@ class Reference:
 def references(results: Path) -> list[Reference]:
     """Return every reference machine below a folder of results; bundles are unpacked once, beside their folder.
 
-    Of a damaged bundle, nothing is left behind (`FormatError`).
+    A damaged bundle leaves nothing behind (`FormatError`).
     """
     found = []
     for folder in sorted(p for p in (results / FOLDER).glob("[!.]*") if p.is_dir()):

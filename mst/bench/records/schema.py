@@ -36,7 +36,7 @@ Samples = list[list[Seconds]]
 
 
 class _Strict(BaseModel):
-    """A model that converts nothing and knows all its keys."""
+    """A model that converts nothing and refuses unknown keys."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -61,7 +61,7 @@ class RunFacts(_Strict):
 
 
 class GraphFacts(_Strict):
-    """The graph that it was measured on."""
+    """The graph it was measured on."""
 
     name: str
     n: Count
@@ -73,7 +73,7 @@ class GraphFacts(_Strict):
 
 
 class SampleTimes(_Strict):
-    """Seconds by what they were spent on, a list for each process."""
+    """Seconds by what they were spent on, one list per process."""
 
     compute: Samples
     warmup: Samples
@@ -102,7 +102,7 @@ class Energy(_Strict):
 
 
 class ForestFacts(_Strict):
-    """The forest that was returned; of a program that prints a total alone, its weight."""
+    """The forest returned; for a program that only prints a total, its weight."""
 
     edges: Count | None
     components: int | None
@@ -137,7 +137,7 @@ def _machine_fingerprint(**facts: Any) -> str:
 
 
 class Conditions(BaseModel):
-    """The conditions of a measurement; only the flags are read by programs."""
+    """The conditions of a measurement; programs only read the flags."""
 
     model_config = ConfigDict(extra="allow", strict=True)
 
@@ -208,12 +208,12 @@ class ProofFacts(_Strict):
 
 
 def parse_json(text: str | bytes) -> dict[str, Any]:
-    """Return the object that JSON text holds; refuse numbers that are not real.
+    """Return the object in a JSON text; refuse numbers that are not real.
 
     The words of its `InputError` follow the name of a file.
     """
     try:
-        # Four times as fast as json.loads, but 1e999 becomes infinite: json.loads decides about all that this refuses.
+        # Four times as fast as json.loads, but 1e999 becomes infinite: json.loads decides whenever this refuses.
         with suppress(ValueError):
             value = from_json(text, allow_inf_nan=False)
             if isinstance(value, dict) and b"Infinity" not in to_json(value, inf_nan_mode="constants"):

@@ -1,6 +1,6 @@
 """Measurements and proofs on disk, and their tidy table.
 
-A run's measurement lies at
+A run's measurement is at
 ``records/<machine>/<graph>/<algorithm>/<options>/w<width>[-<layout>]/<fingerprint>.json``,
 its proof beside it as ``<fingerprint>.proof.json``, and, where the proof needs them, its edge ids as
 ``<fingerprint>.ids.npz`` (a bitmap over the edge list). The fingerprint covers the algorithm's sources and the
@@ -37,8 +37,8 @@ from mst.bench.statistics import summarise
 from mst.errors import InputError, MSTError
 from mst.names import path_part
 
-CLAIMED = "claimed"  # grade of a proof that another machine made and that could not be repeated here
-STAGED = "staged"  # folder beside the records for measurements that wait until their jobs move them into place
+CLAIMED = "claimed"  # grade of a proof made by another machine that could not be repeated here
+STAGED = "staged"  # folder beside the records for measurements waiting for their jobs to move them into place
 _OF_RUN = ("machine", "graph", "algorithm", "title", "paradigm", "options", "width", "layout", "fingerprint")
 
 
@@ -76,7 +76,7 @@ class Run:
 
     @classmethod
     def from_path(cls, path: Path) -> Run:
-        """Return the run whose measurement lies at `path` (its last six components count)."""
+        """Return the run whose measurement is at `path` (its last six components count)."""
         *folders, width, file = ("", "", *path.parts)[-6:]
         found = re.fullmatch(r"w(\d{1,9})(?:-(.+))?", width)
         if not found or not file.endswith(".json") or len(folders) < 4:
@@ -101,12 +101,12 @@ def ids_path(record: Path) -> Path:
 
 
 def json_bytes(value: Any) -> bytes:
-    """Return JSON as files have it."""
+    """Return JSON as in files."""
     return (json.dumps(value, indent=1, allow_nan=True) + "\n").encode()
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Write a JSON file, replacing it as a whole."""
+    """Write a JSON file, replacing it atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     write_bytes(path, json_bytes(value))
 
@@ -142,7 +142,7 @@ def read_measurement(path: Path) -> dict[str, Any]:
 
 @contextmanager
 def _naming(path: Path, remedy: str) -> Iterator[None]:
-    """Have errors over a file name it."""
+    """Make errors name a file."""
     try:
         yield
     except OSError as error:
