@@ -1,8 +1,8 @@
 """ECL-MST (Fallin, Gonzalez, Seo, Burtscher, SC '23), written from the paper's text: a port, not the authors' program.
 
 Sections 3.2 and 3.3 give the method, section 5.3 the cumulative removal of its optimisations (option ``rung``);
-``without`` removes one alone. One thing differs: ties are broken by edge id, not by slot, so that the forest is the one
-every exact algorithm returns. Two improvements of ours are off by default: ``ahead``, since a host in Python takes
+``without`` removes only one. One thing differs: ties are broken by edge id, not by slot, so that the forest is the one
+every exact algorithm returns. Two improvements of ours are off by default: ``ahead``, since a Python host takes
 longer than a short round, and ``batch``. Counters and times per kernel always come from the paper's host loop, which
 reads the worklist's length in every round. Kernels: ``ecl_mst.cu``.
 """
@@ -215,7 +215,7 @@ def arguments(p: Problem, addresses: dict[str, int]) -> dict[tuple[int, int], np
 
 
 def macros(p: Problem) -> dict[str, int]:
-    """Return the variant of the source that a problem needs."""
+    """Return the variant of the source a problem needs."""
     jumping = int(p.options["compression"] == "jumping")
     without = OPTIMISATIONS.index(p.options["without"])
     return dict(
@@ -296,7 +296,7 @@ def solve(problem: Problem) -> Result:
 
 
 def solve_as_published(problem: Problem) -> Result:
-    """Solve by the paper's host loop, which counters and times per kernel come from."""
+    """Solve by the paper's host loop, the source of counters and times per kernel."""
     return _solve(problem, published_rounds)
 
 

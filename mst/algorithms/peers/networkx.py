@@ -36,7 +36,7 @@ class Problem(NamedTuple):
 def prepare(graph: Graph, *, width: int, method: str) -> Problem:
     import networkx
 
-    # Its Borůvka leaves out edges of infinite weight.
+    # Its Borůvka omits edges of infinite weight.
     simple = simple_edges(graph)
     weights = double_weights(simple.w, positive=True)
     own = networkx.Graph()

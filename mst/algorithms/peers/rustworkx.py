@@ -1,4 +1,4 @@
-"""rustworkx's `minimum_spanning_edges`: Kruskal in Rust, sorted by all threads that rayon may use."""
+"""rustworkx's `minimum_spanning_edges`: Kruskal in Rust, sorted with all threads rayon may use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Borůvka's algorithm in NumPy alone: no code is compiled, so a fresh process answers at once.
+"""Borůvka's algorithm in pure NumPy: no code is compiled, so a fresh process answers at once.
 
 The lightest edges, a few for each vertex, are sorted by (weight, edge id) and joined by Borůvka's rounds over whole
 arrays; of the others, only those between two of the trees found so far are sorted and take part in the rounds that

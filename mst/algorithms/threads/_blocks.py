@@ -21,7 +21,7 @@ def cut_into_blocks(n: int, edges: Edges, width: int, policy: Policy) -> Cut | N
     """
     u, v, keys = edges
     m, blocks = len(u), min(width, _MOST_BLOCKS)
-    # First a glance that costs next to nothing, for all the graphs whose ids do not follow places.
+    # First a cheap check, for all graphs whose ids do not follow places.
     places, size = stratified(m, _FEW_DRAWS), np.uint32(-(-n // blocks))
     if np.count_nonzero(u[places] // size != v[places] // size) > 2 * policy.leaving * len(places):
         return None

@@ -1,4 +1,4 @@
-"""Filter-Borůvka of one core with its passes over all edges shared by several threads."""
+"""One core's Filter-Borůvka, with its passes over all edges shared by several threads."""
 
 from __future__ import annotations
 

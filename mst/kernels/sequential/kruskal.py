@@ -45,7 +45,7 @@ def empty_growth(n: int, u: np.ndarray, v: np.ndarray) -> Growth:
 def add_in_order(growth, records, start, stop, size):
     """Add each edge of the records ``start … stop - 1`` that joins two trees, in their order.
 
-    Cache lines are prefetched: sorted by weight, edges and vertices come at random.
+    Cache lines are prefetched, since sorting by weight makes accesses random.
 
     Parameters
     ----------

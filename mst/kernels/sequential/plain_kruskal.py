@@ -1,4 +1,4 @@
-"""Kruskal as textbooks and the papers' baselines have it: a comparison sort of whole edges, and union by rank."""
+"""Kruskal as in textbooks and the papers' baselines: a comparison sort of whole edges, and union by rank."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ def _precedes(edges, i, key, id):
 def sort_edges(edges):
     """Sort `edges`, records of `whole_edges`, by key and id in place.
 
-    Introsort (Musser 1997), the algorithm of the usual ``std::sort``: quicksort with the median of three, heapsort for
-    ranges that quicksort has split too often, and one insertion sort over all that is left.
+    Introsort (Musser 1997), as in common ``std::sort``: quicksort with median of three, heapsort for
+    ranges that quicksort has split too often, and one final insertion sort.
     """
     levels = 0
     while edges.size >> levels > 0:

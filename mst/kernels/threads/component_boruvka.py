@@ -3,7 +3,7 @@
 Arrays that the kernels share:
 
 - ``rows``: `mst.kernels.primitives.packed_edges.PackedRows`, each row sorted by the order;
-- ``cursors``: int64, shape (n,): of each vertex the first slot that may leave its component;
+- ``cursors``: int64, shape (n,): each vertex's first slot that may leave its component;
 - ``parent``: int32 or int64, shape (n,): `mst.kernels.union_find.concurrent`, linked by index;
 - ``lightest``: int64, shape (n,): at each root the lightest slot of its component, or -1;
 - worklists: int32 or int64: vertices, each at most once.
@@ -52,7 +52,7 @@ def lower_lightest(lightest, component, words, ids, slot):
 def append(items, count, target, tallies, place):
     """Append the first `count` of `items`, vertices, to the worklist `target`, whose length is ``tallies[place]``.
 
-    For many threads: an atomic addition reserves the places, so that the order of the worklist is left to the schedule.
+    For many threads: an atomic addition reserves the places, so the worklist's order depends on the schedule.
     """
     if count:
         at = fetch_add(tallies, place, count)
@@ -65,8 +65,8 @@ def find_lightest(schedule, worklist, rows, limit, state, following, pending):
 
     A cursor stops earlier at a slot whose word is above `limit`: its vertex is appended to `pending`, and the component
     does not take that slot. Vertices whose cursor is at a slot up to `limit` are appended to `following`, and vertices
-    at the end of their row to neither. The lengths of the two are ``tallies[PENDING]``, which goes on from its value,
-    and ``tallies[LIVE]``, which is set to 0 first.
+    at the end of their row to neither. The lengths are ``tallies[PENDING]``, which continues from its value,
+    and ``tallies[LIVE]``, which is first set to 0.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def find_lightest(schedule, worklist, rows, limit, state, following, pending):
 
 @njit(parallel=True)
 def merge(schedule, worklist, rows, state, forest):
-    """Unite every component with the one that its lightest slot leads to, unless they have been united meanwhile.
+    """Unite every component with the one its lightest slot leads to, unless they have already been united.
 
     The root of each union has no lightest slot afterwards; vertices that are no longer roots keep theirs, which is
     never read. If another component is linked to a root before the root's own slot has been seen, that slot may be
@@ -129,7 +129,7 @@ def merge(schedule, worklist, rows, state, forest):
     state : State
         Union-find and lightest slots are written.
     forest : array of int64, shape (n - 1,)
-        Edge ids are appended; ``tallies[FOREST]`` is how many there are.
+        Edge ids are appended; ``tallies[FOREST]`` is their number.
     """
     width, grain, tallies = schedule
     _, neighbours, words, ids = rows

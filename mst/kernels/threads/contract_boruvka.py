@@ -3,10 +3,10 @@
 Arrays that the kernels share:
 
 - ``rows``: `mst.kernels.primitives.packed_edges.PackedRows` of the round's graph: both slots of every edge between two
-  supervertices, parallel edges included;
+  supervertices, including parallel edges;
 - ``colours``: int32 or int64, shape (n,): the parents of a forest of the round's n vertices, in the end the roots. A
   vertex ``x`` with ``colours[x] == x`` is a root, and becomes one supervertex, which is a vertex of the next round;
-- ``new_labels``: like `colours`: of each root its vertex in the next round's graph, from 0 on.
+- ``new_labels``: like `colours`: each root's vertex in the next round's graph, from 0.
 """
 
 from __future__ import annotations
@@ -79,8 +79,8 @@ def remove_mirrors(schedule, rows, lightest, colours, forest):
 def propagate_colours(schedule, colours):
     """Give every vertex the colour of its colour (one step of pointer jumping); return how many colours changed.
 
-    In place, for many threads: whether a worker reads a colour before or after another one has replaced it, it is an
-    ancestor. Every vertex has its root as colour once nothing changes.
+    In place, for many threads: whether a worker reads a colour before or after another has replaced it, it is an
+    ancestor. Once nothing changes, every vertex has its root as colour.
     """
     width, grain, tallies = schedule
     reset_queue(tallies, width)
@@ -184,7 +184,7 @@ def insert_slots(schedule, rows, colours, new_labels, kept, cursors, out):
     cursors : array of int64, shape (supervertices,)
         From `prefix`; each moves to the end of its row.
     out : tuple of three arrays
-        ``(neighbours, words, ids)`` of the new rows, of the dtypes of those of `rows`; written.
+        ``(neighbours, words, ids)`` of the new rows, with the dtypes of `rows`; written.
     """
     width, grain, tallies = schedule
     offsets, neighbours, words, ids = rows

@@ -7,8 +7,8 @@ Arrays that the kernels share:
 - ``state``: a `State`;
 - ``in_forest``: uint8, shape (m,): 1 at the ids of chosen edges.
 
-*By ticket* means that each element gets its place in the output from an atomic addition, so that the order of the
-output is left to the schedule. The grain of a schedule is the option `chunk`.
+*By ticket* means that each element gets its place in the output from an atomic addition, so the output's
+order depends on the schedule. The grain of a schedule is the option `chunk`.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ def copy_edge(edges, i, ends, out, place):
 
 @njit(parallel=True)
 def filter_by_ticket(schedule, size, edges, out):
-    """Copy the edges that are no self-loops to `out`, by ticket; return how many.
+    """Copy all edges except self-loops to `out`, by ticket; return how many.
 
     `out` are `PackedEdges` that share no memory with `edges`.
     """
@@ -187,7 +187,7 @@ def filter_by_ticket(schedule, size, edges, out):
 
 @njit
 def filter_serially(size, edges, out):
-    """Copy the edges that are no self-loops to `out`, in their order and on one thread; return how many."""
+    """Copy all edges except self-loops to `out`, in order and on one thread; return how many."""
     a, b, _, _ = edges
     place = 0
     for i in range(size):
@@ -239,7 +239,7 @@ def reset_minima(schedule, size, edges, state):
 
 @njit(parallel=True)
 def gather_by_ticket(schedule, in_forest, forest):
-    """Write the ids that are marked in `in_forest` to `forest`, int64 (n - 1,), by ticket; return how many."""
+    """Write the ids marked in `in_forest` to `forest`, int64 (n - 1,), by ticket; return how many."""
     width, chunk, tallies = schedule
     reset_queue(tallies, width)
     tallies[FOREST] = 0

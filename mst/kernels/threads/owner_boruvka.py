@@ -1,6 +1,6 @@
 """Borůvka's steps where every component has an owner thread (Durbhakula, §2.2).
 
-A worker looks at all edges and lowers the minima of the components that it owns, so that minima need no atomics; then
+A worker looks at all edges and lowers the minima of the components it owns, so minima need no atomics; then
 it unites its components along them. ``edges`` are `mst.kernels.primitives.packed_edges.PackedEdges`, shape (m,), in the
 order of their ids, so that an edge's position is its id. Their ends `a` and `b` are vertices in all rounds. ``state``
 is a `State`, and ``x`` and ``y`` are roots.
@@ -38,7 +38,7 @@ class State(NamedTuple):
     minimum : numpy.ndarray of int32 or int64, shape (n,)
         At each root the id of the lightest edge that leaves its component, or -1.
     covered : numpy.ndarray of uint8, shape (m,) or (0,)
-        1 for edges that were found inside a component, which are skipped; without elements, none are skipped.
+        1 for edges found inside a component, which are skipped; if empty, none are skipped.
     permissions : numpy.ndarray of int32, shape (n,) or (0,)
         A lock for each root: the worker that holds it, or `FREE`; without elements, unions are by compare-and-swap.
     """
@@ -52,7 +52,7 @@ class State(NamedTuple):
 
 @njit
 def scan(worker, first, last, edges, state):
-    """Lower the minima of the components that `worker` owns by the edges ``first … last - 1``.
+    """Lower the minima of the components owned by `worker` by the edges ``first … last - 1``.
 
     Also marks edges inside a component as covered, and returns how many edges it looked at. Workers may run it at the
     same time, as long as none unites.
@@ -79,7 +79,7 @@ def scan(worker, first, last, edges, state):
 
 @njit(parallel=True)
 def find_minima(width, edges, state, staggered, tallies):
-    """Write the minimum of every root: each of `width` workers passes over all edges for the components that it owns.
+    """Write every root's minimum: each of `width` workers passes over all edges for the components it owns.
 
     If `staggered`, a bool, each worker starts at a different edge and wraps around, else all start at edge 0.
     ``tallies[VISITS]``, of `unite_minima`, counts the edges that each worker looks at.
@@ -146,7 +146,7 @@ def link_by_cas(state, x, y, worker):
 
 @njit(parallel=True)
 def unite_minima(width, edges, state, forest, tallies):
-    """Unite components along their minima: each of `width` workers those that it owns, by one try for each.
+    """Unite components along their minima: each of `width` workers tries once for each component it owns.
 
     Ids are appended to `forest`, int64 of shape (n - 1,), in an order left to the schedule. `tallies` is int64, from
     `mst.kernels.parallel.runtime.new_tallies`: ``tallies[FOREST]`` is the size of the forest, ``tallies[FAILED]``

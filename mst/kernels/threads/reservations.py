@@ -50,7 +50,7 @@ class Round(NamedTuple):
     Attributes
     ----------
     retried : numpy.ndarray of int32 or int64, shape (iterates of the largest round,)
-        Indices of the edges that are tried again, the first `retries` of this array.
+        Indices of the edges tried again, the first `retries` of this array.
     retries, done : int
         Iterate `i` is edge ``retried[i]`` below `retries`, and edge ``done + i`` from there on.
     waiting : numpy.ndarray of uint8, shape (iterates of the largest round,)
@@ -145,7 +145,7 @@ def commit(schedule, size, iterates, loop, counts):
     """For each iterate that holds a reservation, link that component to the other one, and mark the edge as chosen.
 
     An iterate that holds both links its end `b` to its end `a`, whose reservation it clears. No component is linked
-    twice, since one iterate holds it; and links make no cycle, since the indices of their edges would have to decrease
+    twice, since one iterate holds it; and links form no cycle, since their edges' indices would have to decrease
     all the way round. `counts`, int64 (chunks,), is overwritten: how many iterates of each chunk must try again.
     """
     width, grain, tallies = schedule
@@ -178,7 +178,7 @@ def commit(schedule, size, iterates, loop, counts):
 
 @njit(parallel=True)
 def keep_waiting(schedule, size, iterates, starts, kept):
-    """Write the indices of the edges that must be tried again to `kept`, in the order of their iterates.
+    """Write the indices of the edges that must be tried again to `kept`, in order of their iterates.
 
     Those of chunk `c` begin at ``starts[c]``, int64 of shape (chunks,): the exclusive prefix sum of the counts of
     `commit`, with the same grain. `kept` has the dtype of ``iterates.retried``, and shares no memory with it.

@@ -1,7 +1,7 @@
-"""Copies between arrays of the host and of the device through page-locked buffers, by several threads of the host.
+"""Copies between host and device arrays through page-locked buffers, by several host threads.
 
-The driver copies from ordinary memory by one thread. Here several threads fill page-locked buffers, from which the
-device's copy engine reads at the speed of the bus; the buffers are kept for the next graph.
+The driver copies from pageable memory in one thread. Here several threads fill page-locked buffers, from which the
+device's copy engine reads at bus speed; the buffers are kept for the next graph.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from mst.graph import frozen
 
 WORKERS = 16  # at most; one thread copies some 10 GB/s, and the bus takes 55
-FEWER, LARGE = 12, 1 << 27  # workers of copies below so many bytes: the more, the longer it takes to wake them
+FEWER, LARGE = 12, 1 << 27  # workers of copies below so many bytes: waking more takes longer
 # Bytes of a buffer: processors write longer copies around their caches, which the bus reads faster.
 CHUNK = 1 << 21
 SMALLEST = 1 << 18  # bytes of a piece of a smaller copy: waking a thread takes as long as copying them
@@ -26,18 +26,18 @@ NO_ROOM = np.empty(0, np.int64)
 
 
 def upload(arrays: Iterable[tuple[np.ndarray, Any]]) -> int:
-    """Copy contiguous arrays of the host to arrays of the device, of the same lengths, after all that was started.
+    """Copy contiguous host arrays to device arrays of the same lengths, after all work already started.
 
-    They are there for all that is started on the current stream from now on, and those of the host may change.
-    Of arrays of 64 bits an element the lower halves are copied to ones of 32 bits; returns the largest element of
-    those, read as unsigned, or 0.
+    Work started on the current stream from now on sees them, and the host arrays may change.
+    Of 64-bit elements copied to a 32-bit array, only the lower halves are copied; returns the largest such
+    element, read as unsigned, or 0.
     """
     columns = [Column(host, there.data.ptr, host.itemsize > there.dtype.itemsize) for host, there in arrays]
     return of_device().upload(columns)
 
 
 def download(words: Any, dtype: Any = np.int64, *, room: np.ndarray = NO_ROOM) -> np.ndarray:
-    """Return a copy of a device array of 32-bit words on the host, after all that was started on the stream.
+    """Return a host copy of a device array of 32-bit words, after all work already started on the stream.
 
     It begins `room`, of that dtype, if that is large enough and at most twice as large as needed.
     """

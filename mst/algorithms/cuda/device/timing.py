@@ -1,4 +1,4 @@
-"""Seconds per phase of a solve that is made of many launches, by CUDA events around each of them."""
+"""Seconds per phase of a solve with many launches, by CUDA events around each launch."""
 
 from __future__ import annotations
 
