@@ -472,6 +472,19 @@ def _weight_error(kind, integer, real, integers):
 
 
 @njit
+def _number_error(kind, integer, real, integers):
+    """Return the reason to stop at a number of this kind in a sequence, or `END` if it is valid or missing.
+
+    `integer` and `real` are those of `parse_number`, `integers` is that of `NumberSyntax`.
+    """
+    if kind == _NONE:
+        return WORD
+    if kind == _INTEGER and integer == MISSING:
+        return END
+    return _weight_error(kind, integer, real, integers)
+
+
+@njit
 def _id_error(kind, integer, low, high):
     """Return the reason to stop at a vertex id, or `END` if its kind is an integer, from `low` to `high`."""
     if kind != _INTEGER:
@@ -503,7 +516,7 @@ def parse_rows(buffer, start, stop, syntax, arrays):
     comments, tag, columns, extra_columns, delimiter, low, high = syntax
     u, v, w, integers, deferred = arrays
     i = start
-    row = lines = deferred_count = 0
+    row = lines = held = 0
     while i < stop:
         line_start = i
         while _is_blank(buffer[i]):
@@ -521,20 +534,20 @@ def parse_rows(buffer, start, stop, syntax, arrays):
             continue
         if tag:
             if first != tag or not _is_blank(buffer[i + 1]):
-                return (WORD, i, line_start, row, lines, deferred_count)
+                return (WORD, i, line_start, row, lines, held)
             i += 1
         for c in range(columns.size):
             while _is_blank(buffer[i]):
                 i += 1
             if delimiter and c:
                 if buffer[i] == 10:
-                    return (SHORT, i, line_start, row, lines, deferred_count)
+                    return (SHORT, i, line_start, row, lines, held)
                 i += 1
                 while _is_blank(buffer[i]):
                     i += 1
             at = i
             if buffer[i] == 10:
-                return (SHORT, i, line_start, row, lines, deferred_count)
+                return (SHORT, i, line_start, row, lines, held)
             column = columns[c]
             if column == SKIP:
                 while not _ends_column(buffer[i], delimiter):
@@ -549,7 +562,7 @@ def parse_rows(buffer, start, stop, syntax, arrays):
                     else _id_error(kind, integer, low, high)
                 )
                 if error != END:
-                    return (error, at, line_start, row, lines, deferred_count)
+                    return (error, at, line_start, row, lines, held)
                 if column == U:
                     u[row] = integer
                 elif column == V:
@@ -557,19 +570,15 @@ def parse_rows(buffer, start, stop, syntax, arrays):
                 elif kind == _INTEGER:
                     w[row] = integer
                 elif kind == _DEFERRED:
-                    deferred[deferred_count, 0], deferred[deferred_count, 1], deferred[deferred_count, 2] = (
-                        row,
-                        at,
-                        i,
-                    )
-                    deferred_count += 1
+                    deferred[held, 0], deferred[held, 1], deferred[held, 2] = row, at, i
+                    held += 1
                 else:
                     w[row] = real
             if delimiter:
                 while _is_blank(buffer[i]):
                     i += 1
                 if c + 1 < columns.size and buffer[i] != delimiter and buffer[i] != 10:
-                    return (LONG, i, line_start, row, lines, deferred_count)
+                    return (LONG, i, line_start, row, lines, held)
         if extra_columns:
             while buffer[i] != 10:
                 i += 1
@@ -577,11 +586,11 @@ def parse_rows(buffer, start, stop, syntax, arrays):
             while _is_blank(buffer[i]):
                 i += 1
             if buffer[i] != 10:
-                return (LONG, i, line_start, row, lines, deferred_count)
+                return (LONG, i, line_start, row, lines, held)
         i += 1
         row += 1
         lines += 1
-    return (END, i, i, row, lines, deferred_count)
+    return (END, i, i, row, lines, held)
 
 
 @njit
@@ -610,13 +619,13 @@ def parse_numbers(buffer, start, stop, state, syntax, arrays):
     comment, delimiter, integers = syntax
     out, line_ends, deferred = arrays
     i = start
-    count = lines = line_feeds = deferred_count = 0
+    count = lines = line_feeds = held = 0
     while i < stop:
         byte = buffer[i]
         if byte == 10:
             if state == AFTER_DELIMITER:
                 if count == out.size:
-                    return (FULL, i, state, count, lines, line_feeds, deferred_count)
+                    return (FULL, i, state, count, lines, line_feeds, held)
                 out[count] = MISSING if integers else math.nan
                 count += 1
             line_feeds += 1
@@ -630,7 +639,7 @@ def parse_numbers(buffer, start, stop, state, syntax, arrays):
         elif state == LINE_START and comment and byte == comment:
             state = IN_COMMENT
         elif count == out.size:
-            return (FULL, i, state, count, lines, line_feeds, deferred_count)
+            return (FULL, i, state, count, lines, line_feeds, held)
         elif delimiter and byte == delimiter:
             if state != AFTER_NUMBER:
                 out[count] = MISSING if integers else math.nan
@@ -638,7 +647,7 @@ def parse_numbers(buffer, start, stop, state, syntax, arrays):
             state = AFTER_DELIMITER
             i += 1
         elif delimiter and state == AFTER_NUMBER:
-            return (LONG, i, state, count, lines, line_feeds, deferred_count)
+            return (LONG, i, state, count, lines, line_feeds, held)
         else:
             kind, end, integer, real = parse_number(buffer, i)
             follower = buffer[end]
@@ -648,29 +657,19 @@ def parse_numbers(buffer, start, stop, state, syntax, arrays):
                 kind, integer, real = _INTEGER, MISSING, math.nan
             elif delimiter and kind == _INTEGER and integer == MISSING:
                 kind = _LARGE
-            ended = _ends_column(follower, delimiter)
-            if kind == _NONE or not ended:
-                return (WORD, i, state, count, lines, line_feeds, deferred_count)
-            if kind == _LARGE:
-                return (TOO_LARGE, i, state, count, lines, line_feeds, deferred_count)
-            if kind == _NAN:
-                return (NAN, i, state, count, lines, line_feeds, deferred_count)
-            if not integers and kind == _INTEGER and integer != MISSING and _is_rounded(integer, real):
-                return (INEXACT, i, state, count, lines, line_feeds, deferred_count)
+            if not _ends_column(follower, delimiter):
+                kind = _NONE
+            error = _number_error(kind, integer, real, integers)
+            if error != END:
+                return (error, i, state, count, lines, line_feeds, held)
             if integers:
-                if kind != _INTEGER:
-                    return (FLOAT, i, state, count, lines, line_feeds, deferred_count)
                 out[count] = integer
             elif kind == _DEFERRED:
-                deferred[deferred_count, 0], deferred[deferred_count, 1], deferred[deferred_count, 2] = (
-                    count,
-                    i,
-                    end,
-                )
-                deferred_count += 1
+                deferred[held, 0], deferred[held, 1], deferred[held, 2] = count, i, end
+                held += 1
             else:
                 out[count] = real
             count += 1
             state = AFTER_NUMBER
             i = end
-    return (END, i, state, count, lines, line_feeds, deferred_count)
+    return (END, i, state, count, lines, line_feeds, held)
