@@ -157,6 +157,7 @@ def hard_weights(n, u, v, rng):
     yield "inside communities first", rng.integers(0, 1000, m) + 1000 * apart
     yield "between communities first", rng.integers(0, 1000, m) - 1000 * apart
     yield "half of the vertices first", rng.integers(0, 1000, m) + 1000 * (u % 2 | v % 2)
+    yield "by vertex", np.maximum(u, v)
     yield "heavy tail", (10.0 ** rng.uniform(0, 9, m)).astype(np.int32)
     yield "one outlier", np.append(rng.random(m - 1), 1e300)
     yield "tiny and huge", 10.0 ** rng.uniform(-300, 300, m)
@@ -190,6 +191,25 @@ def test_filter_boruvka_sorts_nothing_where_rows_are_in_order(dtype, rng):
         problem = filter_boruvka.prepare(graph, width=1, filter=True, input="edges")
         assert (set(filter_boruvka.phases(problem)) == {"join"}) == (kind in sorted_), kind
         assert solve("filter-boruvka", graph) == solve("kruskal", graph), kind
+
+
+@pytest.mark.parametrize("dtype", (np.int32, np.int64, pytest.param(np.float32, marks=pytest.mark.slow)))
+def test_filter_boruvka_sorts_what_no_filter_drops_where_batches_close_cycles(dtype, rng):
+    n, m = 6_000, 60_000
+    u, v = rng.integers(0, n, m), rng.integers(0, n, m)
+    by_vertex = {"maximum": np.maximum(u, v), "minimum": -np.minimum(u, v) % n, "ties": np.maximum(u, v) // 4}
+    # Keys of 64 bits that differ in their lower half, and one that does not.
+    far = np.int64(2**63 - 2**20) if dtype == np.int64 else 0
+    kinds = {name: (weights + far, True) for name, weights in by_vertex.items()}
+    kinds["random"] = rng.integers(0, n, m), False
+    if dtype == np.int64:
+        kinds["wide"] = np.maximum(u, v) << 40, False
+    for kind, (weights, sorts) in kinds.items():
+        graph = Graph(n, u, v, weights.astype(dtype))
+        problem = filter_boruvka.prepare(graph, width=1, filter=True, input="edges")
+        result = filter_boruvka.solve(problem)
+        assert ("sorted" in result.counters) == sorts, kind
+        assert np.sort(result.edge_ids).tolist() == solve("kruskal", graph), kind
 
 
 def test_filter_boruvka_counts_and_times_its_phases(rng):

@@ -9,6 +9,7 @@
    light, so only edges with an end outside can belong to the forest. A bitmap with one bit per vertex, which fits
    the L2 cache, filters the heavy edges. In compressed sparse rows, the giant's rows are not even read.
 4. The remaining edges are joined in the same way, lightest first, until about as few are left as there are trees.
+   If that drops hardly any, and many batches closed cycles, as where weights follow vertices, they are sorted instead.
 
 Rows that are already sorted by weight, ascending or descending, are joined one by one instead
 (`mst.kernels.filter_boruvka.sequential.in_order`). If they are nearly sorted, edges that close cycles within a
@@ -31,11 +32,13 @@ from mst.algorithms._laps import Lap, Laps, no_lap
 from mst.graph import Graph, frozen
 from mst.kernels.filter_boruvka import policy as rules
 from mst.kernels.filter_boruvka.policy import ONE_CORE
-from mst.kernels.filter_boruvka.sequential import in_order, join, scatter, select, select_rows
+from mst.kernels.filter_boruvka.sequential import exact, in_order, join, scatter, select, select_rows
 from mst.kernels.filter_boruvka.sequential.sample import Sample, Split, Window, is_selective, sample, stratified
 from mst.kernels.filter_boruvka.sequential.trees import flatten, giant_label, mark_outside
 from mst.kernels.primitives.keys import LazyKeys, lazy_keys
+from mst.kernels.primitives.radix import Records, sort_words
 from mst.kernels.primitives.recycled import empty
+from mst.kernels.sequential.kruskal import Growth, add_in_order
 
 ALGORITHM = dict(
     id="filter-boruvka",
@@ -228,7 +231,9 @@ def grow(graph: Graph, edges: EdgeListSource | RowSource, filtering: bool, lap: 
         at_once = edges.at_once if share_left > ONE_CORE.max_kept_share else 0
         lightest, largest_level, rest = cut_light(rest, heavy_window.largest_level, forest.missing, at_once)
         lap("cut")
-        forest.join(lightest, largest_level)
+        all_at_once = not rest.size and lightest.size <= at_once
+        if not (all_at_once and forest.closes_cycles and forest.join_sorted(lightest)):
+            forest.join(lightest, largest_level)
         del lightest
         if rest.size:
             forest.flatten()
@@ -321,6 +326,38 @@ class GrowingForest:
         self.counters["light"] += count
         self.counters["levels"] += 1
         self.counters["conflicts"] += conflicts
+
+    @property
+    def closes_cycles(self) -> bool:
+        """Whether so many batches closed a cycle, and were sorted, that sorting all their edges would cost less."""
+        batches = self.counters["light"] // rules.batch_size(self.graph.n)
+        return self.counters["conflicts"] > ONE_CORE.closing * batches
+
+    def join_sorted(self, candidates: Candidates) -> bool:
+        """Add the candidates that close no cycle in the order of (key, id); return False where sorting takes long.
+
+        Candidates of compressed sparse rows are not in the order of their ids.
+        """
+        codes, size = candidates.codes, candidates.size
+        if size <= ONE_CORE.max_unfiltered or len(candidates.ends.pairs):
+            return False
+        low, high = exact.key_range(codes, size, self.keys)
+        if int(high) - int(low) >= 2**32:
+            return False
+        exact.write_exact_codes(codes, size, self.keys, np.uint64(low))
+        records = Records(codes[:size], np.empty(0, np.uint32))
+        spare = Records(empty(size, np.uint64), records.ids)
+        self.lap("count")
+        ordered = spare if sort_words(*records, 0, size, *spare) else records
+        self.lap("put in order")
+        ends = candidates.ends
+        growth = Growth(self.parent, ends.u, ends.v, self.edges.view(np.int32))
+        self.size = add_in_order(growth, ordered, 0, size, self.size)
+        self.lap("join")
+        self.counters["light"] += size
+        self.counters["levels"] += 1
+        self.counters["sorted"] = size
+        return True
 
     def flatten(self) -> None:
         """Make every vertex's parent its root."""

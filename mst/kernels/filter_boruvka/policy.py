@@ -37,6 +37,9 @@ class Policy:
         If a filter kept more than this share of the heavy edges, no further one is tried: weights then follow
         communities (``many-cores.md``, step 23). Threads and ranks decide by `expected_drop_share`, and do not look
         up the roots of selected edges where this share would be kept (step 49).
+    closing : float
+        Share of one core's batches that closed a cycle, and were joined twice, above which edges that no filter drops
+        are sorted and joined one by one instead (``one-core.md``).
     uneven : float
         Share of the sampled keys in one of 64 equal ranges above which buckets of equal width would differ too much
         in size.
@@ -88,6 +91,7 @@ class Policy:
     fewest_to_filter: int = 250_000
     giant: float = 0.25
     max_kept_share: float = 0.8
+    closing: float = 0.25
     uneven: float = 1 / 8
     max_unfiltered: int = 4096
     reads_per_join: float = 10.0

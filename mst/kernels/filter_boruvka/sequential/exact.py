@@ -1,0 +1,32 @@
+"""Replaces the levels in codes by whole keys, so that codes can be sorted as they are.
+
+`codes` are those of `mst.kernels.filter_boruvka.sequential.select`, uint64 of shape (count,) or more, `keys` are
+`LazyKeys` by edge id.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mst.kernels.primitives.jit import njit
+from mst.kernels.primitives.keys import key_at
+
+_HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
+
+
+@njit
+def key_range(codes, count, keys):
+    """Return the least and the greatest key of the first `count` codes, at least one, as uint64."""
+    low = high = np.uint64(key_at(keys, codes[0] & _LOW))
+    for i in range(count):
+        key = np.uint64(key_at(keys, codes[i] & _LOW))
+        low, high = min(low, key), max(high, key)
+    return low, high
+
+
+@njit
+def write_exact_codes(codes, count, keys, low):
+    """Replace the level in each of the first `count` codes by ``key - low``, which fits in 32 bits."""
+    for i in range(count):
+        e = codes[i] & _LOW
+        codes[i] = ((np.uint64(key_at(keys, e)) - low) << _HALF) | e
