@@ -1,4 +1,4 @@
-"""The reconstruction tree of a forest from its edges: sorted, gathered and linked by as many threads as are given."""
+"""The reconstruction tree of a forest from its edges: sorted, gathered and linked by a given number of threads."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OUT_OF_CACHE = 1 << 22
 
 
 class Forest(NamedTuple):
-    """The edges of a forest as they lie in its graph.
+    """The edges of a forest in its graph.
 
     Attributes
     ----------
@@ -101,12 +101,12 @@ def sorted_by(keys: np.ndarray, parts: Parts) -> Records:
 
 
 def _ranked(forest: Forest, in_order: Records, parts: Parts) -> tuple[np.ndarray, int]:
-    """Return the records of the edges, lightest first, and how many are as heavy as the one before, or -1."""
+    """Return the edges' records, lightest first, and how many are as heavy as the previous edge, or -1."""
     u, v, ids, weights, _ = forest
     words, places = in_order
     record = edge_dtype(u.dtype, len(u), weights.dtype)
     edges, ranked = parts.empty(len(ids), record), parts.empty(len(ids), record)
-    # Gathered in the order of the graph first, and moved as whole records then.
+    # First gathered in the graph's order, then moved as whole records.
     parts(len(ids), lambda a, b: gather_edges(u, v, weights[a:b], ids[a:b], edges[a:b]))
     found = parts(len(ids), lambda a, b: (a, put_in_order(edges, words[a:b], places[a:b], ranked[a:b])))
     ties = [inside for _, inside in found] + [ties_among(ranked[a - 1 : a + 1]) for a, _ in found if a]

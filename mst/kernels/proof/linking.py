@@ -1,8 +1,8 @@
 """The Kruskal reconstruction tree by many threads.
 
-The links depend on each other, and one worker makes them all, in order. It mostly searches for roots; the
-other workers do that for the edges that come next. A root that they find may have been linked by the time that its edge
-has its turn, and is then a few steps from the root.
+Links depend on each other, so one worker makes them all, in order. It mostly searches for roots; the
+other workers do that for the edges that follow. A root they find may have been linked by the time its edge's
+turn comes, and is then a few steps from the root.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def link_trees_by(
     ----------
     width : int
     ranked, links, clusters : numpy.ndarray
-        As for that function. The ends of edges after one that closes a cycle may be overwritten, too.
+        As for that function. The ends of edges after one that closes a cycle may also be overwritten.
     delay_seed : int
         As for `mst.kernels.parallel.runtime.new_tallies`.
 
@@ -105,7 +105,7 @@ def _link_worker(worker, width, grain, ranks, ranked, seen, links, clusters, cyc
 
 @njit
 def _approach_roots(ranked, seen, links, first, last):
-    """Replace the ends of ranks ``first … last - 1``, uint64, by vertices that were their roots during the call."""
+    """Replace the ends of ranks ``first … last - 1``, uint64, by their roots at some moment during the call."""
     for rank in range(first, last):
         ahead = min(rank + _AHEAD, last - _ONE)
         prefetch_to_write(seen, ranked[ahead].u)

@@ -34,7 +34,7 @@ class EdgeList(NamedTuple):
 
 
 class PathMaxima(NamedTuple):
-    """A spanning forest with a structure that finds the heaviest edge between any two vertices fast.
+    """A spanning forest with a structure that quickly finds the heaviest edge between any two vertices.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class PathMaxima(NamedTuple):
 
 @njit
 def first_violation(edges, forest, ties):
-    """Return the first edge that shows that a spanning forest is not minimum: one below the heaviest edge of its path.
+    """Return the first edge that proves a spanning forest not minimum: one below the heaviest edge on its path.
 
     Parameters
     ----------
@@ -108,11 +108,11 @@ def first_violation_parallel(edges, forest, ties, blocks):
 
 @njit
 def _scan(low, high, edges, forest, ties):
-    """Return the result of `first_violation`, with its arguments, for the edges ``low … high - 1`` alone."""
+    """Return the result of `first_violation`, with its arguments, for edges ``low … high - 1`` only."""
     u, _, w = edges
     forest_ids, ranked, links, root_paths, tie_bounds = forest
     following = np.searchsorted(forest_ids, low)
-    # Each loop runs over the edges of a block that the one before has kept, without branches that depend on the data.
+    # Each loop runs over the edges of a block kept by the previous loop, without data-dependent branches.
     in_forest = np.empty(_BLOCK, np.uint8)
     size = _BLOCK + _ONE
     ids, pairs, ranks = np.empty(size, np.uint64), np.empty(size, np.uint32), np.empty(size, np.uint64)
@@ -139,7 +139,7 @@ def _scan(low, high, edges, forest, ties):
 
 @njit
 def keep_undecided(edges, root_paths, ids, count, a, b):
-    """Drop the edges that are certainly no violation; return how many are kept.
+    """Drop the edges that are certainly not violations; return how many are kept.
 
     The path between two vertices of one tree is part of their paths to the root: an edge heavier than the maxima of
     both is dropped. So are self-loops. Edges between two trees are kept.
@@ -150,10 +150,10 @@ def keep_undecided(edges, root_paths, ids, count, a, b):
     root_paths : numpy.ndarray, shape (n,)
         As in `PathMaxima`.
     ids : numpy.ndarray of uint64, shape (count,) or more
-        The edges; overwritten by those that are kept, in their order.
+        The edges; overwritten with those kept, in order.
     count : numpy.uint64
     a, b : numpy.ndarray of the dtype of the ends, shape (count,) or more
-        Overwritten by the ends of those that are kept.
+        Overwritten with the ends of those kept.
     """
     u, v, w = edges
     kept = _ZERO
@@ -169,7 +169,7 @@ def keep_undecided(edges, root_paths, ids, count, a, b):
 
 @njit
 def _keep_undecided_ties(w, root_paths, tie_bounds, ids, count, a, b):
-    """As `keep_undecided`, but an edge as heavy as the maximum of a path counts as heavier if its id is larger, too.
+    """As `keep_undecided`, but an edge as heavy as a path's maximum also counts as heavier if its id is larger.
 
     `a` and `b`, from `keep_undecided`, are read, and overwritten; `tie_bounds` is as in `PathMaxima`.
     """
@@ -204,7 +204,7 @@ def _first_below_path(w, ranked, ids, ranks, count, ties):
 
 @njit
 def first_between_trees(u, v, root_paths):
-    """Return the first edge whose ends lie in different trees, or -1; the arrays are as in `EdgeList`, `PathMaxima`."""
+    """Return the first edge with ends in different trees, or -1; the arrays are as in `EdgeList`, `PathMaxima`."""
     for e in range(np.uint64(u.size)):
         if root_paths[u[e]].root != root_paths[v[e]].root:
             return np.int64(e)

@@ -1,14 +1,14 @@
 """The Kruskal reconstruction tree: the two trees that each forest edge joined, as parent and child.
 
-Edges are linked in ascending order, the root of the smaller tree below that of the larger one (union by size). Each
-vertex is linked at most once, by an edge of one *rank*, its place in that order from 0 on, and ranks ascend on every
-path to a root: the edge that joined two vertices is that of the highest rank on their paths to the lowest common
+Edges are linked in ascending order, the root of the smaller tree below that of the larger (union by size). Each
+vertex is linked at most once, by an edge of one *rank*, its place in that order from 0, and ranks ascend on every
+path to a root: the edge that joined two vertices has the highest rank on their paths to the lowest common
 ancestor. Union by size keeps every path below log₂ n steps. (The structure is folklore; King, *A simpler minimum
 spanning tree verification algorithm*, 1997, builds the same tree from Borůvka's rounds.) Roots are found in a second
 array, whose paths are compressed.
 
-Callers allocate the arrays that are accessed at random: the operating system gives numpy's allocations huge pages, and
-those that numba makes itself none, which costs a third of the speed. Their integers are unsigned: a signed index might
+Callers allocate the randomly accessed arrays: the operating system gives numpy's allocations huge pages, but not
+numba's own, which costs a third of the speed. Their integers are unsigned: a signed index might
 count from the end, and checking that takes time.
 """
 
@@ -77,8 +77,8 @@ def put_in_order(edges, words, places, ranked):
     Returns
     -------
     int
-        The number of edges as heavy as the one before; -1 if `ranked` does not ascend by (weight, id): the proof does
-        not rely on the sort.
+        The number of edges as heavy as the previous one; -1 if `ranked` does not ascend by (weight, id): the proof
+        does not rely on the sort.
     """
     size = np.uint64(ranked.size)
     for rank in range(size):
@@ -115,7 +115,7 @@ def link_trees(ranked, parent, links, clusters):
     links : numpy.ndarray of the same dtype, shape (n, 2)
         Overwritten: ``(parent, rank)`` for a vertex linked by the edge of that rank, ``(cluster, n - 1 + size)`` for
         the root of a tree of ``size`` vertices. The second entries thus ascend on every path to a root, and only those
-        of roots are n or more. A vertex alone is the cluster of its own number, and the edge of rank `i` makes
+        of roots are n or more. A single vertex is the cluster with its number, and the edge of rank `i` makes
         cluster ``n + i``.
     clusters : numpy.ndarray of the same dtype, shape (k, 3) or (0, 3)
         Overwritten, unless it is empty: the clusters of the parent and of the root that the edge linked, and how many
@@ -161,7 +161,7 @@ def link_trees(ranked, parent, links, clusters):
 def find_joining_ranks(links, a, b, count, pairs, ranks):
     """Find the rank of the edge that joined each of `count` pairs of distinct vertices.
 
-    All pairs take their first step, then all their second, and so on: no step waits for that of another pair, and no
+    All pairs take their first step, then all their second, and so on: no step waits for another pair's, and no
     branch depends on one.
 
     Parameters
@@ -173,7 +173,7 @@ def find_joining_ranks(links, a, b, count, pairs, ranks):
     pairs : numpy.ndarray of uint32, shape (count,) or more
         Scratch space.
     ranks : numpy.ndarray of uint64, shape (count,) or more
-        Overwritten: the rank of each pair, n or more where no edge joined the two.
+        Overwritten: the rank of each pair, n or more if no edge joined them.
     """
     n, unfinished = np.uint64(links.shape[0]), np.uint64(count)
     for j in range(unfinished):
@@ -193,7 +193,7 @@ def find_joining_ranks(links, a, b, count, pairs, ranks):
 
 @njit
 def find_root_paths(ranked, root_paths):
-    """Find each vertex's root in the reconstruction tree, and the weight of the heaviest edge, the last, on its path.
+    """Find each vertex's root in the reconstruction tree, and the weight of the heaviest (last) edge on its path.
 
     Parents are linked after their children, so one sweep from the last edge to the first finds all.
 
@@ -202,8 +202,8 @@ def find_root_paths(ranked, root_paths):
     ranked : numpy.ndarray of `edge_dtype`, shape (k,)
         From `link_trees`.
     root_paths : numpy.ndarray of `root_path_dtype`, shape (n,)
-        Overwritten. A root has no such edge: its weight is that of the lightest edge of all, or left uninitialised
-        where there are no edges.
+        Overwritten. A root has no such edge: its weight is that of the lightest edge of all, or uninitialised
+        if there are no edges.
     """
     size = np.uint64(ranked.size)
     for x in range(np.uint64(root_paths.size)):
@@ -223,7 +223,7 @@ def find_root_paths(ranked, root_paths):
 
 @njit
 def find_tie_bounds(ranked, tie_bounds):
-    """Write one more than the id of the heaviest edge on each vertex's path to its root to `tie_bounds`; 0 for a root.
+    """Write 1 + the id of the heaviest edge on each vertex's path to its root to `tie_bounds`; 0 for a root.
 
     An edge of the same weight is above that edge in the order if its id is at least the bound. `ranked` is from
     `link_trees`; `tie_bounds`, of the dtype `id_dtype` and shape (n,), is overwritten.

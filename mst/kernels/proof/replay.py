@@ -1,7 +1,7 @@
-"""Kruskal's scan as a proof: in the order, every edge of the forest joins two trees, and no other edge does.
+"""Kruskal's scan as a proof: in order, every forest edge joins two trees, and no other edge does.
 
-That is the cycle property, checked by the order instead of on paths: when the scan comes to an edge outside the forest,
-the forest's edges before it, all of them lighter, have joined its ends.
+That is the cycle property, checked by order instead of on paths: when the scan reaches an edge outside the forest,
+the lighter forest edges before it have joined its ends.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _ZERO, _ONE = np.uint64(0), np.uint64(1)
 
 @njit
 def is_ascending(weights):
-    """Return whether none of `weights`, of any weight dtype and shape (k,), is below the one before."""
+    """Return whether `weights`, of any weight dtype and shape (k,), never descend."""
     for i in range(np.uint64(1), np.uint64(weights.size)):
         if weights[i] < weights[i - _ONE]:
             return False
@@ -84,13 +84,13 @@ def drop_cycle_edges(u, v, label, outside, ids, count):
 
 @njit
 def replay(edges, words, places, inside, parent):
-    """Join trees by edges in their order, and compare the edges that join two trees with a forest.
+    """Join trees by edges in order, and compare the edges that join two trees with a forest.
 
     Parameters
     ----------
     edges : numpy.ndarray of `mst.kernels.proof.reconstruction.edge_dtype`, shape (k,)
     words, places : numpy.ndarray
-        Sorted `mst.kernels.primitives.radix.Records` of their places; empty where the edges are in order themselves.
+        Sorted `mst.kernels.primitives.radix.Records` of their places; empty if the edges are already in order.
     inside : numpy.ndarray of uint32, shape (⌈m / 32⌉,)
         Bitmap (`mst.kernels.primitives.bitmap`) of the edges of the forest.
     parent : numpy.ndarray of uint32 or uint64, shape (n,)
@@ -99,7 +99,7 @@ def replay(edges, words, places, inside, parent):
     Returns
     -------
     joined : int
-        How many edges joined two trees; -1 if one of them is not in the forest.
+        How many edges joined two trees; -1 if one is not in the forest.
     ascending : bool
         Whether the order was that by (weight, id): the proof does not rely on the sort.
     """

@@ -9,10 +9,10 @@ from mst.kernels.primitives.jit import njit
 
 
 def longest_path(n: int, u: np.ndarray, v: np.ndarray) -> int:
-    """Return the number of edges of the longest path of a forest.
+    """Return the number of edges on the longest path of a forest.
 
-    The vertex of a tree that is farthest from any vertex is an end of a longest path, and the vertex farthest from that
-    one is its other end.
+    A tree's farthest vertex from any vertex is an end of a longest path, and the vertex farthest from that
+    end is its other end.
 
     Parameters
     ----------
