@@ -74,6 +74,27 @@ def test_machine_code_is_made_anew_when_a_callee_in_another_file_changes(tmp_pat
     assert run("x + 0") == ["1", "1", "0"], "the first version's code is gone"
 
 
+def test_code_compiled_with_loaded_code_loads_what_that_calls_by_address(tmp_path):
+    """The address would be missing in the third process, which would call 0."""
+    (tmp_path / "chain.py").write_text(
+        "from mst.kernels.primitives.jit import njit\nfrom mst.kernels.primitives.out_of_line import call\n"
+        "@njit\ndef far(x):\n    return x + 1\n"
+        "@njit\ndef near(x):\n    return call(far, x)\n"
+        "@njit\ndef outer(x, y):\n    return near(x) + y\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path), "MST_CACHE": str(tmp_path / "cache")}
+    for y, printed in (("1", "3 0"), ("0.5", "2.5 0"), ("0.5", "2.5 1")):
+        program = f"from chain import outer\nprint(outer(1, {y}), sum(outer.stats.cache_hits.values()))"
+        done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
+        assert (done.returncode, done.stdout.strip()) == (0, printed), done.stderr
+
+
+def test_code_of_two_signatures_never_has_one_file():
+    """numba's numbered names collide where two processes save at once: one signature's code is run for the other's."""
+    names = {find._cache._cache_file._data_name(1) for _ in range(2)}
+    assert len(names) == 2
+
+
 def test_njit_takes_options_by_name_only():
     with pytest.raises(TypeError, match="by name"):
         njit("void()")

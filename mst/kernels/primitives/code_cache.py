@@ -13,6 +13,7 @@ import importlib.util
 import pickle
 import sys
 import tempfile
+import uuid
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -30,6 +31,9 @@ from mst.kernels.primitives import (
     machine_code,  # noqa: F401  (says when compiling takes long)
 )
 from mst.kernels.primitives.cache import cache_root
+
+_LAYOUT = 2
+"""Of the kept code: code of another layout is not loaded."""
 
 # After the pickled code, where unpickling ignores it.
 _MARK = b"sha256:"
@@ -79,7 +83,8 @@ def _toolchain() -> str:
     """Return 8 hex digits over the versions of the compilers and the processor."""
     import llvmlite.binding as llvm
 
-    parts = (numba.__version__, llvmlite.__version__, np.__version__, llvm.get_host_cpu_name(), sys.version)
+    compilers = (numba.__version__, llvmlite.__version__, np.__version__, llvm.get_host_cpu_name(), sys.version)
+    parts = (*compilers, _LAYOUT)
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:8]
 
 
@@ -113,6 +118,15 @@ class _Locator(_CacheLocator):
 class _CacheImpl(CompileResultCacheImpl):
     _locator_classes = [_Locator]  # noqa: RUF012
 
+    def rebuild(self, target_context: Any, payload: Any) -> Any:
+        """Return loaded code that passes on to its callers which functions must be loaded before it.
+
+        numba forgets these. A caller compiled with this code inside would be kept without them, and call the address 0.
+        """
+        loaded = super().rebuild(target_context, payload)
+        loaded.library._reload_init.update(loaded.reload_init or ())
+        return loaded
+
 
 class _Files(IndexDataCacheFile):
     """An index and machine code on disk, with a checksum after the code: damaged code counts as missing."""
@@ -133,6 +147,10 @@ class _Files(IndexDataCacheFile):
             return pickle.loads(kept)
         except Exception as error:
             raise OSError(f"{name} is damaged: {error}") from None
+
+    def _data_name(self, number: int) -> str:
+        """Return a new name: two processes that count would give the code of two signatures the same one."""
+        return self._data_name_pattern.format(number=uuid.uuid4().int >> 80)
 
     def _save_data(self, name: str, data: Any) -> None:
         body = self._dump(data)
