@@ -257,8 +257,8 @@ def batch_solver(asked: Request) -> tuple[Callable[[Graph], Forest], int]:
 def _forest_of_graph(graph: Graph, asked: Request, *, often: bool = False) -> Forest:
     """Return the forest of a graph; `often` is that of `choose`."""
     if not asked.is_auto:
-        options = advice.for_one_solve(asked.algorithm, asked.options)
-        return _run(graph, registry.get(asked.algorithm), asked.threads, options)
+        named = registry.get(asked.algorithm)
+        return _run(graph, named, asked.threads, advice.for_one_solve(named.id, asked.options))
     choice = choose(graph, asked, often=often)
     try:
         return _run_choice(graph, choice, asked.options)
