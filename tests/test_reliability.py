@@ -360,7 +360,7 @@ DAMAGES = {
 def test_damaged_machine_code_is_compiled_again(doubled, tmp_path, damage):
     assert (doubled(), doubled()) == (0, 1)
     for suffix in ("nbi", "nbc") if damage != "a bit" else ("nbc",):
-        # The newest: beside a damaged index, its code stays.
+        # The newest: files that a damaged index named are left.
         file = max(tmp_path.rglob(f"*.{suffix}"), key=lambda file: file.stat().st_mtime_ns)
         file.write_bytes(DAMAGES[damage](file.read_bytes()))
         assert doubled() == 0, "not taken from the damaged file"
