@@ -130,10 +130,15 @@ class Request:
     threads: int | None
     options: dict[str, Any]
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.algorithm, str):
+            # Before it is compared with names: an array compares element by element.
+            registry.get(self.algorithm)
+
     @property
     def is_auto(self) -> bool:
         """Whether the algorithm is to be chosen."""
-        return isinstance(self.algorithm, str) and self.algorithm == "auto"
+        return self.algorithm == "auto"
 
 
 def _forest_of_foreign_arrays(

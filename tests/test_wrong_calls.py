@@ -124,6 +124,7 @@ def solve_on_ranks(edges, **options):
 CALLS = {
     "graph": (solve, GRAPHS),
     "algorithm": (lambda x: solve(TRIANGLE, algorithm=x), set()),
+    "algorithm, arrays": (lambda x: solve((3, [0, 1], [1, 2], [1, 2]), algorithm=x), set()),
     "threads": (lambda x: solve(TRIANGLE, algorithm="cas-boruvka", threads=x), {"none", "true"}),
     "threads of one": (lambda x: solve(TRIANGLE, algorithm="kruskal", threads=x), {"none", "true"}),
     "option": (lambda x: solve(TRIANGLE, algorithm="kruskal", sort=x), set()),
