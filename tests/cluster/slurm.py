@@ -289,6 +289,19 @@ class Slurm:
         """Return the processes of jobs that are on a node."""
         return self._on_node(node)
 
+    def describe_processes(self) -> str:
+        """Return a line for each process of jobs: its node, itself, its parent and its state, for a failure message."""
+        lines = []
+        for node in NODES:
+            for process in self._on_node(node):
+                with contextlib.suppress(psutil.Error):
+                    parent = process.parent()
+                    lines.append(
+                        f"{node}: {process.pid} {process.status()} {' '.join(process.cmdline())}; "
+                        f"parent {parent.pid if parent else 0} {parent.name() if parent else ''}"
+                    )
+        return "\n".join(lines)
+
     def _await_idle_nodes(self) -> None:
         def idle() -> bool:
             if ended := [name for name, process in self.processes.items() if process.poll() is not None]:

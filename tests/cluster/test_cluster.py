@@ -324,7 +324,10 @@ def test_cancelled_mpi_job_leaves_no_rank_on_its_two_nodes_and_is_repeated(clone
     code, output = clone.ended(process)
     assert code != 0 and clone.failed() == {"cluster-mpi": "CANCELLED"}, output
     slurm.await_no_jobs()
-    until(lambda: not any(slurm.processes_on(node) for node in NODES), "ranks are left on the nodes")
+    until(
+        lambda: not any(slurm.processes_on(node) for node in NODES),
+        lambda: f"processes are left on the nodes:\n{slurm.describe_processes()}",
+    )
     assert clone.stamps() == before
     (clone.folder / "go").touch()
     code, output = clone.snakemake()
