@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import itertools
 import json
@@ -450,6 +451,27 @@ def test_output_of_a_server_is_shown_though_it_is_no_text(tmp_path):
     server._log = tmp_path / "log"
     server._log.write_bytes(b"killed at \xff")
     assert server.output() == "killed at \ufffd"
+
+
+def test_a_stopped_server_ends_though_its_runner_is_killed(tmp_path):
+    starts = """if True:
+        import signal, sys
+        from pathlib import Path
+        from mst.bench.measure.fork_server import ForkServer
+        server = ForkServer(1, Path(sys.argv[1]))
+        print(server._process.pid, flush=True)
+        signal.pause()"""
+    runner = subprocess.Popen([sys.executable, "-c", starts, tmp_path], stdout=subprocess.PIPE, text=True)
+    server = psutil.Process(int(runner.stdout.readline()))
+    # As `end_tree` does first.
+    server.suspend()
+    runner.kill()
+    runner.communicate()
+    try:
+        server.wait(60)
+    finally:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            server.kill()
 
 
 def test_events_that_arrive_together_reach_their_runs(tmp_path):

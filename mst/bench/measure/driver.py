@@ -94,8 +94,7 @@ class RunDriver:
         left = self.cost.left
         for _ in range(min(self.measure.processes, _INSTRUMENTED)):
             # Starting ranks again takes as long as a process of the measurement.
-            within_budget = self._last <= left or not self._starts_ranks
-            wanted = self._has_phases and self.measure.phases and within_budget
+            wanted = self._has_phases and self.measure.phases and (self._last <= left or not self._starts_ranks)
             if self.outcome.status == "ok" and wanted:
                 left -= self._command("phases")[0]
             if self.outcome.status == "ok" and self._has_profile and self.measure.profile:
@@ -133,8 +132,7 @@ class RunDriver:
         while True:
             events = self._server.events(self._index, _POLL_SECONDS)
             if events is None:
-                reason = f"the fork server of the runs ended: {self._server.output()}"
-                self.outcome.fail("error", reason, abrupt=True)
+                self.outcome.fail("error", f"the runs' fork server ended: {self._server.output()}", abrupt=True)
                 return None
             # Take them all: an event after the end of a step may say that the run has ended.
             last = [event for event in events if self._note(event) == until]
@@ -146,8 +144,7 @@ class RunDriver:
                 held = tree_bytes(self._template)
                 self.outcome.peak_tree_bytes = max(self.outcome.peak_tree_bytes, held)
                 if held > self._limit:
-                    reason = f"held {size(held)}, the limit is {size(self._limit)}"
-                    self._end("out-of-memory", reason)
+                    self._end("out-of-memory", f"held {size(held)}, the limit is {size(self._limit)}")
                     return None
             if time.monotonic() > deadline:
                 self._end("timeout", f"{subject} took more than {limit:g} s")

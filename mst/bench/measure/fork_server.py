@@ -19,6 +19,7 @@ from mst.bench.machine import cores_first
 from mst.bench.measure.messages import MessageReader, RunSpec, send
 from mst.bench.measure.processes import (
     adopt_orphans,
+    continue_without_parent,
     end_descendants,
     end_tree,
     end_with_parent,
@@ -45,6 +46,7 @@ class ForkServer:
         def confine() -> None:
             os.sched_setaffinity(0, cpus)
             adopt_orphans()
+            continue_without_parent()
 
         self._log = scratch / f"fork-server-{width}.log"
         events, its_events = os.pipe()

@@ -37,6 +37,11 @@ def end_with_parent() -> None:
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
+def continue_without_parent() -> None:
+    """Have this process continue when its parent ends, which may have been killed between the signals of `end_tree`."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGCONT, 0, 0, 0)
+
+
 def adopt_orphans() -> None:
     """Become the parent of descendants whose parent ends, so that `end_tree` of this process also ends them."""
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)

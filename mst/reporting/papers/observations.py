@@ -298,7 +298,9 @@ def gather(
             found.sort(key=lambda record: record.measurement["created"], reverse=True)
             current = [r for r in found if not table or (machine, key, width, r.run.fingerprint) in versions]
             if current:
-                first = min(current, key=_by_layout) if table else current[0]
+                # Of the layouts of an MPI run, the fastest that was proved.
+                fastest = min(current, key=lambda r: (not _shown(r, ""), _median(r) or np.inf))
+                first = fastest if table else current[0]
                 source.runs.setdefault(key, {})[width] = first
                 found.remove(first)
     for row in table:
@@ -306,11 +308,6 @@ def gather(
             machine, key, width = places(row)
             machines[machine].reasons[key, width] = row.get("reason") or row["status"]
     return [source for source in machines.values() if source.runs]
-
-
-def _by_layout(record: Record) -> tuple[bool, float]:
-    """Return the place of a layout of an MPI run: the fastest that was proved comes first."""
-    return not _shown(record, ""), _median(record) or np.inf
 
 
 class Printed(Source):
