@@ -272,6 +272,16 @@ def test_clean_of_one_graph_leaves_the_others(place, mst):
     assert any((place / "cache" / "numba").iterdir())
 
 
+def test_clean_refuses_an_unknown_graph_and_names_the_nearest(place, mst):
+    mst("fetch", "square", "--catalog", "graphs.yaml")
+    for name, near in (("sqaure", "square"), ("grid-100", "grid-1000")):
+        with pytest.raises(
+            ConfigError, match=rf"--graph '{name}' is neither in .* \(did you mean '{near}'\?\)"
+        ):
+            mst("clean", "graphs", "--graph", name)
+    assert mst("clean", "raw", "--graph", "grid-128")[1] == "raw: removed 0 B\n"  # known, and not fetched
+
+
 @pytest.mark.parametrize("name", ["{place}/mine", "..", ".", "", "../../mine"])
 def test_clean_removes_nothing_outside_the_cache(place, mst, name):
     for folder in (place / "mine", place / "cache" / "raw" / "square", place / "cache" / "graphs"):

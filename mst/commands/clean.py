@@ -39,10 +39,11 @@ def run(args: Namespace) -> int:
     for part in args.parts:
         if part not in PARTS:
             raise ConfigError(f"no cache {part!r}{nearest(part, PARTS)}; there are: {', '.join(PARTS)}")
+    root = cache_root()
     if args.graph is not None:
         # A path would lead out of the cache.
         path_part(args.graph, "graph", "--graph")
-    root = cache_root()
+        _refuse_unknown(args.graph, root)
     named = args.parts or ([part for part in PARTS if part != "checksums"] if args.all else [])
     if not named:
         rows = [(part, decimal_size(_bytes(_places(root, part, args.graph))), PARTS[part]) for part in PARTS]
@@ -56,6 +57,20 @@ def run(args: Namespace) -> int:
                 _remove(place)
         print(f"{part}: {'would remove' if args.dry_run else 'removed'} {decimal_size(freed)}")
     return 0
+
+
+def _refuse_unknown(graph: str, root: Path) -> None:
+    """Raise `ConfigError` unless the graph is in the catalogue, or in the cache from another catalogue."""
+    from mst import catalog
+    from mst.errors import ConfigError, nearest
+
+    cached = {place.name for place in root.glob("raw/*")} | {place.stem for place in root.glob("checksums/*")}
+    cached |= {place.name.rpartition("-")[0] for place in root.glob("graphs/*")}
+    if graph not in cached and graph not in (listing := catalog.load()):
+        raise ConfigError(
+            f"--graph {graph!r} is neither in {root} nor in {listing.file}{nearest(graph, {*cached, *listing})}; "
+            "mst list graphs shows those of the catalogue"
+        )
 
 
 def _places(root: Path, part: str, graph: str | None) -> list[Path]:
