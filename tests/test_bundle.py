@@ -670,6 +670,14 @@ def test_imports_wait_for_each_other(bundle, results):
 # --- the command line
 
 
+@pytest.mark.parametrize("more", [(), ("--crate",)])
+def test_export_does_not_make_folders(origin, tmp_path, capsys, more):
+    out = tmp_path / "absent" / "out.zip"
+    assert main(["export", MACHINE, "--results", str(origin), "--out", str(out), *more]) == 2
+    error = f"mst export: {out} cannot be written: there is no such folder; create it first\n"
+    assert capsys.readouterr().err == error and not out.parent.exists()
+
+
 def test_commands_export_and_import_a_bundle(origin, results, tmp_path, capsys):
     out = tmp_path / "box.mst.zip"
     assert main(["export", MACHINE, "--results", str(origin), "--out", str(out)]) == 0

@@ -24,7 +24,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Pack, and print the counts."""
     from mst.bench.records.bundle import SUFFIX, export_bundle
+    from mst.formats.files import check_place
 
+    if arguments.out:
+        check_place(arguments.out)
     if arguments.crate:
         return _crate(arguments.out or Path("mst-crate.zip"), results_of(arguments))
     machine = arguments.machine or _this_machine()

@@ -208,9 +208,15 @@ def check_target(path: str | os.PathLike[str], *, format: str | None = None) -> 
     """
     path = file_path(path)
     chosen = _to_write(path, format).id
+    check_place(path)
+    return chosen
+
+
+def check_place(path: Path) -> None:
+    """Raise an `InputError` if no file can be written there: the folder does not exist, or is not writable."""
     try:
         if atomic.is_stream(path):
-            return chosen
+            return
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror or error}") from error
     folder = Path(os.path.realpath(path)).parent
@@ -220,7 +226,6 @@ def check_target(path: str | os.PathLike[str], *, format: str | None = None) -> 
         read_only = os.statvfs(folder).f_flag & os.ST_RDONLY
         reason = os.strerror(errno.EROFS) if read_only else "no permission to write to it"
         raise InputError(f"{path} cannot be written: {folder}: {reason}")
-    return chosen
 
 
 def detect(path: str | os.PathLike[str]) -> str:

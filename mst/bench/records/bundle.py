@@ -224,7 +224,6 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def _write_zip(out: Path, members: Mapping[str, bytes]) -> None:
-    out.parent.mkdir(parents=True, exist_ok=True)
     with replacing(out) as temporary, zipfile.ZipFile(temporary, "w") as archive:
         for name, content in members.items():
             entry = zipfile.ZipInfo(name, _EPOCH)
