@@ -111,12 +111,20 @@ def _main(arguments: list[str]) -> int:
 
 
 def _missing(package: str, error: ModuleNotFoundError) -> str:
-    """Return which package is missing, with the extra that brings it, or else the line that imports it."""
+    """Return which package is missing, with the extra that brings it, or else the line that imports it.
+
+    Extras bring only what this package imports; of a user's algorithm, the line is in its file.
+    """
+    from mst.registry import USERS_MODULE
+
+    stack = list(traceback.walk_tb(error.__traceback__))
+    users = [entry for entry in stack if entry[0].f_globals.get("__name__", "").startswith(USERS_MODULE)]
     for extra, packages in _EXTRAS.items():
-        if package in packages:
+        if package in packages and not users:
             return f"this needs {package}, not installed: pip install '.[{extra}]' in a clone of mst"
-    lines = [f for f in traceback.extract_tb(error.__traceback__) if not f.filename.startswith("<frozen ")]
-    return f"{lines[-1].filename}, line {lines[-1].lineno}: this needs {error.name}, not installed"
+    lines = users or [entry for entry in stack if not entry[0].f_code.co_filename.startswith("<frozen ")]
+    frame, line = lines[-1]
+    return f"{frame.f_code.co_filename}, line {line}: this needs {error.name}, not installed"
 
 
 def _verbosity(given: set[str], *, json: bool) -> contextlib.AbstractContextManager[None]:

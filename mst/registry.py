@@ -85,6 +85,9 @@ from mst.fingerprints.modules import PACKAGE
 from mst.names import path_part
 
 EXTRA_FOLDERS = "MST_ALGORITHMS"
+USERS_MODULE = "mst_algorithms_"
+"""What the names of modules begin with whose files are outside the package."""
+
 _USUAL_LITERAL = re.compile(r"^ALGORITHM = (dict\(\n(?: .*\n|\n)*\)\n)", re.MULTILINE)
 PARADIGMS = ("sequential", "threads", "cuda", "mpi", "peer")
 _ALLOWED = frozenset(
@@ -216,7 +219,7 @@ class Algorithm:
             return importlib.import_module("mst.algorithms.peers._program").Command(self.program)
         if self._module:
             return importlib.import_module(self._module)
-        name = f"mst_algorithms_{self.id}"
+        name = USERS_MODULE + self.id
         if name not in sys.modules:
             spec = importlib.util.spec_from_file_location(name, self.file)
             assert spec is not None and spec.loader is not None

@@ -278,19 +278,26 @@ def test_a_missing_package_is_named_with_its_remedy(monkeypatch, capsys):
     assert "this needs jinja2, not installed: pip install '.[workflow" in capsys.readouterr().err
 
 
-def test_a_package_that_no_extra_brings_is_named_with_the_line_that_imports_it(tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize(
+    "package", ["mst_of_mine.parts", "rocrate.of_mine"]
+)  # an extra brings the latter for mst
+def test_a_package_that_a_users_algorithm_lacks_is_named_with_the_line_that_imports_it(
+    tmp_path, monkeypatch, capsys, package
+):
     (tmp_path / "mine.py").write_text(
-        'ALGORITHM = dict(id="mine", paradigm="sequential", title="t")\nimport mst_of_mine.parts\n'
+        f'ALGORITHM = dict(id="mine", paradigm="sequential", title="t")\nimport {package}\n'
     )
     (tmp_path / "g.csv").write_text("0 1 1\n")
     monkeypatch.setenv("MST_ALGORITHMS", str(tmp_path))
+    monkeypatch.setitem(sys.modules, "rocrate", None)
     registry.algorithms.cache_clear()
     try:
         assert main(["solve", str(tmp_path / "g.csv"), "--algorithm", "mine"]) == 2
     finally:
         registry.algorithms.cache_clear()
     (line,) = capsys.readouterr().err.splitlines()
-    assert line == f"mst solve: {tmp_path / 'mine.py'}, line 2: this needs mst_of_mine, not installed"
+    named = f"{tmp_path / 'mine.py'}, line 2: this needs {package.split('.')[0]}"
+    assert line.startswith(f"mst solve: {named}") and line.endswith(", not installed")
 
 
 def test_every_package_of_an_extra_that_is_imported_has_its_remedy():
