@@ -427,6 +427,8 @@ def _version(package: str) -> str:
 
 
 def _remedy(algorithm: Algorithm) -> str:
+    if not algorithm.file.is_relative_to(PACKAGE):
+        return f"install what {algorithm.file} requires"  # an extra need not bring it
     if algorithm.paradigm in ("sequential", "threads"):
         return "pip install numba, on a Python that numba has wheels for"
     extra = {"peer": "peers", "mpi": "mpi", "cuda": "cuda13"}[algorithm.paradigm]

@@ -123,7 +123,7 @@ def test_skip_runs_without_importing_its_module(folder):
     algorithm = registry.get("mine")
     assert algorithm.skip(Facts(1, 1)) == "never"
     assert algorithm.missing() == "needs a_module_that_is_not_there, not installed"
-    with pytest.raises(DependencyError, match="pip install"):
+    with pytest.raises(DependencyError, match=r"not installed: install what .*mine\.py requires"):
         algorithm.load()
 
 
