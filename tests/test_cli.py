@@ -285,14 +285,14 @@ def test_a_package_that_a_users_algorithm_lacks_is_named_with_the_line_that_impo
     tmp_path, monkeypatch, capsys, package
 ):
     (tmp_path / "mine.py").write_text(
-        f'ALGORITHM = dict(id="mine", paradigm="sequential", title="t")\nimport {package}\n'
+        f'ALGORITHM = dict(id="lacking", paradigm="sequential", title="t")\nimport {package}\n'
     )
     (tmp_path / "g.csv").write_text("0 1 1\n")
     monkeypatch.setenv("MST_ALGORITHMS", str(tmp_path))
     monkeypatch.setitem(sys.modules, "rocrate", None)
     registry.algorithms.cache_clear()
     try:
-        assert main(["solve", str(tmp_path / "g.csv"), "--algorithm", "mine"]) == 2
+        assert main(["solve", str(tmp_path / "g.csv"), "--algorithm", "lacking"]) == 2
     finally:
         registry.algorithms.cache_clear()
     (line,) = capsys.readouterr().err.splitlines()
