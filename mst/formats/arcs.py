@@ -136,7 +136,7 @@ def integer_weights(graph: Graph, dtype: type[np.signedinteger], title: str) -> 
     if wrong.any():
         at = int(np.argmax(wrong))
         raise InputError(
-            f"{title} files hold {limits.dtype} weights, and w[{at}] = {graph.w[at]}: "
-            "scale or rank the weights, or write another format"
+            f"{title} files hold {limits.dtype} weights, but w[{at}] = {graph.w[at]}: "
+            "scale the weights to integers, rank them, or write another format"
         )
     return graph.w.astype(dtype)

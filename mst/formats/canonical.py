@@ -126,7 +126,7 @@ def read_metadata(path: str | Path) -> dict[str, Any]:
     Raises
     ------
     FormatError
-        Not a canonical file, damaged, or cut.
+        Not a canonical file, damaged, or truncated.
     InputError
         The file does not exist.
 
@@ -162,7 +162,7 @@ def read_canonical(path: str | Path, *, trusted: bool = False, verify: bool = Fa
     Raises
     ------
     FormatError
-        Not a canonical file, damaged, or cut.
+        Not a canonical file, damaged, or truncated.
     InputError
         The file does not exist.
 
@@ -185,7 +185,7 @@ def read_canonical(path: str | Path, *, trusted: bool = False, verify: bool = Fa
         raise FormatError(path, f"the columns are not a valid graph: {error}") from error
     if verify and content_digest(graph) != reader.metadata.get("digest"):
         raise FormatError(
-            path, "the content does not have the digest in the metadata: fetch or create the file again"
+            path, "the content does not match the digest in the metadata: fetch or create the file again"
         )
     return graph
 
@@ -208,7 +208,7 @@ def read_slice(path: str | Path, start: int, stop: int) -> tuple[np.ndarray, np.
     InputError
         The file has no such rows, or does not exist.
     FormatError
-        Not a canonical file, damaged, or cut.
+        Not a canonical file, damaged, or truncated.
 
     Examples
     --------
@@ -223,7 +223,7 @@ def read_slice(path: str | Path, start: int, stop: int) -> tuple[np.ndarray, np.
     """
     reader = _Reader(path)
     if not 0 <= start <= stop <= reader.m:
-        raise InputError(f"{path} has {reader.m:,} rows: {start} … {stop} is not a slice of them")
+        raise InputError(f"{path} has {reader.m:,} rows, so {start} … {stop} is not a slice of it")
     return reader.slice(start, stop)
 
 
@@ -258,7 +258,7 @@ class _Reader:
         mapped = [buffer for buffer in buffers if 0 <= buffer.address - start < size]
         end = max((buffer.address + buffer.size - start for buffer in mapped), default=0)
         if self.path.stat().st_size < end:
-            raise FormatError(self.path, "the file was cut while it was opened: write it again")
+            raise FormatError(self.path, "the file was truncated while it was opened: write it again")
 
     def _decoded(self, metadata: Mapping[bytes, bytes]) -> dict[str, Any]:
         try:
@@ -284,7 +284,7 @@ class _Reader:
         if not isinstance(n, int) or n < 0:
             raise FormatError(self.path, f"expected metadata n, the vertex count, found {n!r}")
         if m != rows:
-            raise FormatError(self.path, f"declares m = {m!r} and has {rows:,} rows")
+            raise FormatError(self.path, f"declares m = {m!r} but has {rows:,} rows")
         if any(column.null_count for part in self._parts for column in part.columns):
             raise FormatError(self.path, "expected no missing values")
         if types[0] != ("int32" if n < 2**31 else "int64"):
@@ -326,7 +326,10 @@ def sniff(source: Source) -> bool:
 def read(source: Source) -> RawGraph:
     """Read a canonical file, which must be neither compressed nor in an archive."""
     if not source.plain:
-        raise FormatError(source.path, "a canonical file is mapped into memory: decompress it first")
+        raise FormatError(
+            source.path,
+            "a canonical file is mapped into memory and cannot be compressed or archived: unpack it first",
+        )
     graph = read_canonical(source.path)
     summary = FileSummary(graph.m, graph.n, graph.m, "edges")
     return RawGraph(graph.n, graph.u, graph.v, graph.w, None, "canonical", summary)

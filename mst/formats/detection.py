@@ -65,11 +65,12 @@ def format_of(source: Source) -> Format:
     if source.head.startswith(b"PAR1"):
         raise FormatError(
             source.path,
-            "Parquet is read by mst solve and mst verify alone; elsewhere as a pyarrow.dataset or a table",
+            "only mst solve and mst verify read Parquet files: in Python, pass a pyarrow.dataset or a table",
         )
     raise FormatError(
         source.path,
-        f"unknown format: expected one of {', '.join(FORMATS)}",
+        f"unknown format: convert the file to one of {', '.join(FORMATS)}; if it is in one of these, "
+        "say which with format=…, or --format (convert: --from)",
         text=source.head.split(b"\n")[0],
     )
 
@@ -98,8 +99,8 @@ def format_by_suffix(path: Path) -> Format:
             return edges.FORMAT
     suffixes = dict.fromkeys(end for known in FORMATS.values() if known.writable for end in known.suffixes[:1])
     raise InputError(
-        f"{path}: the suffix is not that of a format: end the name in {', '.join(suffixes)}, compressed or not, or "
-        f"name a format: {', '.join(writable_formats())}"
+        f"{path}: no format that can be written has this suffix: use {', '.join(suffixes)}, with or without that of a "
+        f"compression, or name a format: {', '.join(writable_formats())}"
     )
 
 

@@ -77,11 +77,11 @@ def _problem(text: Text) -> _Problem:
     if words[1:2] == [b"aux"]:
         raise FormatError(
             text.source.path,
-            "holds coordinates and no edges: read it with mst.formats.dimacs.read_coordinates",
+            "holds coordinates, not edges: read it with mst.formats.dimacs.read_coordinates",
         )
     kind = words[1].decode(errors="replace") if len(words) > 1 else ""
     if kind not in _ROW_TAGS:
-        raise text.error_at_last_line(f"expected a problem of {', '.join(_ROW_TAGS)}", line)
+        raise text.error_at_last_line(f"expected a problem of type {', '.join(_ROW_TAGS)}", line)
     if len(words) != 4 or not all(map(is_count, words[2:])):
         raise text.error_at_last_line(f"expected `p {kind} <vertices> <edges>`", line)
     return _Problem(kind, int(words[2]), int(words[3]))
@@ -189,7 +189,7 @@ def _coordinate(path: str | Path, columns: str) -> tuple[np.ndarray, np.ndarray]
         placed = len(np.unique(ids))
         if placed != n or len(ids) != n:
             raise FormatError(
-                path, f"declares {n:,} vertices and has coordinates of {placed:,} of them in {len(ids):,} rows"
+                path, f"declares {n:,} vertices but has coordinates of {placed:,} of them in {len(ids):,} rows"
             )
         return ids, table.w.array() if table.w else np.empty(0, np.int32)
 

@@ -173,13 +173,11 @@ def _read_preamble(text: Text) -> _Preamble:
         words = line.lower().split()
         declarations += 1
         if declarations > _MAX_DECLARATIONS:
-            raise text.error_at_next_line(
-                f"expected at most {_MAX_DECLARATIONS:,} comments that declare something"
-            )
+            raise text.error_at_next_line(f"expected at most {_MAX_DECLARATIONS:,} comments with declarations")
         if counts := _declared_counts(text, line):
             known = {"n": n, "m": m}
             if any(known[key] not in (None, counts[key]) for key in counts):
-                raise text.error_at_next_line("expected the counts that a comment before declares", text=line)
+                raise text.error_at_next_line("expected the counts that an earlier comment declares", text=line)
             n, m = counts.get("n", n), counts.get("m", m)
         elif words[:1] == [b"%"] and words[1:2] and words[1] in (b"sym", b"asym", b"bip"):
             konect = True
@@ -187,7 +185,8 @@ def _read_preamble(text: Text) -> _Preamble:
             if not direction:
                 text.line()
                 raise text.error_at_last_line(
-                    "expected one set of vertices; this file has two, whose ids overlap", line
+                    "expected one set of vertices, but this graph is bipartite, with two sets whose ids overlap",
+                    line,
                 )
         elif not konect and b"undirected" in line.lower():
             direction = "edges"
@@ -262,7 +261,7 @@ def _columns_by_name(text: Text, line: bytes, names: list[str]) -> str:
     if len(names) == 3 and not weights and ends == [0, 1]:
         raise text.error_at_last_line("expected the third column to be named weight, cost or distance", line)
     if len(ends) != 2 or len(weights) > 1 or set(weights) & set(ends):
-        raise text.error_at_last_line("expected columns named source, target and, if any, weight", line)
+        raise text.error_at_last_line("expected columns named source, target and, optionally, weight", line)
     letters = {ends[0]: "u", ends[1]: "v", **dict.fromkeys(weights, "w")}
     return "".join(letters.get(i, "-") for i in range(len(names)))
 
@@ -308,10 +307,10 @@ def _compacted(
     """Return the ids in ascending order, then -1 for each declared vertex without edges, and the renumbered ends."""
     ids, u, v = _compact_ids(u, v)
     if n is not None and len(ids) > n:
-        raise FormatError(path, f"declares {n:,} vertices and names {len(ids):,}: the file is cut or mixed up")
+        raise FormatError(path, f"declares {n:,} vertices but names {len(ids):,}: correct the declared count")
     if n is not None and n > MAX_VERTICES_PER_ROW * (u.size + 16):
         largest = int(ids[-1])
-        raise FormatError(path, f"declares {n:,} vertices and names {largest}, which lies outside 0 … {n - 1}")
+        raise FormatError(path, f"declares {n:,} vertices but names {largest}, which lies outside 0 … {n - 1}")
     unnamed = np.full((n or len(ids)) - len(ids), -1, np.int64)
     return np.concatenate([ids, unnamed]), u, v
 

@@ -138,7 +138,7 @@ def open_stream(source: Source, *, format: str | None = None) -> RawStream:
         known = ", ".join(known.id for known in FORMATS.values() if known.stream)
         raise FormatError(
             source.path,
-            f"{chosen.id} files cannot be read in parts: give more memory and no limit, or convert it to {known}",
+            f"{chosen.id} files cannot be read in parts: set no memory limit, or convert the file to one of {known}",
         )
     return ((format is None and chosen.stream_detected) or chosen.stream)(source)
 
@@ -175,7 +175,9 @@ def write(path: str | os.PathLike[str], graph: Graph, *, format: str | None = No
     """
     path = file_path(path)
     if not isinstance(graph, Graph):
-        raise InputError(f"{path} takes a Graph, got {type(graph).__name__}: mst.Graph makes one of arrays")
+        raise InputError(
+            f"expected an mst.Graph to write to {path}, got {type(graph).__name__}: mst.Graph makes one from arrays"
+        )
     chosen = _to_write(path, format)
     assert chosen.write is not None
     if problem := too_many_vertices(graph.n, graph.m):
@@ -204,7 +206,7 @@ def check_target(path: str | os.PathLike[str], *, format: str | None = None) -> 
     >>> from mst.formats import check_target
     >>> check_target("no-such-folder/road.gr")
     Traceback (most recent call last):
-    mst.errors.InputError: no-such-folder/road.gr cannot be written: there is no such folder; create it first
+    mst.errors.InputError: no-such-folder/road.gr cannot be written: its folder does not exist; create it first
     """
     path = file_path(path)
     chosen = _to_write(path, format).id
@@ -221,7 +223,7 @@ def check_place(path: Path) -> None:
         raise InputError(f"{path} cannot be written: {error.strerror or error}") from error
     folder = Path(os.path.realpath(path)).parent
     if not folder.is_dir():
-        raise InputError(f"{path} cannot be written: there is no such folder; create it first")
+        raise InputError(f"{path} cannot be written: its folder does not exist; create it first")
     if not os.access(folder, os.W_OK):
         read_only = os.statvfs(folder).f_flag & os.ST_RDONLY
         reason = os.strerror(errno.EROFS) if read_only else "no permission to write to it"
@@ -271,7 +273,7 @@ def file_path(path: str | os.PathLike[str]) -> Path:
     Raises
     ------
     InputError
-        Not a text or a path of text, or it holds a NUL character.
+        Neither a string nor a path of one, or it contains a NUL character.
 
     Examples
     --------
@@ -281,9 +283,9 @@ def file_path(path: str | os.PathLike[str]) -> Path:
     """
     name = os.fspath(path) if isinstance(path, str | os.PathLike) else path
     if not isinstance(name, str):
-        raise InputError(f"a graph file is named by a text or a path, got {type(path).__name__}")
+        raise InputError(f"the path of a graph file must be a str or a path, got {type(path).__name__}")
     if "\0" in name:
-        raise InputError(f"{name!r} cannot name a file: it holds a NUL character")
+        raise InputError(f"{name!r} cannot be the path of a file: it contains a NUL character")
     return path if isinstance(path, Path) else Path(name)
 
 
@@ -305,11 +307,11 @@ def _to_write(path: Path, format: str | None) -> Format:
     chosen = format_by_suffix(path) if format is None else format_named(format)
     if chosen.write is None:
         raise ConfigError(
-            f"{chosen.id} files can only be read: to write, choose one of {', '.join(writable_formats())}"
+            f"{chosen.id} files can be read, but not written: choose one of {', '.join(writable_formats())}"
         )
     if chosen is canonical.FORMAT and path.suffix.lower() in SUFFIXES:
         raise InputError(
-            f"{path}: a canonical file is mapped into memory, so it is not compressed: leave {path.suffix} out"
+            f"{path}: a canonical file is mapped into memory and cannot be compressed: leave out {path.suffix}"
         )
     return chosen
 

@@ -85,8 +85,8 @@ def write(sink: IO[bytes], graph: Graph) -> None:
     """
     if graph.w.dtype.kind == "f":
         raise InputError(
-            f"galois files do not say that their weights are {graph.w.dtype}: name the format galois-float, "
-            "to write and to read them, or write another format"
+            f"galois files do not record that weights are {graph.w.dtype}: name the format galois-float when writing "
+            "and reading, or write another format"
         )
     _write(sink, graph)
 
@@ -94,7 +94,7 @@ def write(sink: IO[bytes], graph: Graph) -> None:
 def _write_floats(sink: IO[bytes], graph: Graph) -> None:
     """Write a graph as `write` does; integer weights, which would be read back as floats, are an `InputError`."""
     if graph.w.dtype.kind != "f":
-        raise InputError(f"galois-float files hold float weights, not {graph.w.dtype}: name the format galois")
+        raise InputError(f"galois-float files hold float weights, not {graph.w.dtype}: use the format galois")
     _write(sink, graph)
 
 

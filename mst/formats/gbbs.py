@@ -52,7 +52,7 @@ def read(source: Source) -> RawGraph:
     graph = graph_from_arcs(source.path, "gbbs", n, Arcs(u, v, w), arcs)
     if text.unended and graph.summary.direction == "arcs":
         raise text.error_at_last_line(
-            "expected each arc's reverse, or a line feed after the last number: the file may be cut within it"
+            "expected the reverse of each arc, or a line feed after the last number, which may be truncated"
         )
     return graph
 

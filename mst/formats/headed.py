@@ -83,7 +83,7 @@ def _header(text: Text) -> _Header:
             break
         counts += map(int, words)
     if len(counts) != 2:
-        raise text.error_at_last_line("expected `<vertices> <edges>`, in one line or in two", line)
+        raise text.error_at_last_line("expected `<vertices> <edges>`, on one line or on two", line)
     return _Header(*counts)
 
 

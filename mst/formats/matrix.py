@@ -73,7 +73,7 @@ def read(source: Source) -> RawGraph:
 def _read(source: Source, integers: bool) -> RawGraph:
     text = Text(source)
     delimiter = delimiter_in(source.head.lstrip().split(b"\n", 1)[0])
-    numbers = NumberReader(text, "rows of numbers, as many as columns", delimiter=delimiter, integers=integers)
+    numbers = NumberReader(text, "as many rows of numbers as columns", delimiter=delimiter, integers=integers)
     positions, w = ColumnBuilder(), ColumnBuilder()
     width, seen, rows = 0, 0, 0
     for values, line_ends in numbers.blocks():
@@ -87,7 +87,7 @@ def _read(source: Source, integers: bool) -> RawGraph:
                 wrong = int(np.flatnonzero(full & (lengths != width))[0])
                 raise numbers.error_at(
                     max(int(line_ends[wrong, 0]) - 1, 0),
-                    f"this row has {lengths[wrong]}, but the first has {width}",
+                    f"this row has {lengths[wrong]} numbers, but the first has {width}",
                 )
             rows += int(np.count_nonzero(full))
         if seen + len(values) - rows * width > _MAX_ROW_LENGTH:

@@ -141,7 +141,7 @@ def _read(source: Source, integers: bool) -> RawGraph:
             w.add(weights[kept])
     if rows.count < header.n:
         raise FormatError(
-            source.path, f"declares {header.n:,} vertices and has {rows.count:,} rows: the file is cut"
+            source.path, f"declares {header.n:,} vertices but has {rows.count:,} rows: the file is truncated"
         )
     if checksum % 2**64 or 2 * mirrored != arcs - loops:
         raise _asymmetry_error(source, header, integers)
@@ -163,7 +163,8 @@ def _header(text: Text) -> _Header:
 
 def _arc_count_error(source: Source, header: _Header, found: str) -> FormatError:
     return FormatError(
-        source.path, f"declares {header.m:,} edges and lists {found} neighbours, not twice as many"
+        source.path,
+        f"declares {header.m:,} edges but lists {found} neighbours: expected twice as many as edges",
     )
 
 

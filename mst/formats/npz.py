@@ -95,11 +95,11 @@ def _member(archive: zipfile.ZipFile, name: str) -> np.ndarray:
             shape, _, dtype = header[version](stream)
         except MemoryError:
             raise
-        except Exception as error:  # of Python's parser, and of NumPy where it takes literals of any types
+        except Exception as error:  # those of Python's parser, and of NumPy for literals of a wrong type
             raise ValueError(f"{name} has no valid header: {error}") from error
         declared = stream.tell() + math.prod(shape) * dtype.itemsize
     if declared != info.file_size or declared > _MOST_EXPANSION * (info.compress_size + 1):
-        raise ValueError(f"{name} declares {declared:,} bytes, more or less than it has")
+        raise ValueError(f"{name} declares {declared:,} bytes, which is not its size")
     with archive.open(info) as stream:
         return np.lib.format.read_array(stream, allow_pickle=False)
 

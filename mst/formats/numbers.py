@@ -129,7 +129,8 @@ class NumberReader:
         self.integers = integers
         if left:
             raise FormatError(
-                self.text.source.path, f"expected {count:,} {items}, found {count - left:,}: the file is cut"
+                self.text.source.path,
+                f"expected {count:,} {items}, found {count - left:,}: the file is truncated",
             )
         return column.array()
 
@@ -181,7 +182,7 @@ class NumberReader:
             out[index] = value = float(text.buffer[start:end])
             if np.isinf(value):
                 before = text.buffer.count(b"\n", text.start, start)
-                raise self._error("a number lies beyond the range of float64", before, text.line_at(start))
+                raise self._error("a number is outside the range of float64", before, text.line_at(start))
         if stop.status == parse.FULL and count_only:
             return _Parsed(False, 1, stop.lines, stop.line_feeds)
         text.start = stop.at
@@ -190,9 +191,9 @@ class NumberReader:
         word = text.word_at(stop.at, self._delimiter_text)
         problem = {
             parse.WORD: f"{word!r} is not a number",
-            parse.LONG: f"{word!r} lacks a delimiter before it",
+            parse.LONG: f"there is no delimiter before {word!r}",
             parse.TOO_LARGE: f"{word} does not fit int64: write it with a decimal point",
             parse.INEXACT: f"{word} {ROUNDED}",
-            parse.NAN: "NaN cannot be ordered: drop or replace that edge",
+            parse.NAN: "NaN cannot be ordered: drop this edge or replace its weight",
         }[stop.status]
         raise self._error(problem, stop.line_feeds, text.line_at(stop.at))

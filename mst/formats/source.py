@@ -53,6 +53,8 @@ class Source:
         self.path = Path(path)
         try:
             self._file: io.BufferedReader = self.path.open("rb")
+        except IsADirectoryError as error:
+            raise InputError(f"{path} is a folder: name a graph file in it") from error
         except OSError as error:
             raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
         try:
@@ -83,7 +85,7 @@ class Source:
         while len(head) < HEAD and (part := self._read_content(HEAD - len(head))):
             head += part
         if compression_of(bytes(head)):
-            raise FormatError(self.path, "compressed twice: decompress it once")
+            raise FormatError(self.path, "the file is compressed twice: decompress it once")
         return bytes(head)
 
     def _extract(self) -> bool:
@@ -178,14 +180,14 @@ class Source:
             filled += len(part)
         if filled < size:
             raise FormatError(
-                self.path, f"expected {count:,} {items}, and the file ends {size - filled:,} bytes early"
+                self.path, f"expected {count:,} {items}, but the file ends {size - filled:,} bytes early"
             )
         return out.view(dtype)
 
     def expect_end(self) -> None:
         """Raise a `FormatError` unless all content was read."""
         if not self.at_end():
-            raise FormatError(self.path, "the file goes on after its last entry: the counts are wrong")
+            raise FormatError(self.path, "the file continues after its last entry: its counts are wrong")
 
     def at_end(self) -> bool:
         """True when all content was read."""

@@ -19,8 +19,8 @@ _ROWS_PER_BLOCK = 1 << 18
 _MAX_INT64 = np.iinfo(np.int64).max
 
 ROUNDED = (
-    "is an integer that float64, which the fractions of this file need, would round: "
-    "scale the weights to integers, or write that one with a decimal point"
+    "is an integer that would be rounded to float64, which the fractions in this file need: "
+    "scale the weights to integers, or write this one with a decimal point"
 )
 
 
@@ -214,7 +214,7 @@ def read_blocks(text: Text, layout: Layout) -> Iterator[Block]:
             scratch.w[row] = value = float(text.buffer[start:end])
             if np.isinf(value):
                 raise text.error_at_next_line(
-                    "expected a weight within the range of float64",
+                    "expected a weight in the range of float64",
                     text=text.line_at(start),
                     lines_ahead=text.buffer.count(b"\n", text.start, start),
                 )
@@ -278,7 +278,7 @@ def checked_blocks(text: Text, layout: Layout, limit: int | None) -> Iterator[Bl
     for block in read_blocks(text, layout):
         rows += len(block.u)
         if limit is not None and rows > limit:
-            raise row_count_error(text, limit, f"more than {limit:,}")
+            raise row_count_error(text, limit, rows)
         yield block
 
 
@@ -286,7 +286,7 @@ def read_declared_rows(text: Text, layout: Layout, declared: int | None) -> Tabl
     """Read a table as `read_table` does; a number of rows other than `declared`, unless that is None, is an error."""
     table = read_table(text, layout, limit=declared)
     if declared is not None and table.rows != declared:
-        raise row_count_error(text, declared, f"{table.rows:,}")
+        raise row_count_error(text, declared, table.rows)
     return table
 
 
@@ -302,14 +302,17 @@ def stream_rows(
             v -= base
         yield u, v, w if "w" in layout.columns else None
     if declared is not None and rows != declared:
-        raise row_count_error(text, declared, f"{rows:,}")
+        raise row_count_error(text, declared, rows)
 
 
-def row_count_error(text: Text, declared: int, found: str) -> FormatError:
-    """Return the error for a file with another number of rows than it declares."""
-    return FormatError(
-        text.source.path, f"declares {declared:,} edge rows and has {found}: the file is cut or mixed up"
+def row_count_error(text: Text, declared: int, rows: int) -> FormatError:
+    """Return the error for a file with another number of rows than it declares; `rows` were read so far."""
+    found = (
+        f"more than {declared:,}: correct the declared count"
+        if rows > declared
+        else f"{rows:,}: the file is truncated, or the declared count is wrong"
     )
+    return FormatError(text.source.path, f"declares {declared:,} edge rows but has {found}")
 
 
 def _problem(status: int, layout: Layout, word: str) -> str:
@@ -317,16 +320,17 @@ def _problem(status: int, layout: Layout, word: str) -> str:
     from mst.kernels.io import parse
 
     expected = f"expected {layout.expected}"
+    highest = layout.high if layout.high < _MAX_INT64 else "2⁶³ - 1"
     return {
         parse.WORD: expected,
-        parse.SHORT: f"{expected}; columns are missing",
-        parse.LONG: f"{expected}; {word!r} is one column too many",
+        parse.SHORT: f"{expected}; the row has too few columns",
+        parse.LONG: f"{expected}; the row has too many columns",
         parse.ID_WORD: f"{expected}; {word!r} is not a vertex id (a whole number)",
         parse.WEIGHT_WORD: f"{expected}; {word!r} is not a number",
-        parse.ID_RANGE: f"{expected}; vertex {word} lies outside {layout.low} … {layout.high}",
+        parse.ID_RANGE: f"{expected}; vertex {word} lies outside {layout.low} … {highest}",
         parse.TOO_LARGE: f"{expected}; weight {word} does not fit int64: write it with a decimal point",
         parse.INEXACT: f"{expected}; {word} {ROUNDED}",
-        parse.NAN: f"{expected}; NaN cannot be ordered: drop or replace that edge",
+        parse.NAN: f"{expected}; NaN cannot be ordered: drop this edge or replace its weight",
     }[status]
 
 

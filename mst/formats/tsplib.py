@@ -60,8 +60,8 @@ def read(source: Source) -> RawGraph:
         return _points(source, text, n, kind)
     raise FormatError(
         source.path,
-        f"expected EDGE_WEIGHT_TYPE EXPLICIT, {', '.join(_METRICS)} and their section, found {kind or 'none'} "
-        f"before {section or 'the end'}",
+        f"expected EDGE_WEIGHT_TYPE EXPLICIT with an EDGE_WEIGHT_SECTION, or {', '.join(_METRICS)} with a "
+        f"NODE_COORD_SECTION, found {kind or 'no type'} with {section or 'no section'}",
     )
 
 
@@ -127,8 +127,8 @@ def _points(source: Source, text: Text, n: int, kind: str) -> RawGraph:
 
     if n > MAX_POINTS:
         raise UnsupportedError(
-            f"{source.path} has {n:,} points, whose complete graph has {n * (n - 1) // 2:,} edges: "
-            f"read at most {MAX_POINTS:,} points"
+            f"{source.path}: the complete graph of {n:,} points has {n * (n - 1) // 2:,} edges: "
+            f"files of at most {MAX_POINTS:,} points are read"
         )
     lines = text.lines
     ids, x = _coordinates(text, "uw-", n)
@@ -140,7 +140,7 @@ def _points(source: Source, text: Text, n: int, kind: str) -> RawGraph:
     permutation = np.argsort(ids)
     x, y = x[permutation], y[permutation]
     if n and max(np.ptp(x), np.ptp(y)) >= _MAX_DISTANCE:
-        raise FormatError(source.path, f"expected distances below {_MAX_DISTANCE:.0f}, which int32 holds")
+        raise FormatError(source.path, f"expected distances below {_MAX_DISTANCE:.0f}, which fit int32")
     u, v, w = metric.complete_graph(x, y, getattr(metric, kind))
     return RawGraph(n, u, v, w, None, "tsplib", FileSummary(n, n, None, "edges"))
 
