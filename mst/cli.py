@@ -121,10 +121,10 @@ def _missing(package: str, error: ModuleNotFoundError) -> str:
     users = [entry for entry in stack if entry[0].f_globals.get("__name__", "").startswith(USERS_MODULE)]
     for extra, packages in _EXTRAS.items():
         if package in packages and not users:
-            return f"this needs {package}, not installed: pip install '.[{extra}]' in a clone of mst"
+            return f"this needs {package}, which is not installed: pip install '.[{extra}]' in a clone of mst"
     lines = users or [entry for entry in stack if not entry[0].f_code.co_filename.startswith("<frozen ")]
     frame, line = lines[-1]
-    return f"{frame.f_code.co_filename}, line {line}: this needs {error.name}, not installed"
+    return f"{frame.f_code.co_filename}, line {line}: this needs {error.name}, which is not installed"
 
 
 def _verbosity(given: set[str], *, json: bool) -> contextlib.AbstractContextManager[None]:

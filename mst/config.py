@@ -95,7 +95,7 @@ def with_profile(config: Config, profile: Path) -> Config:
     named = read_yaml(file).get("configfile")
     if named is None:
         raise ConfigError(
-            f"{file} names no configfile with a site: mst plan without --profile plans for this machine"
+            f"{file} names no configfile with a site: add one, or plan for this machine without --profile"
         )
     added = read_yaml(profile / named)
     return parse(Config, {**config.model_dump(), **added}, str(profile / named))
@@ -179,9 +179,9 @@ def hardware_of(config: Config, name: str | None = None) -> Hardware:
             differing = [k for k, v in here.as_dict().items() if facts.get(k) != v and k != "fingerprint"]
             changes = "; ".join(f"{k}: was {facts.get(k)!r}, is {here.as_dict()[k]!r}" for k in differing)
             remedy = (
-                "list these nodes as another kind with another name in the site file"
+                "list these nodes in the site file as another kind, with another name"
                 if config.site
-                else "give this one another name: machine: NAME in config/config.yaml, or MST_MACHINE=NAME"
+                else "give this machine another name, by machine: NAME in config/config.yaml or by MST_MACHINE=NAME"
             )
             raise ConfigError(f"{file}: machine {name!r} is known with other hardware ({changes}); {remedy}")
     return here

@@ -60,13 +60,11 @@ def check_cores(width: int) -> None:
     """Raise `UnsupportedError` where there are fewer usable cores than `width`, or a fork cannot use several."""
     if width > 1 and _forked_after_use():
         raise UnsupportedError(
-            "this process was forked from one that has run threads: give threads=1, or start it by spawn"
+            "this process was forked from one that has run threads: use threads=1, or start it by spawn"
         )
     cores = len(os.sched_getaffinity(0))
     if width > cores:
-        raise UnsupportedError(
-            f"threads: {width} is above the {cores} usable cores: give fewer, or leave it out"
-        )
+        raise UnsupportedError(f"threads={width} is above the {cores} usable cores: use fewer, or leave it out")
 
 
 def _forked_after_use() -> bool:

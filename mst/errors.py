@@ -87,8 +87,8 @@ def names_missing_numba(function: Callable[_P, _T]) -> Callable[_P, _T]:
             if error.name != "numba":
                 raise
             raise DependencyError(
-                "this needs numba, which compiles it, and numba is not installed: pip install numba, on a Python "
-                "that numba has wheels for; without it, only forests of graphs in memory are found"
+                "this needs numba, which is not installed: pip install numba, with a version of Python that it "
+                "supports; without numba, only forests of graphs in memory can be computed"
             ) from error
 
     return call

@@ -136,7 +136,9 @@ class Implementation:
         """Return the forest's edge ids on the host, in any order; raise `UnsupportedError` where none are known."""
         ids = self.collect(problem, result)
         if ids is None:
-            raise UnsupportedError(f"{self.id} prints a total only, no edges: it can be timed, not used")
+            raise UnsupportedError(
+                f"{self.id} prints only a total, no edges: it can be timed, but does not give a forest"
+            )
         return ids
 
 

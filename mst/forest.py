@@ -83,7 +83,7 @@ class Forest:
 
     def __post_init__(self, threads: int, trusted: bool) -> None:
         if not isinstance(self.graph, Graph):
-            raise InputError(f"a forest is of a Graph, got {type(self.graph).__name__}")
+            raise InputError(f"the graph of a forest must be a Graph, got {type(self.graph).__name__}")
         ids = self.edge_ids if trusted else _distinct_rows(self.edge_ids, self.graph, threads)
         ids.setflags(write=False)
         object.__setattr__(self, "edge_ids", ids)
@@ -175,18 +175,20 @@ class Forest:
         import networkx
 
         if not isinstance(weight, str) or weight == "id":
-            raise InputError(f"the weight's attribute must be a text other than 'id', got {weight!r}")
+            raise InputError(
+                f"the name of the weight attribute must be a string other than 'id', got {weight!r}"
+            )
         if nodes is None and isinstance(self.graph, LabelledGraph):
             nodes = self.graph.labels
         names = range(self.graph.n) if nodes is None else _node_names(nodes)
         if len(names) != self.graph.n:
-            raise InputError(f"{len(names)} nodes were given to name {self.graph.n} vertices")
+            raise InputError(f"nodes has {len(names)} names for {self.graph.n} vertices")
         u, v, w = (array.tolist() for array in self.edges())
         tree = networkx.Graph()
         for name in names:  # add_nodes_from takes a pair for a node and its attributes
             tree.add_node(name)
         if len(tree) != self.graph.n:
-            raise InputError(f"{self.graph.n} vertices were given only {len(tree)} different names")
+            raise InputError(f"nodes has only {len(tree)} different names for {self.graph.n} vertices")
         tree.add_edges_from(
             (names[a], names[b], {weight: x, "id": e}) for a, b, x, e in zip(u, v, w, self.edge_ids.tolist())
         )
@@ -464,7 +466,7 @@ class Forest:
         width = cores_for(threads)
         if self.maximum:
             raise UnsupportedError(
-                "clusters, bottlenecks and paths are those of minimum spanning forests: negate the weights"
+                "clusters, bottlenecks and paths need a minimum spanning forest: negate the weights"
             )
         tree = self._tree
         if tree is None:
@@ -507,7 +509,9 @@ def _distinct_rows(edge_ids: Any, graph: Graph, threads: int) -> np.ndarray:
     ids = as_numpy(edge_ids, "edge_ids")
     masked = type(edge_ids) is not np.ndarray and np.ma.is_masked(edge_ids)
     if ids.ndim != 1 or masked or (ids.size and ids.dtype.kind not in "iu"):
-        raise InputError(f"edge_ids must be integers in one dimension, got {ids.dtype} of shape {ids.shape}")
+        raise InputError(
+            f"edge_ids must be one-dimensional and hold integers, got {ids.dtype} of shape {ids.shape}"
+        )
     rows = _by_bitmap(ids, graph.m, threads)
     if rows is None:
         rows = _by_sorting(ids, graph.m)
@@ -568,9 +572,9 @@ def _node_names(nodes: Iterable[Hashable]) -> list[Hashable]:
         names = list(nodes)
         hash(tuple(names))
     except TypeError as error:
-        raise InputError(f"nodes must be names that networkx can take: {error}") from error
+        raise InputError(f"nodes must be names that networkx accepts: {error}") from error
     if None in names:
-        raise InputError(f"nodes[{names.index(None)}] is None, which networkx does not take for a node")
+        raise InputError(f"nodes[{names.index(None)}] is None, which networkx does not accept as a node")
     return names
 
 

@@ -100,7 +100,7 @@ class Graph:
             u, v, w = _ends(u, n, "u", threads), _ends(v, n, "v", threads), _weights(w, threads)
             if not (len(u) == len(v) == len(w)):
                 raise InputError(
-                    f"u, v and w must be of one length, got {len(u)}, {len(v)} and {len(w)}: "
+                    f"u, v and w must have the same length, got {len(u)}, {len(v)} and {len(w)}: "
                     "give one row per edge"
                 )
         self.__dict__.update(n=n, u=frozen(u), v=frozen(v), w=frozen(w), name=name)
@@ -166,7 +166,7 @@ def columns_of(given: tuple) -> tuple:
     try:
         n, u, v, w = given
     except ValueError:
-        raise InputError(f"a graph as a tuple is (n, u, v, w), got {len(given)} values") from None
+        raise InputError(f"a graph as a tuple must be (n, u, v, w), got {len(given)} values") from None
     return n, u, v, w
 
 
@@ -251,7 +251,7 @@ def _weights(weights: Any, threads: int) -> np.ndarray:
     array = np.ascontiguousarray(array)
     if array.dtype.kind == "f" and array.size and _has_nan(array, threads):
         row = int(np.argmax(np.isnan(array)))
-        raise InputError(f"w[{row}] is NaN, which has no place in an order: drop or replace that edge")
+        raise InputError(f"w[{row}] is NaN, which cannot be ordered: drop that edge or replace its weight")
     return array
 
 

@@ -134,7 +134,7 @@ def _slice_of(given: Any, comm: Any) -> EdgeSlice:
         return read_edge_slice(file_path(given), comm.rank, comm.size)
     if not isinstance(given, tuple):
         raise InputError(
-            f"cannot take edges from {type(given).__name__}: give the path of a canonical file, or (n, u, v, w)"
+            f"cannot read edges from {type(given).__name__}: give the path of a canonical file, or (n, u, v, w)"
         )
     graph = Graph(*readable(columns_of(given)))
     return EdgeSlice(graph.n, graph.m, 0, graph.u, graph.v, graph.w)
@@ -166,9 +166,11 @@ def _numbered(part: EdgeSlice, comm: Any) -> EdgeSlice:
     counts = {n for n, _, _ in parts}
     dtypes = {dtype for _, dtype, _ in parts if dtype}
     if len(counts) > 1:
-        raise InputError(f"ranks give different vertex counts: {', '.join(map(str, sorted(counts)))}")
+        raise InputError(f"the ranks give different vertex counts: {', '.join(map(str, sorted(counts)))}")
     if len(dtypes) > 1:
-        raise InputError(f"ranks give weights of different dtypes: {', '.join(sorted(dtypes))}; convert them")
+        raise InputError(
+            f"the ranks give weights of different dtypes: {', '.join(sorted(dtypes))}; convert them"
+        )
     rows = [size for _, _, size in parts]
     w = part.w if part.rows or not dtypes else part.w.astype(dtypes.pop())
     return EdgeSlice(part.n, sum(rows), sum(rows[: comm.rank]), part.u, part.v, w)

@@ -44,5 +44,5 @@ digit first
     pattern, legal = _RULES.get(kind, _RULES[""])
     if not pattern.fullmatch(name):
         source = f"{where}: " if where else ""
-        raise ConfigError(f"{source}{kind} name {shorten(name)}: use {legal}, a letter or digit first")
+        raise ConfigError(f"{source}{kind} name {shorten(name)}: use {legal}, starting with a letter or digit")
     return name

@@ -176,7 +176,7 @@ def _by_threads(given: np.ndarray, samples: int, k: int | None, width: int) -> t
         u, v, w = _tree(coordinates, samples, k, width)
     except MemoryError as error:
         raise OutOfMemoryError(
-            f"no memory for the tree of {len(given):,} points: {error or 'none is left'}"
+            f"not enough memory for the tree of {len(given):,} points: {error or 'none is left'}"
         ) from error
     return _unscaled(np, u, v, w, exponent)
 
@@ -249,9 +249,13 @@ def _coordinates(xp: Any, given: Any, samples: int, width: int = 1) -> tuple[Any
     if given.ndim == 1 and given.size == 0:
         given = given.reshape(0, 1)
     if given.ndim != 2:
-        raise InputError(f"X must have one row a point and one column a dimension, got shape {given.shape}")
+        raise InputError(f"X must have one row per point and one column per dimension, got shape {given.shape}")
     if given.dtype.kind not in "fiub":
-        remedy = ": convert it first, a pandas frame by X.to_numpy(float)" if given.dtype.kind == "O" else ""
+        remedy = (
+            ": convert it first, for example a pandas frame with X.to_numpy(float)"
+            if given.dtype.kind == "O"
+            else ""
+        )
         raise InputError(f"X must hold numbers, got dtype {given.dtype}{remedy}")
     if given.shape[0] >= 2**31:
         raise UnsupportedError(f"{given.shape[0]:,} points are too many: at most {2**31 - 1:,}")

@@ -155,7 +155,7 @@ def from_mapping(name: str, values: Mapping[str, Any]) -> Program:
     """
     where = f"programs.{name}"
     if not re.fullmatch(r"[a-z0-9][a-z0-9-]*", str(name)):
-        raise ConfigError(f"{where}: use lower-case letters, digits and dashes for its name")
+        raise ConfigError(f"{where}: use lower-case letters, digits and dashes in its name")
     if not isinstance(values, Mapping):
         raise ConfigError(f"{where}: expected a mapping of keys to values, got {type(values).__name__}")
     known = [f.name for f in fields(Program) if f.name != "name"]
@@ -191,7 +191,7 @@ def _typed(where: str, key: str, value: Any) -> Any:
     if value is None and key in ("edges", "total", "seconds"):
         return None
     if not isinstance(value, kind):
-        raise ConfigError(f"{where}.{key}: {value!r} is a {type(value).__name__}, which it cannot be")
+        raise ConfigError(f"{where}.{key}: {value!r} has the wrong type, {type(value).__name__}")
     if key in ("command", "instrumented"):
         return tuple(shlex.split(value)) if isinstance(value, str) else tuple(map(str, value))
     if key == "weights":
@@ -216,7 +216,7 @@ def _check(where: str, program: Program) -> None:
                     f"{where}.{key}: {value!r} must be one of {', '.join(legal)}{nearest(value, legal)}"
                 )
     if program.edges is None and program.total is None:
-        raise ConfigError(f"{where}: give edges or total, or nothing can be proved of its forest")
+        raise ConfigError(f"{where}: give edges or total, without which its forest cannot be proved")
     _check_pattern(f"{where}.edges", program.edges, {"u", "v"})
     _check_pattern(f"{where}.total", program.total, set())
     _check_pattern(f"{where}.seconds", program.seconds, set())
@@ -229,7 +229,7 @@ def _check(where: str, program: Program) -> None:
             if used not in placeholders:
                 raise ConfigError(
                     f"{where}.command: unknown placeholder {{{used}}}{nearest(used, placeholders)}; "
-                    f"known: {', '.join(sorted(placeholders))}; double a brace that is meant literally"
+                    f"known: {', '.join(sorted(placeholders))}; double a literal brace"
                 )
     for key in ("command", "instrumented"):
         words = getattr(program, key)
@@ -248,16 +248,16 @@ def _check_pattern(where: str, pattern: str | None, names: set[str]) -> None:
         if set(compiled.groupindex) != names:
             raise ConfigError(f"{where}: {pattern!r} must have the named groups (?P<u>…) and (?P<v>…)")
     elif compiled.groups != 1:
-        raise ConfigError(f"{where}: {pattern!r} must have one group, the number; it has {compiled.groups}")
+        raise ConfigError(
+            f"{where}: {pattern!r} must have one group, for the number, but has {compiled.groups}"
+        )
 
 
 def _placeholders(where: str, text: str) -> set[str]:
     try:
         return {name for _, name, _, _ in Formatter().parse(text) if name is not None}
     except ValueError as error:
-        raise ConfigError(
-            f"{where}.command: {text!r}: {error}; double a brace that is meant literally"
-        ) from None
+        raise ConfigError(f"{where}.command: {text!r}: {error}; double a literal brace") from None
 
 
 def export(programs: Mapping[str, Any] | None) -> None:

@@ -150,7 +150,7 @@ def check_forest(
     if not epsilon >= 0:
         raise InputError(f"epsilon must be a number ≥ 0, got {epsilon!r}")
     if epsilon and graph.m and graph.w.min() < 0:
-        raise InputError(f"epsilon = {epsilon} bounds nothing when weights are negative: leave it out")
+        raise InputError(f"epsilon = {epsilon} is no bound if weights are negative: leave it out")
 
     def check(forest: _Forest) -> tuple[str, dict[str, Any]]:
         by_paths = epsilon == 0 and isinstance(forest.weight, float)
@@ -319,7 +319,7 @@ def _is_minimum(graph: Graph, ids: np.ndarray) -> bool:
         light, pending = _lightest(graph.w, pending, graph.n - joined, share)
         found, ascending = replay(*_in_order(graph, u, v, light), inside, parent)
         if not ascending:
-            raise AssertionError(f"sorting the weights of {graph!r} failed: report this as a bug of mst")
+            raise AssertionError(f"sorting the weights of {graph!r} failed: report this as a bug in mst")
         if found < 0:
             return False
         joined += found
@@ -400,7 +400,7 @@ def _forest(graph: Graph, ids: np.ndarray, width: int) -> tuple[_Forest | None, 
     edges = Forest(u, v, ids, weights, order.keys(weights))
     ranked, links, _, ties, cycle = reconstruct(graph.n, edges, width, False)
     if ties < 0:
-        raise AssertionError(f"sorting the weights of {graph!r} failed: report this as a bug of mst")
+        raise AssertionError(f"sorting the weights of {graph!r} failed: report this as a bug in mst")
     forest = _Forest(graph, ids, weights, ranked, links, ties)
     if cycle < 0:
         return forest, "", {}

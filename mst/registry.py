@@ -199,7 +199,8 @@ class Algorithm:
         if self.program and (reason := self.program.missing()):
             return reason
         absent = [p for p in self.requires if not is_importable(p)]
-        return f"needs {', '.join(absent)}, not installed" if absent else None
+        verb = "is" if len(absent) == 1 else "are"
+        return f"needs {', '.join(absent)}, which {verb} not installed" if absent else None
 
     @cached_property
     def _module(self) -> str | None:
@@ -290,7 +291,7 @@ def algorithms() -> dict[str, Algorithm]:
     for folder in named:
         if not folder.is_dir():
             raise ConfigError(
-                f"{folder} is not a folder: ${EXTRA_FOLDERS} names folders of algorithms, as $PATH does"
+                f"{folder} is not a folder: ${EXTRA_FOLDERS} lists folders of algorithms, as $PATH does"
             )
     for file in [*own, *(file for folder in named for file in sorted(folder.resolve().glob("[!_]*.py")))]:
         algorithm = read_literal(file)
@@ -430,7 +431,7 @@ def _remedy(algorithm: Algorithm) -> str:
     if not algorithm.file.is_relative_to(PACKAGE):
         return f"install what {algorithm.file} requires"  # an extra need not bring it
     if algorithm.paradigm in ("sequential", "threads"):
-        return "pip install numba, on a Python that numba has wheels for"
+        return "pip install numba, with a version of Python that it supports"
     extra = {"peer": "peers", "mpi": "mpi", "cuda": "cuda13"}[algorithm.paradigm]
     extra = "peers-gpl" if "igraph" in algorithm.requires else extra
     return f"pip install '.[{extra}]' in a clone of mst"

@@ -36,7 +36,7 @@ def refuse_rounded(given: Sequence[Any], stored: np.ndarray, named: Callable[[in
         return
     for row, (number, kept) in enumerate(zip(given, stored.tolist())):
         if isinstance(number, int | np.integer) and kept != int(number):
-            raise InputError(f"{named(row)} has weight {number}, which no float64 holds: use one dtype")
+            raise InputError(f"{named(row)} has weight {number}, which float64 cannot represent: use one dtype")
 
 
 def converted(numbers: np.ndarray, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:

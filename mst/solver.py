@@ -151,11 +151,11 @@ def _forest_of_foreign_arrays(
         return in_library_of(_forest_of_any(arrays.readable(graph), asked, maximum), *graph[1:])
     if maximum:
         raise UnsupportedError(
-            "maximum takes a graph in host memory, no arrays on a device: negate their weights"
+            "maximum takes a graph in host memory, not arrays on a device: negate their weights"
         )
     if whole_threads(asked.threads) not in (None, 1):
         raise UnsupportedError(
-            f"arrays on a device are solved on that device, not on {asked.threads}: leave threads out"
+            f"arrays on a device are solved on that device, not on {asked.threads} threads: leave threads out"
         )
     from mst.interop.device import forest_on_device
 
@@ -176,13 +176,15 @@ def _forest_of_any(graph: Any, asked: Request, maximum: bool) -> Any:
     try:
         return _forest_of_graph(graph, asked)
     except MemoryError as error:
-        raise OutOfMemoryError(f"no memory for a forest of {graph!r}: {error or 'none is left'}") from error
+        raise OutOfMemoryError(
+            f"not enough memory for a forest of {graph!r}: {error or 'none is left'}"
+        ) from error
 
 
 def _maximum_forest(graph: Any, asked: Request) -> Forest:
     """Return the maximum spanning forest: the minimum one of weights in reverse order."""
     if _is_stream(graph):
-        raise UnsupportedError("maximum takes a graph in host memory, no batches: negate their weights")
+        raise UnsupportedError("maximum takes a graph in host memory, not batches: negate their weights")
     graph = as_graph(graph, threads=_checking_cores(graph, asked))
     # Every integer has a complement, unlike a negative.
     weights = ~graph.w if graph.w.dtype.kind == "i" else -graph.w
@@ -280,7 +282,7 @@ def _run_choice(graph: Graph, choice: advice.Choice, options: dict[str, Any]) ->
         algorithm.resolve(options)
     except ConfigError as error:
         raise ConfigError(
-            f'with algorithm="auto", options are those of the algorithm that it takes: {error}'
+            f'with algorithm="auto", options must be those of the algorithm that is chosen: {error}'
         ) from error
     return _run(graph, algorithm, choice.width, {**choice.options, **options})
 
@@ -339,9 +341,7 @@ def code_seconds() -> float:
 
 def _width_in_process(algorithm: registry.Algorithm, threads: int | None) -> int:
     if algorithm.paradigm == "mpi":
-        raise UnsupportedError(
-            f"{algorithm.id} runs under MPI: `mst run` starts it there, and scripts call mst.mpi"
-        )
+        raise UnsupportedError(f"{algorithm.id} runs under MPI: use `mst run`, or mst.mpi in a script")
     return width_of(algorithm, threads)
 
 
@@ -426,7 +426,7 @@ def as_graph(graph: Any, *, threads: int = 1) -> Graph:
     converted = convert(graph)
     if converted is None:
         raise InputError(
-            f"cannot make a graph of {_class_name(graph)}: give an mst.Graph, a tuple (n, u, v, w), a path, a "
+            f"cannot make a graph from {_class_name(graph)}: give an mst.Graph, a tuple (n, u, v, w), a path, a "
             "SciPy sparse array, a networkx graph, or a table with columns u, v, w or source, target, weight"
         )
     return converted

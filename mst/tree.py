@@ -106,7 +106,7 @@ class MergeTree:
         """Return the clusters of `mst.Forest.labels`."""
         if (k is None) == (threshold is None):
             raise InputError(
-                "give either k, the number of clusters, or threshold, the largest weight within one"
+                "give either k, the number of clusters, or threshold, the largest weight within a cluster"
             )
         return self._labels(self._rank_above(threshold) if k is None else self._rank_of_count(k))
 
@@ -127,7 +127,7 @@ class MergeTree:
         except (TypeError, ValueError, OverflowError):
             raise InputError(f"threshold must be a number, got {threshold!r}") from None
         if math.isnan(number):
-            raise InputError("threshold is NaN, which has no place in an order: give a number")
+            raise InputError("threshold is NaN, which cannot be ordered: give a number")
         dtype = self.weights.dtype
         is_whole = isinstance(threshold, int | np.integer)
         if dtype.kind == "f":
@@ -184,7 +184,9 @@ class MergeTree:
         try:
             x, y = np.broadcast_arrays(x, y)
         except ValueError:
-            raise InputError(f"x and y must have shapes that broadcast, got {x.shape} and {y.shape}") from None
+            raise InputError(
+                f"x and y must have shapes that can be broadcast together, got {x.shape} and {y.shape}"
+            ) from None
         return x.reshape(-1).astype(self.links.dtype), y.reshape(-1).astype(self.links.dtype), x.shape
 
     def paths(self, x: Any, y: Any, threads: int | None) -> tuple[np.ndarray, np.ndarray]:
@@ -295,7 +297,7 @@ class MergeTree:
         """Return vertices as an array of integers of any shape."""
         array = as_numpy(vertices, name)
         if np.ma.is_masked(vertices):
-            raise InputError(f"{name} has masked values: drop them, or give them values")
+            raise InputError(f"{name} has masked values: drop or replace them")
         if array.size == 0:
             return array.astype(np.int64)
         if array.dtype.kind not in "iu":
@@ -325,6 +327,7 @@ def _added(graph: Graph, u: Any, v: Any, w: Any) -> Graph:
     if changed.any():
         row = int(np.argmax(changed))
         raise InputError(
-            f"w[{row}] = {added.w[row]} is no {graph.w.dtype}, as the graph's weights are: convert those first"
+            f"w[{row}] = {added.w[row]} cannot be stored as {graph.w.dtype}, the dtype of the graph's weights: "
+            "convert those first"
         )
     return Graph(graph.n, added.u, added.v, weights)

@@ -216,7 +216,7 @@ def _in_random_order(u: Any, v: Any, seed: int, spec: WeightSpec) -> np.ndarray:
 
     u, v = (np.asarray(ends if np.size(ends) else np.empty(0, np.int32)) for ends in (u, v))
     if u.shape != v.shape or u.ndim != 1:
-        raise InputError(f"u and v must be of one length, got shapes {u.shape} and {v.shape}")
+        raise InputError(f"u and v must have the same length, got shapes {u.shape} and {v.shape}")
     if u.dtype.kind not in "iu" or v.dtype.kind not in "iu":
         raise InputError(f"u and v must hold integers, got dtypes {u.dtype} and {v.dtype}")
     seed = operator.index(seed)
@@ -231,7 +231,7 @@ def _in_random_order(u: Any, v: Any, seed: int, spec: WeightSpec) -> np.ndarray:
         return out
     if spec.count < len(u):
         raise InputError(
-            f"{len(u):,} edges cannot have distinct weights out of the {spec.count:,} of {spec}: "
+            f"{len(u):,} edges cannot have distinct weights from the {spec.count:,} of {spec}: "
             "widen the range, or use int64 or float64"
         )
     permutation = hashing.permutation(seed, "distinct weights", min(spec.count, 2**64 - 1))

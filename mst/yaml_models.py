@@ -68,7 +68,7 @@ def _refuse_expansion(content: bytes) -> None:
         problem, anchor = "", getattr(event, "anchor", None) or ""
         if isinstance(event, yaml.AliasEvent):
             problem = (
-                "" if sizes.get(anchor, 1) else f"alias {anchor!r} lies inside the value that it stands for"
+                "" if sizes.get(anchor, 1) else f"alias {anchor!r} is used inside the value that it stands for"
             )
             total += sizes.get(anchor, 1)
         elif isinstance(event, yaml.CollectionEndEvent):
@@ -81,9 +81,9 @@ def _refuse_expansion(content: bytes) -> None:
             sizes[anchor] = 0 if opens else 1
             total += 1
         if len(open_nodes) > _DEEPEST:
-            problem = f"nested deeper than {_DEEPEST}: write it plainly"
+            problem = f"nested deeper than {_DEEPEST} levels: use fewer"
         elif total > _MOST_NODES:
-            problem = f"more than {_MOST_NODES:,} values: write it plainly"
+            problem = f"more than {_MOST_NODES:,} values: use fewer, or fewer aliases"
         if problem:
             mark: Any = event.start_mark
             raise yaml.MarkedYAMLError(problem=problem, problem_mark=mark)

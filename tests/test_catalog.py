@@ -127,7 +127,7 @@ def changed(entry: catalog.Entry, **keys) -> catalog.Entry:
         (
             "family: known-answer",
             "family: known-answer\n    parameters: {n: 3}",
-            "parameters belong to a generator",
+            "parameters need a generator",
         ),
         ("family: known-answer", "family: known-answer\n    weights: {low: 2, high: 1}", "weights"),
         ("family: known-answer", "family: known-answer\n    weights: {dtype: int8}", "weights.dtype"),
@@ -410,7 +410,7 @@ def test_rule_ecl_weighs_files_and_generated_graphs_as_the_artifact(triangle, tm
         graph = read_canonical(tmp_path / entry.name / "graph.arrow")
         assert np.array_equal(graph.w, ecl_weights(graph.u, graph.v, graph.n)) and graph.m
         assert manifest.weights == "made: |1 + (u·v) mod n| in 32 bits, as ECL-MST's artifact does"
-    with pytest.raises(ValueError, match="rule: ecl decides the weights: leave out high, low"):
+    with pytest.raises(ValueError, match="rule: ecl determines the weights: leave out high, low"):
         changed(made, weights={"rule": "ecl", "low": 1, "high": 9})
 
 
@@ -452,7 +452,7 @@ def test_checksums_of_ecl_mst_files_are_of_files_with_its_numbers(name):
 
 def test_a_file_without_weights_needs_weights_in_its_entry(triangle, tmp_path, sources, mirror_folder):
     (mirror_folder / "triangle.txt").write_text("0 1\n")
-    with pytest.raises(ConfigError, match="has no weights; give the entry weights"):
+    with pytest.raises(ConfigError, match="has no weights; add weights to its entry"):
         materialise(triangle, tmp_path / "out", sources=sources)
 
 
@@ -544,7 +544,7 @@ def test_an_archive_without_its_member_is_refused(triangle, tmp_path, sources, m
         whole = (mirror_folder / "graph.tar.gz").read_bytes()
         (mirror_folder / "graph.tar.gz").write_bytes(whole[: len(whole) // 2])
     entry = changed(triangle, sources=[{"mirror_names": ["graph.tar.gz"], "member": "graph.mtx"}])
-    with pytest.raises(FormatError, match=r"graph\.tar\.gz: an archive that holds graph\.mtx"):
+    with pytest.raises(FormatError, match=r"graph\.tar\.gz: expected an archive that holds graph\.mtx"):
         materialise(entry, tmp_path / "out", sources=sources)
     assert not list((tmp_path / "cache").rglob("graph.*"))
 
@@ -699,7 +699,10 @@ def test_unusable_local_file_is_kept_and_named(own, tmp_path, sources):
     assert file.read_text() == "0 1 5\n1 two 7\n"
     pinned = changed(entry, sources=[{"path": str(file), "sha256": "0" * 64}])
     manifest = materialise(pinned, tmp_path / "out", sources=sources)
-    assert manifest.status == "unavailable" and "is not the 000" in manifest.tried[0].reason
+    assert (
+        manifest.status == "unavailable"
+        and "differs from that in the catalogue, 000" in manifest.tried[0].reason
+    )
     file.unlink()
     manifest = materialise(entry, tmp_path / "out", sources=sources)
     assert (manifest.tried[0].location, manifest.tried[0].reason) == (str(file), "no such file")

@@ -209,12 +209,15 @@ def test_verify_accepts_what_solve_writes_and_names_each_changed_weight(dtype, s
         (["solve", "{folder}/absent.gr"], "absent.gr"),
         (["solve", "{folder}/broken.gr"], "broken.gr, line 3"),
         (["solve", "{triangle}", "--format", "dimax"], "dimacs"),
-        (["solve", "{triangle}", "--out", "{folder}/forest.unknown"], "end the name in .arrow, "),
+        (
+            ["solve", "{triangle}", "--out", "{folder}/forest.unknown"],
+            "no format that can be written has this suffix: use .arrow, ",
+        ),
         (
             ["solve", "{triangle}", "--out", "{triangle}"],
             "triangle.gr is the graph: write the forest to another",
         ),
-        (["info", "{folder}/edges.parquet"], "Parquet is read by mst solve and mst verify alone"),
+        (["info", "{folder}/edges.parquet"], "only mst solve and mst verify read Parquet files"),
         (["advise", "{triangle}", "--m", "5"], "triangle.gr has its own n and m"),
         (["advise", "--m", "5", "--skew", "0.5"], "--skew must be at least 1, got 0.5"),
         (["advise", "--m", "5", "--skew", "nan"], "--skew must be at least 1, got nan"),
@@ -254,7 +257,7 @@ def test_an_unknown_option_is_one_line_with_the_nearest_one(capsys):
         (["--algorithm", "kruskal", "--option", "srt=radix"], "did you mean 'sort'?"),
         (["--algorithm", "kruskal", "--threads", "2"], "leave threads out"),
         (["--algorithm", "ghs-mpi"], "runs under MPI"),
-        (["--algorithm", "absent"], "needs nosuchpackage, not installed"),
+        (["--algorithm", "absent"], "needs nosuchpackage, which is not installed"),
     ],
 )
 def test_mistakes_are_refused_before_the_graph_is_read(options, message, tmp_path, monkeypatch, capsys):
@@ -275,7 +278,7 @@ def test_a_missing_package_is_named_with_its_remedy(monkeypatch, capsys):
 
     monkeypatch.setattr("mst.commands.report.run", without_jinja)
     assert main(["report"]) == 2
-    assert "this needs jinja2, not installed: pip install '.[workflow" in capsys.readouterr().err
+    assert "this needs jinja2, which is not installed: pip install '.[workflow" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -297,7 +300,7 @@ def test_a_package_that_a_users_algorithm_lacks_is_named_with_the_line_that_impo
         registry.algorithms.cache_clear()
     (line,) = capsys.readouterr().err.splitlines()
     named = f"{tmp_path / 'mine.py'}, line 2: this needs {package.split('.')[0]}"
-    assert line.startswith(f"mst solve: {named}") and line.endswith(", not installed")
+    assert line.startswith(f"mst solve: {named}") and line.endswith(", which is not installed")
 
 
 def test_every_package_of_an_extra_that_is_imported_has_its_remedy():

@@ -404,7 +404,7 @@ def test_a_redirect_to_a_dead_host_gives_that_host_up(serve, sources):
 
 def test_a_wrong_checksum_is_refused_and_nothing_stays(serve, sources, tmp_path):
     liar = serve(lambda h, _: send(h, BODY[::-1]))
-    with pytest.raises(NotFetched, match=f"is not the published {SHA256}"):
+    with pytest.raises(NotFetched, match=f"differs from the published {SHA256}"):
         sources().fetch(wanted(liar))
     assert leftovers(tmp_path / "cache") == []
     good = serve()
@@ -419,7 +419,7 @@ def test_the_first_checksum_seen_is_kept_and_a_later_difference_refused(serve, s
     (tmp_path / "cache" / "raw").rename(tmp_path / "cache" / "elsewhere")
     check_whole(sources().fetch(one), server, "recorded")
     (tmp_path / "cache" / "raw").rename(tmp_path / "cache" / "elsewhere2")
-    with pytest.raises(NotFetched, match=r"differs from \w+, recorded there first"):
+    with pytest.raises(NotFetched, match=r"differs from \w+, which was recorded at the first download"):
         sources().fetch(one)
     note = json.loads((tmp_path / "cache" / "checksums" / "road.json").read_text())
     assert note == {server.address(): SHA256}
@@ -465,7 +465,7 @@ def test_full_disk_is_reported_and_not_retried(serve, sources, monkeypatch):
 
 def test_web_page_is_refused(serve, sources):
     page = serve(lambda h, _: send(h, b"<html>moved</html>", Content_Type="text/html"))
-    with pytest.raises(NotFetched, match="answered with a web page"):
+    with pytest.raises(NotFetched, match="returned a web page"):
         sources().fetch(wanted(page, sha256=None))
 
 

@@ -98,9 +98,9 @@ def test_to_networkx_leads_back_to_the_callers_nodes():
     forest = mst.minimum_spanning_forest(original)
     tree = forest.to_networkx(list(original), weight="length")
     assert networkx.get_edge_attributes(tree, "length") == {("a", "b"): 1.5, ("a", "c"): 0.5}
-    with pytest.raises(InputError, match="2 nodes were given to name 3 vertices"):
+    with pytest.raises(InputError, match="nodes has 2 names for 3 vertices"):
         forest.to_networkx(["a", "b"])
-    with pytest.raises(InputError, match="3 vertices were given only 2 different names"):
+    with pytest.raises(InputError, match="nodes has only 2 different names for 3 vertices"):
         forest.to_networkx("aba")
 
 

@@ -759,7 +759,7 @@ def test_keep_connected_keeps_joining_pairs_and_the_first_others():
         ("rmat", dict(scale=5, m=9, edge_factor=9), InputError, "give edge_factor or m, not both"),
         ("rmat", dict(scale=3, m=29), InputError, "8 vertices have fewer than m = 29 pairs"),
         ("rmat", dict(scale=3, m=5, connected=True), InputError, "they must be at least 7"),
-        ("rmat", dict(scale=8, m=9, a=1, b=0, c=0), InputError, "distinct edges, and m = 9: lower m"),
+        ("rmat", dict(scale=8, m=9, a=1, b=0, c=0), InputError, "distinct edges, but m = 9: lower m"),
         ("rmat", dict(scale=8, simple="no"), InputError, "simple = 'no' must be one of true, false"),
         ("road", dict(rows=9, columns=9, share=0.1, connected=True), InputError, "raise share"),
         (
@@ -773,7 +773,7 @@ def test_keep_connected_keeps_joining_pairs_and_the_first_others():
         ("barabasi-albert", dict(n=4, k=4), InputError, "k = 4 others need more than 4 vertices"),
         ("power-law", dict(n=9, m=9, shift=10), InputError, "shift = 10 is above n = 9"),
         ("power-law", dict(n=9, m=9, components=2, connected=True), InputError, "leave connected or"),
-        ("power-law", dict(n=8, m=9, components=5), InputError, "8 vertices have fewer than 5 components"),
+        ("power-law", dict(n=8, m=9, components=5), InputError, "8 vertices cannot have 5 components"),
         ("power-law", dict(n=9, m=5, components=3), InputError, "m = 5 must be from 6 to 12"),
         ("star", dict(n=5, hubs=2**64), InputError, "hubs = 18446744073709551616 must be from 1 to 4294967296"),
         ("path", dict(n=5, order="random"), ConfigError, "no row order 'random': use shuffled or sorted"),

@@ -19,8 +19,8 @@ GOOD = dict(n=3, u=[0, 1], v=[1, 2], w=[1, 2])
         (dict(n=float("nan")), "vertex count"),
         (dict(n=float("inf")), "vertex count"),
         (dict(n=2**63), "9,223,372,036,854,775,808 vertices do not fit into any memory: number them from 0"),
-        (dict(u=[0]), "u, v and w must be of one length, got 1, 2 and 2"),
-        (dict(w=[1, 2, 3]), "of one length, got 2, 2 and 3"),
+        (dict(u=[0]), "u, v and w must have the same length, got 1, 2 and 2"),
+        (dict(w=[1, 2, 3]), "the same length, got 2, 2 and 3"),
         (dict(u=[0, 3]), r"u\[1\] = 3 is not a vertex: ids run from 0 to 2 \(n = 3\)"),
         (dict(v=[-1, 2]), r"v\[0\] = -1 is not a vertex"),
         (dict(n=0), r"u\[0\] = 0 is not a vertex"),
@@ -33,7 +33,7 @@ GOOD = dict(n=3, u=[0, 1], v=[1, 2], w=[1, 2])
         (dict(u=[0.0, 1.0]), "u must hold integers, got dtype float64: convert the ids first"),
         (dict(u=[True, False]), "u must hold integers, got dtype bool"),
         (dict(w=[[1, 2]]), "w must be one-dimensional"),
-        (dict(w=[1.0, np.nan]), r"w\[1\] is NaN, which has no place in an order"),
+        (dict(w=[1.0, np.nan]), r"w\[1\] is NaN, which cannot be ordered"),
         (dict(w=np.array([np.nan, 1], np.float16)), r"w\[0\] is NaN"),
         (dict(w=np.array([1, 2], np.complex128)), "complex128, which cannot be stored exactly"),
         (dict(w=["1", "2"]), "cannot be stored exactly"),
@@ -127,7 +127,9 @@ def test_csr_without_edges_is_empty():
 
 @pytest.mark.parametrize("weights", [[0.5, 2**53 + 1], (2**53 + 1, 0.5)])
 def test_whole_weights_that_floats_would_round_are_refused(weights):
-    with pytest.raises(InputError, match=r"w\[[01]\] has weight 9007199254740993, which no float64 holds"):
+    with pytest.raises(
+        InputError, match=r"w\[[01]\] has weight 9007199254740993, which float64 cannot represent"
+    ):
         Graph(3, [0, 1], [1, 2], weights)
 
 

@@ -327,7 +327,7 @@ def test_tables_that_are_not_graphs_are_refused(make):
     for columns, message in (
         ({"a": [0], "b": [1]}, "has a, b"),
         ({"u": ["x", "y"], "v": ["y", None]}, r"v\[1\] is missing"),
-        ({"u": [0.5], "v": [1.5]}, "no vertex ids"),
+        ({"u": [0.5], "v": [1.5]}, "not vertex ids"),
         ({"u": [0, 1], "v": [1, None]}, r"v\[1\] is missing"),
         ({"u": [0], "v": [1], "w": [float("nan")]}, "missing|NaN"),
         ({"u": [0], "v": [1], "w": ["far"]}, "w has dtype"),
@@ -361,7 +361,7 @@ def test_other_objects_are_refused_with_a_list_of_accepted_types(thing):
 
 
 def test_a_tuple_of_another_number_of_values_is_refused():
-    with pytest.raises(InputError, match=r"a graph as a tuple is \(n, u, v, w\), got 2 values"):
+    with pytest.raises(InputError, match=r"a graph as a tuple must be \(n, u, v, w\), got 2 values"):
         as_graph((1, 2))
 
 

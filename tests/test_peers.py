@@ -105,7 +105,7 @@ def test_a_program_that_prints_a_total_is_timed_but_makes_no_forest(program):
     answer, seconds = stating.timed_solve(problem)
     assert stating.collect(problem, answer) is None and stating.weight(problem, answer) == "11"
     assert seconds == pytest.approx(0.25e-3) and stating.counters(problem, answer) == {"clock": "program"}
-    with pytest.raises(UnsupportedError, match="prints a total only"):
+    with pytest.raises(UnsupportedError, match="prints only a total"):
         mst.minimum_spanning_forest(GRAPH, algorithm="command-mine")
 
 
@@ -238,18 +238,18 @@ def test_fingerprint_of_a_program_covers_script_and_description(program):
         ({"command": None}, "command is missing"),
         ({"command": "solve"}, r"has no \{graph\}"),
         ({"command": "solve {graph} {outptu}"}, r"unknown placeholder \{outptu\} \(did you mean 'output'\?\)"),
-        ({"command": "solve {graph} {"}, "double a brace"),
-        ({"command": 7}, "command: 7 is a int"),
+        ({"command": "solve {graph} {"}, "double a literal brace"),
+        ({"command": 7}, "command: 7 has the wrong type, int"),
         ({"format": "dimac"}, r"format: 'dimac' must be one of .*did you mean 'dimacs'"),
         ({"total": None}, "give edges or total"),
-        ({"total": "weight"}, "must have one group, the number; it has 0"),
+        ({"total": "weight"}, "must have one group, for the number, but has 0"),
         ({"total": "("}, "is not a regular expression"),
         ({"edges": r"(\d+) (\d+)"}, r"must have the named groups \(\?P<u>…\) and \(\?P<v>…\)"),
         ({"unit": "min"}, "unit: 'min' must be one of s, ms, us, ns"),
         ({"weights": "int16"}, "weights: 'int16' must be one of int32"),
         ({"paradigm": "mpi"}, "paradigm: 'mpi' must be one of peer, threads, cuda"),
         ({"limits": {"k": 3}}, "limits: 'k' must be one of n, m"),
-        ({"simple": "yes"}, "simple: 'yes' is a str"),
+        ({"simple": "yes"}, "simple: 'yes' has the wrong type, str"),
         ({"counters": {"rounds": "rounds"}}, r"counters.rounds: 'rounds' must have one group"),
         ({"phases": {"merge": "("}}, r"phases.merge: '\(' is not a regular expression"),
         ({"instrumented": "solve -v"}, r"instrumented: has no \{graph\}"),

@@ -370,7 +370,7 @@ def test_wrong_points_are_refused_by_place():
         X[2, 1] = value
         with pytest.raises(InputError, match=rf"X\[2, 1\] is {value}"):
             mst.from_points(X)
-    with pytest.raises(InputError, match=r"one row a point .* shape \(3,\)"):
+    with pytest.raises(InputError, match=r"one row per point .* shape \(3,\)"):
         mst.from_points([1, 2, 3])
     with pytest.raises(InputError, match="dtype <U1"):
         mst.from_points([["a"]])
@@ -404,7 +404,7 @@ def test_wrong_arguments_are_refused():
         mst.from_points(X, threads=0)
     with pytest.raises(UnsupportedError, match="above the"):
         mst.from_points(X, threads=10_000)
-    with pytest.raises(mst.OutOfMemoryError, match="no memory for the tree of 1,000,000,000 points"):
+    with pytest.raises(mst.OutOfMemoryError, match="not enough memory for the tree of 1,000,000,000 points"):
         mst.from_points(np.broadcast_to(np.float32(1), (10**9, 10**9)))
 
 

@@ -119,7 +119,7 @@ def test_wide_vertex_ids_are_proved_too():
 
 def test_a_broken_key_transform_cannot_pass(monkeypatch):
     monkeypatch.setattr(order, "keys", lambda weights: np.zeros(len(weights), np.uint32))
-    with pytest.raises(AssertionError, match="bug of mst"):
+    with pytest.raises(AssertionError, match="bug in mst"):
         prove(Graph(3, [0, 1, 2], [1, 2, 0], [9, 8, 7]), [1, 2])
 
 

@@ -122,7 +122,7 @@ def test_skip_runs_without_importing_its_module(folder):
     folder(text + "def skip(facts, *, width) -> str | None:\n    return 'never'\n")
     algorithm = registry.get("mine")
     assert algorithm.skip(Facts(1, 1)) == "never"
-    assert algorithm.missing() == "needs a_module_that_is_not_there, not installed"
+    assert algorithm.missing() == "needs a_module_that_is_not_there, which is not installed"
     with pytest.raises(DependencyError, match=r"not installed: install what .*mine\.py requires"):
         algorithm.load()
 
@@ -271,7 +271,9 @@ def test_arrays_on_a_device_with_threads_are_refused():
 @pytest.mark.parametrize("algorithm", ["auto", "kruskal", "filter-boruvka"])
 @pytest.mark.parametrize("exponent", [46, 57])
 def test_lack_of_memory_raises_out_of_memory_error(algorithm, exponent):
-    with pytest.raises(mst.OutOfMemoryError, match=f"no memory for a forest of <Graph n={2**exponent:,} m=1 "):
+    with pytest.raises(
+        mst.OutOfMemoryError, match=f"not enough memory for a forest of <Graph n={2**exponent:,} m=1 "
+    ):
         mst.minimum_spanning_forest((2**exponent, [0], [1], [1]), algorithm=algorithm)
 
 

@@ -192,11 +192,11 @@ def test_missing_hardware_says_why(rows):
     cards = {card.hardware: card for card in answer.cards(made(*TWO_GRAPHS), "kruskal", {})}
     assert cards["GPU"].finding is None and cards["GPU"].reason == "no such run was planned"
     unsupported = made(("a", "ecl-mst-cuda", "cuda", 1, 1.0)).assign(
-        status="unsupported", reason="needs cupy, not installed", shown=False
+        status="unsupported", reason="needs cupy, which is not installed", shown=False
     )
-    assert answer.missing(unsupported, GPU) == "needs cupy, not installed"
+    assert answer.missing(unsupported, GPU) == "needs cupy, which is not installed"
     gone = [unsupported.assign(graph=g, status="unavailable", reason="no location has it") for g in "bcd"]
-    assert answer.missing(pd.concat([unsupported, *gone]), GPU) == "needs cupy, not installed"
+    assert answer.missing(pd.concat([unsupported, *gone]), GPU) == "needs cupy, which is not installed"
     assert answer.missing(pd.concat(gone), GPU) == "none of its graphs is available"
     assert answer.missing(unsupported.assign(status="ok"), GPU) == "no record of it is proved here"
 

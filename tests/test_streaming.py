@@ -282,20 +282,26 @@ ILLEGAL = {
     "batch 1, row 1: u = -1 is not a vertex: ids run from 0; shift": ([0, -1], [1, 1], [1, 1]),
     "batch 1, row 0: v = 7 is not a vertex: ids run from 0 to 4 (n = 5)": ([0, 1], [7, 1], [1, 1]),
     "batch 1, row 1: w is NaN": ([0, 1], [1, 1], [1, float("nan")]),
-    "batch 1: u, v and w must be of one length, got 1, 2, 2": ([0], [1, 1], [1, 1]),
+    "batch 1: u, v and w must have the same length, got 1, 2, 2": ([0], [1, 1], [1, 1]),
     "batch 1: u must hold integers, got dtype float64": ([0.5], [1], [1]),
-    "batch 1: a batch is a tuple (u, v, w) of three arrays, got 2 values": ([0], [1]),
-    "batch 1: a batch is a tuple (u, v, w) of three arrays, got one edge, (0, 1, 2.5): give all at once": (
+    "batch 1: a batch must be a tuple (u, v, w) of three arrays, got 2 values": ([0], [1]),
+    "batch 1: a batch must be a tuple (u, v, w) of three arrays, got one edge, (0, 1, 2.5): pass all edges at once": (
         0,
         1,
         2.5,
     ),
     "batch 1: w has dtype complex128, which cannot": ([0], [1], [1j]),
-    "batch 1: w has dtype float64, and edges before it int64": ([0], [1], [0.5]),
+    "batch 1: w has dtype float64, but earlier edges have int64": ([0], [1], [0.5]),
     "batch 1, row 0: u = 1000000000000000 is above the": ([10**15], [1], [1]),
     "batch 1: str is not a table with columns": "text",
-    "batch 1: a batch is a tuple (u, v, w) or a table, got ndarray: a whole graph is a tuple": np.array([0, 1]),
-    "batch 1: w[0] has weight 9007199254740993, which no float64 holds": ([0, 1], [1, 1], [2**53 + 1, 0.5]),
+    "batch 1: a batch must be a tuple (u, v, w) or a table, got ndarray: a whole graph is a tuple": np.array(
+        [0, 1]
+    ),
+    "batch 1: w[0] has weight 9007199254740993, which float64 cannot represent": (
+        [0, 1],
+        [1, 1],
+        [2**53 + 1, 0.5],
+    ),
     "batch 1: w[1] is masked": ([0, 1], [1, 2], np.ma.array([5, 7], mask=[0, 1])),
     "batch 1: w must be one-dimensional, got shape (1, 1)": pd.DataFrame({"u": [0], "v": [1], "w": [[7]]}),
 }
@@ -340,7 +346,7 @@ def test_number_of_vertices_is_a_whole_one(n):
 
 @pytest.mark.parametrize("given", ["", "8X", "-1", 0, "0G", 10**30, "9" * 400])
 def test_memory_is_a_number_of_bytes(given):
-    with pytest.raises(mst.InputError, match="memory is a number of bytes"):
+    with pytest.raises(mst.InputError, match="memory must be a number of bytes"):
         mst.minimum_spanning_forest([], memory=given)
 
 
@@ -350,12 +356,14 @@ def test_arrays_without_memory_are_refused_as_too_large(monkeypatch):
 
     monkeypatch.setattr(recycled.mmap, "mmap", fails)
     monkeypatch.setattr(recycled, "_LEAST", 1)
-    with pytest.raises(mst.OutOfMemoryError, match="no memory for the forest of a stream: unable to allocate"):
+    with pytest.raises(
+        mst.OutOfMemoryError, match="not enough memory for the forest of a stream: unable to allocate"
+    ):
         mst.minimum_spanning_forest([([0], [1], [1])], algorithm="filter-boruvka")
 
 
 def test_too_little_memory_is_refused():
-    with pytest.raises(mst.OutOfMemoryError, match="are too little"):
+    with pytest.raises(mst.OutOfMemoryError, match="is too little"):
         mst.minimum_spanning_forest([], memory="1M")
     # The memory that this process holds counts too, and other tests may have left much of it.
     allowed = psutil.Process().memory_info().rss + 2**30
@@ -390,17 +398,17 @@ def test_second_pass_proves_the_forest_and_refutes_others(n, m, most, end_type, 
 
 
 REFUTED = {
-    "the ids of the forest's edges do not ascend from 0 to 2": dict(edge_ids=[2, 0]),
+    "the ids of the forest's edges are not ascending numbers from 0 to 2": dict(edge_ids=[2, 0]),
     "the forest has edges to vertices outside 0 … 2": dict(v=[1, 3]),
     "edge 0 (0–0, weight 5) closes a cycle": dict(u=[0, 2], v=[0, 0]),
-    "the forest has edge 2 as 2–1 of weight 6, and the stream as 2–0 of weight 6": dict(v=[1, 1]),
-    "the forest has edge 2 as 2–0 of weight 4, and the stream as 2–0 of weight 6": dict(w=[5, 4]),
+    "edge 2 is 2–1 of weight 6 in the forest, but 2–0 of weight 6 in the stream": dict(v=[1, 1]),
+    "edge 2 is 2–0 of weight 4 in the forest, but 2–0 of weight 6 in the stream": dict(w=[5, 4]),
     "edge 2 (2–0, weight 6) is lighter than edge 1 (1–2, weight 7) on its path": dict(
         u=[0, 1], v=[1, 2], w=[5, 7], edge_ids=[0, 1]
     ),
     "edge 1 (1–2, weight 7) joins two trees": dict(u=[0], v=[1], w=[5], edge_ids=[0]),
-    "the stream has 3 edges, and the forest is one of 4": dict(m=4),
-    "edge 1 has the end 2, and the forest 2 vertices": dict(n=2, u=[0], v=[1], w=[5], edge_ids=[0]),
+    "the stream has 3 edges, but the forest is that of a stream of 4": dict(m=4),
+    "edge 1 has the end 2, but the forest has 2 vertices": dict(n=2, u=[0], v=[1], w=[5], edge_ids=[0]),
 }
 
 
@@ -443,9 +451,9 @@ def test_weights_are_not_rounded_to_those_of_the_forest():
     ends = np.array([0], np.int32), np.array([1], np.int32)
     forest = StreamForest(2, 2, *ends, np.array([2.0**53]), np.array([0]))
     proof = prove_batches(forest, [([0, 0], [1, 1], [2**53 + 1, 2**53])])
-    assert proof.reason == "edge 0 has weight 9007199254740993, which float64 does not hold"
+    assert proof.reason == "edge 0 has weight 9007199254740993, which float64 cannot represent"
     nan = prove_batches(forest, [([0, 0], [1, 1], [2.0**53, math.nan])])
-    assert nan.reason == "edge 1 has weight nan, which float64 does not hold"
+    assert nan.reason == "edge 1 has weight nan, which float64 cannot represent"
 
 
 @pytest.mark.slow

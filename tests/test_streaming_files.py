@@ -152,7 +152,7 @@ def test_an_interrupted_pass_continues(tmp_path, capsys, monkeypatch, name):
     assert 1000 < seen < 3000
     capsys.readouterr()
     assert main(command) == 0
-    assert f"continuing after {seen:,} edges" in capsys.readouterr().err
+    assert f"resuming after {seen:,} edges" in capsys.readouterr().err
     assert (files.read_forest(out).edge_ids == mst.minimum_spanning_forest(g).edge_ids).all()
     assert not state.exists()
 
@@ -168,8 +168,7 @@ def test_a_pass_goes_on_where_its_state_cannot_be_written(tmp_path, monkeypatch,
     assert main(["solve", str(path), "--out", str(out)]) == 0 and out.exists()
     text = capsys.readouterr().err
     assert (
-        "f.parquet.checkpoint cannot be written: No space left on device; an interrupted pass would begin"
-        in text
+        "f.parquet.checkpoint cannot be written: No space left on device; if this pass is interrupted" in text
     )
 
 
@@ -258,9 +257,9 @@ def illegal(name):
 
 ILLEGAL = {
     "vertex": "e.parquet, row 1: v = 60 is not a vertex: ids run from 0 to 59 (n = 60); raise n or compact the ids",
-    "nan": "e.parquet, row 1: w is NaN, which has no place in an order: drop or replace that edge",
+    "nan": "e.parquet, row 1: w is NaN, which cannot be ordered: drop that edge or replace its weight",
     "missing": "e.parquet, rows from 0 on: u[1] is missing: drop or fill that row",
-    "columns": "e.parquet, rows from 0 on: an edge table has columns u, v, w or source, target, weight; this one has",
+    "columns": "e.parquet, rows from 0 on: an edge table needs columns u, v, w or source, target, weight; this one has",
 }
 
 
@@ -357,8 +356,8 @@ def test_a_list_whose_first_row_cannot_hold_counts_is_read(tmp_path):
     ("columns", "complaint"),
     [
         ({"a": [0, 1], "b": [1, 2], "c": [0.5, 1.5]}, "this one has a, b, c"),
-        ({"u": ["x", "y"], "v": ["y", "z"], "w": [1, 2]}, "u holds texts such as 'x', no vertex ids"),
-        ({"u": [0.5, 1.5], "v": [1, 2], "w": [1, 2]}, "u holds floats such as 0.5, no vertex ids"),
+        ({"u": ["x", "y"], "v": ["y", "z"], "w": [1, 2]}, "u holds strings such as 'x', not vertex ids"),
+        ({"u": [0.5, 1.5], "v": [1, 2], "w": [1, 2]}, "u holds floats such as 0.5, not vertex ids"),
     ],
 )
 def test_columns_that_are_no_edges_are_named(tmp_path, capsys, columns, complaint):

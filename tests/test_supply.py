@@ -74,7 +74,7 @@ def test_an_algorithm_without_its_copyleft_package_names_the_extra(monkeypatch):
     from mst import DependencyError, registry
 
     monkeypatch.setattr(registry, "is_importable", lambda package: package != "igraph")
-    with pytest.raises(DependencyError, match=r"igraph, not installed: pip install '.\[peers-gpl\]'"):
+    with pytest.raises(DependencyError, match=r"igraph, which is not installed: pip install '.\[peers-gpl\]'"):
         registry.get("igraph").load()
 
 

@@ -352,7 +352,7 @@ def test_bad_texts_are_refused(text):
 
 def test_too_few_values_for_distinct_weights():
     u = np.arange(11)
-    with pytest.raises(InputError, match=r"11 edges cannot have distinct weights out of the 10 of int32:1:10"):
+    with pytest.raises(InputError, match=r"11 edges cannot have distinct weights from the 10 of int32:1:10"):
         hash_weights(u, u, seed=1, spec=WeightSpec("int32", 1, 10, distinct=True))
 
 

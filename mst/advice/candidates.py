@@ -83,7 +83,7 @@ class Candidate:
         """
         found = re.fullmatch(r"([\w-]+)(?:\[(.+)\])?@(\w+)", name)
         if found is None:
-            raise ValueError(f"{name!r} is not algorithm[options]@place")
+            raise ValueError(f"{name!r} is not of the form algorithm[options]@place")
         return cls(found[1], found[2] or "default", found[3])
 
     def __str__(self) -> str:

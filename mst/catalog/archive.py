@@ -28,7 +28,7 @@ def unpacked(path: Path, member: str | None) -> Iterator[Path]:
         try:
             unpack(path, member, target)
         except _BROKEN_ARCHIVE as error:
-            raise FormatError(path, f"an archive that holds {member} ({error})") from None
+            raise FormatError(path, f"expected an archive that holds {member}: {error}") from None
         yield target
 
 

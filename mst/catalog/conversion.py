@@ -163,7 +163,9 @@ def _fetched(entry: Entry, sources: Sources, clock: _Clock) -> tuple[Graph, dict
     with clock("read"):
         raw = _read(entry, source, fetched, sources)
     if raw.w is None and entry.weights is None:
-        raise ConfigError(f"{entry.name}: {fetched.location} has no weights; give the entry weights")
+        raise ConfigError(
+            f"{entry.name}: {fetched.location} has no weights; add weights to its entry in the catalogue"
+        )
     described = Raw(
         location=fetched.location,
         sha256=fetched.sha256,

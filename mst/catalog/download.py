@@ -267,7 +267,7 @@ class Sources:
         except ImportError as error:
             raise DependencyError(
                 f"downloads need httpx and tenacity ({error}): pip install httpx tenacity, or put the file into a "
-                "folder and name that in MST_MIRROR"
+                "folder and set MST_MIRROR to it"
             ) from None
         return Transport(self.limits, self.dead_hosts, progress=self.progress)
 
@@ -276,7 +276,7 @@ class Sources:
         if wanted.sha256 == sha256:
             return "published"
         if wanted.sha256 and location in wanted.addresses:
-            raise Refused(f"sha256 {sha256} is not the published {wanted.sha256}")
+            raise Refused(f"sha256 {sha256} differs from the published {wanted.sha256}")
         return self._checksums.check(wanted.graph, location, sha256)
 
     def forget(self, graph: str, fetched: Fetched) -> None:
@@ -303,8 +303,8 @@ class _Checksums:
                 return "first"
         if first != sha256:
             raise Refused(
-                f"sha256 {sha256} differs from {first}, recorded there first; "
-                f"if the change is meant, remove {file} and fetch again"
+                f"sha256 {sha256} differs from {first}, which was recorded at the first download; "
+                f"if the change is intended, remove {file} and fetch again"
             )
         return "recorded"
 
@@ -343,7 +343,7 @@ def _own(path: Path, sha256: str | None, tried: list[tuple[str, str]]) -> Fetche
         tried.append((str(path), f"cannot be read: {error.strerror or error}"))
         return None
     if sha256 not in (None, found):
-        tried.append((str(path), f"sha256 {found} is not the {sha256} of the catalogue"))
+        tried.append((str(path), f"sha256 {found} differs from that in the catalogue, {sha256}"))
         return None
     return Fetched(path, str(path), found, path.stat().st_size, "published" if sha256 else "first")
 

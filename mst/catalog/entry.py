@@ -73,7 +73,7 @@ class Weights(StrictModel):
     @model_validator(mode="after")
     def _check_weights(self) -> Weights:
         if self.rule == "ecl" and (others := self.model_fields_set - {"rule"}):
-            raise ValueError(f"rule: ecl decides the weights: leave out {', '.join(sorted(others))}")
+            raise ValueError(f"rule: ecl determines the weights: leave out {', '.join(sorted(others))}")
         try:
             self.spec()
         except InputError as error:
@@ -196,7 +196,7 @@ class Entry(StrictModel):
         if self.generator and self.weights is None:
             raise ValueError("a generated graph needs weights")
         if self.parameters and not self.generator:
-            raise ValueError("parameters belong to a generator")
+            raise ValueError("parameters need a generator")
         if self.family not in FAMILIES:
             raise ValueError(f"unknown family {self.family!r}{nearest(self.family, FAMILIES)}")
         return self

@@ -120,7 +120,7 @@ class Transport:
                 out.flush()
                 os.fsync(out.fileno())
         if done == 0:
-            raise Refused("answered with an empty file")
+            raise Refused("returned an empty file")
 
     @contextmanager
     def _answer(self, address: str, have: int, known: Mapping[str, Any]) -> Iterator[httpx.Response]:
@@ -141,7 +141,7 @@ class Transport:
         except httpx.InvalidURL as error:
             raise Refused(f"not a web address: {error}") from None
         except (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError) as error:
-            raise Broken(f"closed without an answer ({error})") from None
+            raise Broken(f"closed the connection without an answer ({error})") from None
         except httpx.TransportError as error:
             reason = str(error) or type(error).__name__
             self.dead_hosts.give_up(str(error.request.url), reason)
@@ -150,7 +150,7 @@ class Transport:
             _check_status(response, resuming=have > 0)
             kind = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
             if kind == "text/html" and not basename(address).endswith((".html", ".htm")):
-                raise Refused("answered with a web page, not with the file")
+                raise Refused("returned a web page instead of the file")
             yield response
 
     def _copy_body(
@@ -255,14 +255,14 @@ def _span(response: httpx.Response, have: int, known: Mapping[str, Any]) -> tupl
     if response.status_code == 206:
         found = re.fullmatch(r"bytes (\d+)-\d+/(\d+|\*)", stated)
         if not found or int(found[1]) != have:
-            raise Mismatch("sent another range than the one requested")
+            raise Mismatch("sent a range that was not requested")
         total = None if found[2] == "*" else int(found[2])
         if known.get("total") not in (None, total):
-            raise Mismatch("has a file of another length than before")
+            raise Mismatch("now has a file of a different length")
         return have, total
     if response.status_code == 416:
         if stated != f"bytes */{have}":
-            raise Mismatch("has no such range")
+            raise Mismatch("does not have the requested range")
         return have, have
     length = response.headers.get("Content-Length", "")
     return 0, int(length) if length.isdigit() else None

@@ -111,7 +111,7 @@ def known(generator: str) -> Generator:
     """Return the generator of this name; raise `ConfigError` with the nearest one if there is none."""
     if generator not in GENERATORS:
         raise ConfigError(
-            f"no generator {generator!r}{nearest(generator, GENERATORS)}: there are {', '.join(GENERATORS)}"
+            f"no generator {generator!r}{nearest(generator, GENERATORS)}; the generators are {', '.join(GENERATORS)}"
         )
     return GENERATORS[generator]
 

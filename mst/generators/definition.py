@@ -289,7 +289,7 @@ def require_memory(needed: int, purpose: str) -> None:
     free = psutil.virtual_memory().available
     if needed > free:
         raise OutOfMemoryError(
-            f"{purpose} need about {needed / 1e9:,.1f} GB while they are made, and {free / 1e9:,.1f} GB are free: "
+            f"{purpose} need about {needed / 1e9:,.1f} GB while they are made, but {free / 1e9:,.1f} GB are free: "
             "make a smaller graph"
         )
 

@@ -56,7 +56,7 @@ def draw_distinct(
         require(
             rounds < _MAX_ROUNDS,
             generator,
-            f"{drawn:,} arcs gave only {len(pairs):,} distinct edges, and m = {m:,}: "
+            f"{drawn:,} arcs gave only {len(pairs):,} distinct edges, but m = {m:,}: "
             "lower m, add vertices, or choose more even probabilities",
         )
         # One sixteenth more than the rate so far suggests, since later arcs repeat more often.

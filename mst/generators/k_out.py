@@ -43,7 +43,11 @@ def k_out(*, n: int, k: int, m: int | None, seed: int, connected: bool) -> Edges
         "k-out",
         "a single vertex cannot be joined to others: n must be at least 2, or k must be 0",
     )
-    require(m is None or m <= pair_count(n), "k-out", f"{n:,} vertices have fewer than m = {m} pairs")
+    require(
+        m is None or m <= pair_count(n),
+        "k-out",
+        f"{n:,} vertices have fewer than m = {m} pairs: lower m or raise n",
+    )
     require(m is None or m == 0 or k > 0, "k-out", f"k = 0 arcs cannot make m = {m} edges: raise k")
     drawn = n * k
 

@@ -61,7 +61,7 @@ def power_law(
     )
     apart = components - 1 if components else 0
     core = n - 2 * apart
-    require(core > 0 or not apart, "power-law", f"{n:,} vertices have fewer than {apart + 1:,} components")
+    require(core > 0 or not apart, "power-law", f"{n:,} vertices cannot have {apart + 1:,} components")
     tree = SpanningTree(core, seed) if connected or components else None
     reserved = tree.edges + apart if tree else 0
     most = pair_count(core) + apart

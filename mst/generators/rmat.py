@@ -106,7 +106,11 @@ def _make(generator: str, seed: int, connected: bool, default_factor: int, value
     elif m is None:
         others = distinct(draw(0, wanted))
     else:
-        require(m <= pair_count(n), generator, f"{n:,} vertices have fewer than m = {m:,} pairs")
+        require(
+            m <= pair_count(n),
+            generator,
+            f"{n:,} vertices have fewer than m = {m:,} pairs: lower m or raise scale",
+        )
         others = draw_distinct(wanted, draw, wanted, generator, seed)
     if tree is None:
         return Edges(n, others, "sorted" if simple else "any")

@@ -40,7 +40,7 @@ def device_graph(n: int, u: Any, v: Any, w: Any) -> DeviceGraph:
     n = _vertex_count(n)
     if not (u.ndim == v.ndim == w.ndim == 1 and len(u) == len(v) == len(w)):
         raise InputError(
-            f"u, v and w must be one-dimensional and of one length, got {u.shape}, {v.shape}, {w.shape}"
+            f"u, v and w must be one-dimensional and have the same length, got {u.shape}, {v.shape}, {w.shape}"
         )
     for name, ends in (("u", u), ("v", v)):
         if ends.dtype.kind not in "iu":
@@ -57,7 +57,10 @@ def device_graph(n: int, u: Any, v: Any, w: Any) -> DeviceGraph:
         _refuse_outside(n, "u", u)
         _refuse_outside(n, "v", v)
     if survey.has_nan:
-        raise InputError(f"w[{int(cupy.argmax(cupy.isnan(w)))}] is NaN: drop or replace that edge")
+        raise InputError(
+            f"w[{int(cupy.argmax(cupy.isnan(w)))}] is NaN, which cannot be ordered: drop that edge or replace "
+            "its weight"
+        )
     return SurveyedGraph(n, *narrow, w, survey)
 
 
@@ -76,7 +79,7 @@ def _cupy() -> Any:
         import cupy
     except ImportError as error:
         raise DependencyError(
-            "arrays on a device need CuPy, not installed: pip install '.[cuda13]' in a clone of mst, or copy "
+            "arrays on a device need CuPy, which is not installed: pip install '.[cuda13]' in a clone of mst, or copy "
             "them to the host"
         ) from error
     return cupy
@@ -185,14 +188,14 @@ def forest_on_device(
     chosen = registry.get(algorithm)
     if chosen.paradigm != "cuda":
         raise InputError(
-            f"u, v and w are on the device, and {algorithm} runs on the host: copy them there first"
+            f"u, v and w are on the device, but {algorithm} runs on the host: copy them there first"
         )
     options = advice.for_one_solve(algorithm, options)
     graph = graph or device_graph(n, u, v, w)
     ids_of = implementation_of(chosen).edge_ids
     if ids_of is None:
         raise UnsupportedError(
-            f"{algorithm} has no edge_ids, which leave a result on the device: see mst.registry"
+            f"{algorithm} has no function edge_ids, which returns a result on the device: see mst.registry"
         )
     ids = ids_of(execute(chosen, graph, options=options).result)
     ids = cupy.sort(ids.astype(cupy.int64))

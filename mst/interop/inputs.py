@@ -86,15 +86,15 @@ def from_scipy(matrix: Any) -> Graph:
     from mst.simplify import simplify
 
     if not hasattr(matrix, "tocoo"):
-        raise InputError(f"{type(matrix).__name__} is not a sparse array of SciPy")
+        raise InputError(f"{type(matrix).__name__} is not a SciPy sparse array")
     if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1]:
-        raise InputError(f"a graph's matrix is square, got shape {matrix.shape}")
+        raise InputError(f"the matrix of a graph must be square, got shape {matrix.shape}")
     try:
         entries = matrix.tocoo(copy=True)
         entries.sum_duplicates()
     except (TypeError, ValueError) as error:
         raise InputError(
-            f"the {matrix.format} matrix is damaged, or of a dtype without sums: {error}"
+            f"the {matrix.format} matrix is damaged, or has a dtype that SciPy cannot add up: {error}"
         ) from error
     rows, columns, weights = entries.row, entries.col, entries.data
     if matrix.format in ("bsr", "dia"):
@@ -134,9 +134,9 @@ def from_networkx(graph: Any, *, weight: str = "weight") -> Graph:
     [('a', 'b'), ('a', 'c')]
     """
     if not hasattr(graph, "edges"):
-        raise InputError(f"{type(graph).__name__} is not a graph of networkx")
+        raise InputError(f"{type(graph).__name__} is not a networkx graph")
     if not isinstance(weight, str):
-        raise InputError(f"the attribute to weigh by must be a text, got {weight!r}")
+        raise InputError(f"the name of the weight attribute must be a string, got {weight!r}")
     places = {node: i for i, node in enumerate(graph)}
     edges = list(graph.edges(data=weight, default=1))
     u = np.fromiter((places[a] for a, _, _ in edges), np.int64, len(edges))

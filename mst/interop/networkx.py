@@ -352,7 +352,7 @@ def _spanning_edges(
 
         # So that code behaves as it does without this backend.
         raise NetworkXNotImplemented(
-            "spanning trees of directed graphs are not implemented: give G.to_undirected()"
+            "spanning trees of directed graphs are not implemented: use G.to_undirected()"
             if is_directed
             else "networkx's Borůvka is not implemented for multigraphs"
         )
@@ -394,7 +394,7 @@ def _edges_by_weight(
 def _weighed(edges: _Edges, weight: str, ignore_nan: bool) -> tuple[_Edges, np.ndarray]:
     """Return the edges that have a weight other than NaN, and their weights, or ranks of these, as an array."""
     if not isinstance(weight, Hashable):
-        raise KindError(f"the attribute to weigh by must be hashable, got {type(weight).__name__}")
+        raise KindError(f"the name of the weight attribute must be hashable, got {type(weight).__name__}")
     values = [attributes.get(weight, 1) for attributes in edges.data]
     _refuse_no_numbers(edges, values)
     weights = _exact_array(values)
@@ -491,7 +491,9 @@ def _refuse_no_numbers(edges: _Edges, values: list) -> None:
     accepted = numbers.Real | Decimal | np.bool_
     if not all(issubclass(kind, accepted) for kind in set(map(type, values))):
         k = next(k for k, value in enumerate(values) if not isinstance(value, accepted))
-        raise KindError(f"edge {edges.edge(k)[:-1]} must weigh a real number, got {type(values[k]).__name__}")
+        raise KindError(
+            f"edge {edges.edge(k)[:-1]} must have a real number as its weight, got {type(values[k]).__name__}"
+        )
 
 
 _FLOATS = {float, np.float64}
@@ -516,5 +518,5 @@ def _ranks(values: list) -> np.ndarray:
     try:
         place = {value: k for k, value in enumerate(sorted(set(values)))}
     except TypeError as error:  # such as Decimal and a NumPy float
-        raise KindError(f"the weights have no order: {error}") from error
+        raise KindError(f"the weights cannot be ordered: {error}") from error
     return np.fromiter((place[value] for value in values), np.int32, len(values))

@@ -103,11 +103,11 @@ def _as_csr(csgraph: Any, keep_dtype: bool) -> Any:
         csgraph = _as_dense(csgraph)
     shape = csgraph.shape
     if len(shape) != 2:
-        raise ShapeError(f"a graph is a matrix of two dimensions, got shape {shape}")
+        raise ShapeError(f"the matrix of a graph must have two dimensions, got shape {shape}")
     if shape[0] != shape[1]:
-        raise ShapeError(f"a graph's matrix is square, got shape {shape}")
+        raise ShapeError(f"the matrix of a graph must be square, got shape {shape}")
     if csgraph.dtype.kind not in "biuf":
-        raise DtypeError(f"a graph's matrix holds real numbers, got dtype {csgraph.dtype}")
+        raise DtypeError(f"the matrix of a graph must hold real numbers, got dtype {csgraph.dtype}")
     if issparse(csgraph):
         try:
             matrix = csgraph.tocsr()
@@ -134,7 +134,9 @@ def _as_dense(csgraph: Any) -> np.ndarray:
     try:
         return np.asarray(csgraph)
     except (TypeError, ValueError) as error:
-        raise ShapeError(f"a graph's matrix has rows of one length, of numbers: {error}") from error
+        raise ShapeError(
+            f"the matrix of a graph must have rows of numbers, all of the same length: {error}"
+        ) from error
 
 
 def _weights(data: np.ndarray) -> np.ndarray:

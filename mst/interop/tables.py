@@ -86,7 +86,7 @@ def vertices(table: Any) -> list[Hashable]:
     """
     _, names = _columns(table, labels=True)
     if names is None:
-        raise InputError("the ends of this table are vertex ids, not labels: vertex i is i")
+        raise InputError("the ends in this table are vertex ids, not labels: vertex i has id i")
     return names
 
 
@@ -129,10 +129,12 @@ def _columns(table: Any, *, labels: bool) -> tuple[EdgeColumns, list[Hashable] |
     weighing = [name for name in _WEIGHTS if name in columns]
     if not ends:
         found = ", ".join(map(str, columns))
-        raise InputError(f"an edge table has columns u, v, w or source, target, weight; this one has {found}")
+        raise InputError(f"an edge table needs columns u, v, w or source, target, weight; this one has {found}")
     taken = [name for name in columns if name in {*sum(ends, ()), *weighing}]
     if len(taken) > 2 + bool(weighing):
-        raise InputError(f"which columns count? {', '.join(taken)}: keep two for the ends, one for the weight")
+        raise InputError(
+            f"the table has the columns {', '.join(taken)}: keep two for the ends and one for the weight"
+        )
     names: list[Hashable] | None = None
     if labels and any(map(_holds_labels, pair := [table[name] for name in ends[0]])):
         u, v, names = _numbered(pair, ends[0])
@@ -167,7 +169,7 @@ def _numbered(columns: list[Any], names: tuple[str, str]) -> tuple[np.ndarray, n
         for row, pair in enumerate(zip(*given)):
             ends[row] = [place.setdefault(label, len(place)) for label in pair]
     except TypeError as error:
-        raise InputError(f"row {row} has an end that cannot be a vertex: {error}") from error
+        raise InputError(f"row {row} has an end that cannot be a vertex label: {error}") from error
     return ends[:, 0], ends[:, 1], list(place)
 
 
@@ -184,10 +186,12 @@ def _arrow_columns(stream: Any) -> tuple[dict[str, Any], int | None]:
     if twice := sorted(
         {name for name in names if name in (*sum(_ENDS, ()), *_WEIGHTS) and names.count(name) > 1}
     ):
-        raise InputError(f"the table has {', '.join(twice)} more than once: name its columns differently")
+        raise InputError(f"the table has {', '.join(twice)} more than once: rename the columns")
     declared = (table.schema.metadata or {}).get(b"n", b"")
     if len(declared) > _MOST_DIGITS and declared.isdigit():
-        raise InputError(f"the table's metadata declare n = {shorten(declared)} vertices: no memory holds them")
+        raise InputError(
+            f"the table's metadata declare n = {shorten(declared)} vertices, which do not fit into any memory"
+        )
     columns = {name: table.column(i) for i, name in enumerate(names)}
     return columns, int(declared) if declared.isdigit() else None
 
@@ -229,9 +233,9 @@ def _refuse_missing(column: Any, name: str) -> None:
 def _ids(column: Any, name: str) -> np.ndarray:
     array = _numbers(column, name)
     if array.size and array.dtype.kind not in "iu":
-        kind = {"f": "floats", "U": "texts", "b": "truth values"}.get(array.dtype.kind, f"{array.dtype} values")
+        kind = {"f": "floats", "U": "strings", "b": "booleans"}.get(array.dtype.kind, f"{array.dtype} values")
         raise InputError(
-            f"{name} holds {kind} such as {array[:1].tolist()[0]!r}, no vertex ids: number the vertices from 0, for "
+            f"{name} holds {kind} such as {array[:1].tolist()[0]!r}, not vertex ids: number the vertices from 0, for "
             "example with pandas.factorize"
         )
     return array if array.size else array.astype(np.int32)

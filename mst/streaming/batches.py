@@ -71,18 +71,18 @@ def batch_of(given: Any, name: str) -> Batch:
     try:
         if isinstance(given, tuple | list):
             if len(given) != 3:
-                raise InputError(f"a batch is a tuple (u, v, w) of three arrays, got {len(given)} values")
+                raise InputError(f"a batch must be a tuple (u, v, w) of three arrays, got {len(given)} values")
             if isinstance(given[0], int | float | str | np.generic):
                 raise InputError(
-                    f"a batch is a tuple (u, v, w) of three arrays, got one edge, {tuple(given)!r}: give all at once "
-                    "as (n, u, v, w), with u, v, w = map(list, zip(*edges))"
+                    f"a batch must be a tuple (u, v, w) of three arrays, got one edge, {tuple(given)!r}: pass all "
+                    "edges at once as (n, u, v, w), with u, v, w = map(list, zip(*edges))"
                 )
             u, v, w = (column(values, field) for values, field in zip(given, "uvw"))
             if isinstance(given[2], list | tuple):
                 refuse_rounded(given[2], w, "w[{}]".format)
         elif isinstance(given, int | float | np.generic | np.ndarray):
             raise InputError(
-                f"a batch is a tuple (u, v, w) or a table, got {type(given).__name__}: a whole graph is a tuple "
+                f"a batch must be a tuple (u, v, w) or a table, got {type(given).__name__}: a whole graph is a tuple "
                 "(n, u, v, w), not a list or an iterator"
             )
         else:
@@ -118,7 +118,7 @@ def _same_type(u: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _weights(w: np.ndarray, *lengths: int) -> np.ndarray:
     """Return weights, shape (k,), as a graph would store them: int32, int64, float32 or float64."""
     if any(length != len(w) for length in lengths):
-        raise InputError(f"u, v and w must be of one length, got {', '.join(map(str, (*lengths, len(w))))}")
+        raise InputError(f"u, v and w must have the same length, got {', '.join(map(str, (*lengths, len(w))))}")
     kind, size = w.dtype.kind, w.dtype.itemsize
     if kind == "u" and size == 8 and w.size and int(w.max()) > np.iinfo(np.int64).max:
         row = int(np.argmax(w))
@@ -165,7 +165,9 @@ def slices(
         known, found = dtype or batch.w.dtype, batch.w.dtype
         dtype = np.promote_types(known, found)
         if dtype.kind == "f" and np.int64 in (known, found):
-            raise InputError(f"{batch.name}: w has dtype {found}, and edges before it {known}: use one dtype")
+            raise InputError(
+                f"{batch.name}: w has dtype {found}, but earlier edges have {known}: use one dtype"
+            )
         for part in batch.slices(rows()):
             yield part, start
             start += len(part.w)

@@ -79,7 +79,7 @@ def open_edges(
         It cannot be opened, or not as a stream.
     """
     if str(path) == "-":
-        raise InputError("standard input cannot be read in parts: give a file, or set no limit to the memory")
+        raise InputError("standard input cannot be read in parts: name a file, or set no memory limit")
     if is_parquet(path) if format is None else format == "parquet":
         found = _parquet(path, width, parse_memory(memory) if memory else None)
     else:
@@ -136,9 +136,7 @@ def read_forest(path: Path) -> StreamForest:
     import pyarrow as pa
     from pyarrow import parquet
 
-    expected = (
-        "expected a Parquet file of a forest, with columns u, v, w and id: mst solve --out forest.parquet"
-    )
+    expected = "expected a Parquet file of a forest with columns u, v, w and id, as mst solve --out writes it"
     if not is_parquet(path):
         raise FormatError(path, expected)
     try:

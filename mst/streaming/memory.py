@@ -53,7 +53,7 @@ def parse_memory(text: int | str) -> int:
     found = _TEXT.fullmatch(str(text).strip())
     amount = float(found[1]) * _UNITS[found[2].upper()] if found else 0
     if not 1 <= amount <= _MOST:
-        raise InputError(f"memory is a number of bytes or a text such as 8G, got {text!r}")
+        raise InputError(f"memory must be a number of bytes or a string such as 8G, got {text!r}")
     return int(amount)
 
 
@@ -62,7 +62,7 @@ def require_memory(memory: int | str, n: int) -> None:
     least = _CODE_BYTES + _PROOF_BYTES * n
     if parse_memory(memory) < least:
         raise OutOfMemoryError(
-            f"a proof for {n:,} vertices takes {size(least)} of memory, and {memory} are allowed: allow more"
+            f"a proof for {n:,} vertices needs {size(least)} of memory, but {memory} is allowed: raise the limit"
         )
 
 
@@ -109,7 +109,7 @@ class Budget(NamedTuple):
         if free <= 0:
             least = given - free
             raise OutOfMemoryError(
-                f"{size(given)} of memory are too little: the process, its code and reading take {size(least)}"
+                f"{size(given)} of memory is too little: the process, its code and reading need {size(least)}"
             )
         return cls(given, free, rows, slices * rows, ahead)
 
@@ -138,8 +138,8 @@ class Budget(NamedTuple):
         """Return the error for `n` vertices that do not fit."""
         least = self.memory - self.free + n * (_VERTEX_BYTES + 2 * _ROW_BYTES)
         return OutOfMemoryError(
-            f"{n:,} vertices need at least {size(least)} of memory, and {size(self.memory)} are allowed: allow more, "
-            "or number the vertices from 0 without gaps"
+            f"{n:,} vertices need at least {size(least)} of memory, but {size(self.memory)} is allowed: raise the "
+            "limit, or number the vertices from 0 without gaps"
         )
 
     @property

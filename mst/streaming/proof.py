@@ -69,7 +69,7 @@ def prove_batches(forest: StreamForest, batches: Any, *, width: int = 1) -> Proo
     True
     >>> wrong = dataclasses.replace(forest, w=forest.w + 1)
     >>> prove_batches(wrong, batches).reason
-    'the forest has edge 0 as 0–1 of weight 6, and the stream as 0–1 of weight 5'
+    'edge 0 is 0–1 of weight 6 in the forest, but 0–1 of weight 5 in the stream'
     """
     started = perf_counter()
     facts: dict[str, Any] = dict(forest_edges=len(forest), components=forest.components, weight=forest.weight)
@@ -84,7 +84,7 @@ def prove_batches(forest: StreamForest, batches: Any, *, width: int = 1) -> Proo
                 if reason:
                     break
     if not reason and m != forest.m:
-        reason = f"the stream has {m:,} edges, and the forest is one of {forest.m:,}"
+        reason = f"the stream has {m:,} edges, but the forest is that of a stream of {forest.m:,}"
     seconds = perf_counter() - started
     return Proof(not reason, "identical", reason, forest.n, m, **facts, seconds=seconds, details=witness)
 
@@ -97,7 +97,7 @@ def _paths(forest: StreamForest) -> tuple[str, dict[str, Any], _Paths]:
     ids, unsigned = forest.edge_ids, np.dtype(f"u{forest.u.itemsize}")
     none = (np.empty(0), np.empty(0), np.empty(0))
     if len(ids) and (ids[0] < 0 or ids[-1] >= forest.m or (np.diff(ids) <= 0).any()):
-        return f"the ids of the forest's edges do not ascend from 0 to {forest.m - 1}", {}, none
+        return f"the ids of the forest's edges are not ascending numbers from 0 to {forest.m - 1}", {}, none
     for ends in (forest.u, forest.v):
         if len(ids) and not (ends.min() >= 0 and ends.max() < forest.n):
             return f"the forest has edges to vertices outside 0 … {forest.n - 1}", {}, none
@@ -107,7 +107,7 @@ def _paths(forest: StreamForest) -> tuple[str, dict[str, Any], _Paths]:
         edges[field] = column
     ranked = np.empty_like(edges)
     if put_in_order(edges, words, places, ranked) < 0:
-        raise AssertionError(f"sorting the weights of {forest!r} failed: report this as a bug of mst")
+        raise AssertionError(f"sorting the weights of {forest!r} failed: report this as a bug in mst")
     del edges, words, places
     links = np.empty((forest.n, 2), unsigned)
     cycle = link_trees(ranked, np.arange(forest.n, dtype=unsigned), links, np.empty((0, 3), unsigned))
@@ -152,7 +152,7 @@ def _contradiction(
         outside = (ends < 0) | (ends >= forest.n)
         if outside.any():
             row = int(np.argmax(outside))
-            return f"edge {start + row} has the end {ends[row]}, and the forest {forest.n:,} vertices", {
+            return f"edge {start + row} has the end {ends[row]}, but the forest has {forest.n:,} vertices", {
                 "edge": start + row
             }
     stored, changed = converted(part.w, forest.w.dtype if len(forest) else part.w.dtype)
@@ -160,7 +160,7 @@ def _contradiction(
     changed |= w != w
     if changed.any():
         row = int(np.argmax(changed))
-        return f"edge {start + row} has weight {part.w[row]}, which {w.dtype} does not hold", {
+        return f"edge {start + row} has weight {part.w[row]}, which {w.dtype} cannot represent", {
             "edge": start + row
         }
     first, last = np.searchsorted(forest.edge_ids, (start, start + len(w)))
@@ -172,7 +172,7 @@ def _contradiction(
         row, edge = int(places[at]), start + int(places[at])
         here = f"{part.u[row]}–{part.v[row]} of weight {w[row]}"
         there = f"{forest.u[first + at]}–{forest.v[first + at]} of weight {forest.w[first + at]}"
-        return f"the forest has edge {edge} as {there}, and the stream as {here}", {"edge": edge}
+        return f"edge {edge} is {there} in the forest, but {here} in the stream", {"edge": edge}
     # The others are heavier than edges that connect their ends.
     u, v = (frozen(ends.astype(f"u{forest.u.itemsize}", copy=False)) for ends in (part.u, part.v))
     open_rows = np.empty(len(w), np.uint32)

@@ -163,7 +163,7 @@ def _fault(batch: Batch, limit: Limit) -> InputError:
     wrong = [(ends < 0) | (ends >= limit.n) for ends in (batch.u, batch.v)]
     row = int(np.argmax(wrong[0] | wrong[1] | nan))
     if nan[row]:
-        return batch.fault(row, "w is NaN, which has no place in an order: drop or replace that edge")
+        return batch.fault(row, "w is NaN, which cannot be ordered: drop that edge or replace its weight")
     field, end = ("u", batch.u[row]) if wrong[0][row] else ("v", batch.v[row])
     if limit.declared:
         problem = (
@@ -172,9 +172,7 @@ def _fault(batch: Batch, limit: Limit) -> InputError:
     elif end < 0:
         problem = "is not a vertex: ids run from 0; shift or compact the ids"
     else:
-        problem = (
-            f"is above the {limit.n:,} vertices that fit into memory: allow more memory or compact the ids"
-        )
+        problem = f"is above the {limit.n:,} vertices that fit into memory: raise the limit or compact the ids"
     return batch.fault(row, f"{field} = {end} {problem}")
 
 

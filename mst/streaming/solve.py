@@ -126,13 +126,15 @@ def _forest(
             running = RunningForest(solve, budget, Threads(pool, width), n, least_n)
             if checkpoint and (state := checkpoint.load()):
                 running.restore(state)
-                remark(f"{checkpoint.path}: continuing after {counted(state.seen, 'edge')}")
+                remark(f"{checkpoint.path}: resuming after {counted(state.seen, 'edge')}")
             add_batches(running, batches(running.seen), working, checkpoint)
             working.update(f"solving for the last {count(running.size)} edges")
             running.reduce()
             columns = running.take()
     except MemoryError as error:
-        raise OutOfMemoryError(f"no memory for the forest of a stream: {error or 'none is left'}") from error
+        raise OutOfMemoryError(
+            f"not enough memory for the forest of a stream: {error or 'none is left'}"
+        ) from error
     return StreamForest(running.n, running.seen, *columns, running.algorithm, running.seconds)
 
 
@@ -190,4 +192,4 @@ def _save(checkpoint: Checkpoint, state: State) -> None:
     try:
         checkpoint.save(state)
     except InputError as error:
-        remark(f"{error}; an interrupted pass would begin again from the start")
+        remark(f"{error}; if this pass is interrupted, the next one begins from the start")
