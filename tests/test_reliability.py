@@ -442,8 +442,31 @@ def test_runs_end_with_the_workflow_engine(tmp_path):
     # The engine alone, not its group. On SIGTERM it would wait for the jobs that run.
     process.kill()
     process.communicate(timeout=100)
+    assert_nothing_runs(clone.folder)
+
+
+@pytest.mark.slow
+@pytest.mark.workflow
+def test_the_engine_in_a_job_of_a_scheduler_ends_with_the_job(tmp_path):
+    clone = Clone.create(tmp_path / "clone", algorithms=["kruskal", "probe-slow"])
+    clone.add_probe("probe-slow", "time.sleep(3600)")
+    clone.configure(algorithms=["kruskal", "probe-slow"], experiment={"graphs": ["small-grid"]})
+    engine = f"{sys.executable} -m snakemake --cores 2 --mode remote"
+    # A shell that does not become the engine, as the script of a job is.
+    job = subprocess.Popen(["sh", "-c", f"{engine}; true"], cwd=clone.folder, env=clone.environment())
+    deadline = time.monotonic() + 200
+    while not any("fork_server" in command for command in processes_of(clone.folder)):
+        assert time.monotonic() < deadline and job.poll() is None
+        time.sleep(0.2)
+    time.sleep(2)
+    job.kill()
+    job.wait()
+    assert_nothing_runs(clone.folder)
+
+
+def assert_nothing_runs(folder):
     deadline = time.monotonic() + 60
-    while left := processes_of(clone.folder):
+    while left := processes_of(folder):
         assert time.monotonic() < deadline, f"still running: {left}"
         time.sleep(0.2)
 

@@ -30,11 +30,20 @@ def interrupt_with_workflow() -> None:
     interrupt_on_sigterm()
     host, _, engine = os.environ.get(WORKFLOW, "").rpartition(" ")
     if host == socket.gethostname():
-        _interrupt_after(int(engine))
+        _signal_after(int(engine), signal.SIGTERM)
 
 
-def _interrupt_after(pid: int) -> None:
-    """Have this process receive SIGTERM when another process of this host has ended, however that happens."""
+def end_with_job() -> None:
+    """Have this process, the workflow engine inside a scheduler's job, killed when the job's script has ended.
+
+    When SIGTERM reaches the engine while it handles a failed rule, it waits forever for a lock that it holds itself
+    (Snakemake 9.27). Without a parent, it is outside the process tree that some schedulers kill.
+    """
+    _signal_after(os.getppid(), signal.SIGKILL)
+
+
+def _signal_after(pid: int, number: int) -> None:
+    """Have this process receive a signal when another process of this host has ended, however that happens."""
     try:
         process = os.pidfd_open(pid)
     except OSError:
@@ -42,7 +51,7 @@ def _interrupt_after(pid: int) -> None:
 
     def wait() -> None:
         select.select([process], [], [])
-        os.kill(os.getpid(), signal.SIGTERM)
+        os.kill(os.getpid(), number)
 
     threading.Thread(target=wait, daemon=True).start()
 

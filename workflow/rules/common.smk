@@ -17,7 +17,7 @@ import mst
 from mst import catalog, config as settings_of, registry, scopes as scopes_of
 from mst.bench.planning.batches import BATCHES, MEASURED, PROVED
 from mst.bench.records import account
-from mst.commands._interrupt import name_workflow
+from mst.commands._interrupt import end_with_job, name_workflow
 from mst.bench.records.account import summary
 from mst.errors import MSTError, nearest
 from mst.yaml_models import read_yaml
@@ -58,6 +58,8 @@ CHECKOUT = Path(mst.__file__).resolve().parents[1]
 os.environ.update(MST_DEAD_HOSTS=str(DEAD_HOSTS), MST_CHECKOUT=str(CHECKOUT))
 # A run ends with the engine, however that ends.
 name_workflow()
+if workflow.remote_exec:
+    end_with_job()
 
 if CONFIG.site and CONFIG.site.scratch and workflow.remote_exec:
     # Many jobs that compile into one network folder slow each other down.
