@@ -61,6 +61,20 @@ def test_an_interruption_ends_the_engine_even_if_it_ignores_the_keyboard(tmp_pat
     assert not (tmp_path / "failed.json").exists()
 
 
+def test_an_interruption_kills_an_engine_that_does_not_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(experiment, "_ENDING_SECONDS", 0.5)
+    own = types.SimpleNamespace(root=tmp_path, records=tmp_path / "records")
+    lines = (
+        "import os, signal, time",
+        "signal.signal(15, signal.SIG_IGN)",
+        "os.kill(os.getppid(), 2)",
+        "time.sleep(60)",
+    )
+    begun = time.monotonic()
+    assert experiment._watched([sys.executable, "-c", "\n".join(lines)], own, []) == 130
+    assert time.monotonic() - begun < 30
+
+
 @pytest.mark.parametrize("code", [0, 3])
 def test_the_output_of_the_engine_goes_to_a_log_and_its_end_to_the_screen_if_it_fails(code, tmp_path, capsys):
     own = types.SimpleNamespace(root=tmp_path, records=tmp_path / "records")

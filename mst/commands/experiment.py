@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 HELP = "run the experiment with Snakemake: first a preliminary page, then the whole experiment"
 
 _POLL_SECONDS = 1.0
+_ENDING_SECONDS = 60.0
 _AROUND = 1.0
 """Seconds that a run takes besides its processes: loading, proving."""
 
@@ -155,7 +156,12 @@ def _watched(command: list[str], settings: Config, scopes: list[str]) -> int:
         except KeyboardInterrupt:
             with contextlib.suppress(KeyboardInterrupt):
                 os.killpg(engine.pid, signal.SIGTERM)
-                engine.wait()
+                try:
+                    engine.wait(_ENDING_SECONDS)
+                except subprocess.TimeoutExpired:
+                    # It can wait forever for a lock that it holds itself (`end_with_job`).
+                    os.killpg(engine.pid, signal.SIGKILL)
+                    engine.wait()
             # Its jobs were ended, and did not fail.
             (settings.root / account.FAILED).unlink(missing_ok=True)
             print(f"interrupted; the same command goes on: {file}", file=sys.stderr)
