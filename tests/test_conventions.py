@@ -80,6 +80,14 @@ def test_picture_shows_the_rules_of_the_workflow(tmp_path):
     assert drawn and shown == drawn, "run make images/rulegraph.svg"
 
 
+def test_files_of_the_working_folder_hide_no_modules_of_python_in_jobs():
+    calls = [
+        call for file in (ROOT / "workflow").rglob("*.smk") for call in re.findall("python.*", file.read_text())
+    ]
+    started = [call for call in calls if " -m mst" in call]
+    assert started and all(call.startswith("python -P -m mst ") for call in started)
+
+
 MODULE = """
 configfile: "config/config.yaml"
 

@@ -99,7 +99,13 @@ class Place:
         """Start ``mst`` in the folder; without arguments, the experiment."""
         kept = {k: v for k, v in os.environ.items() if not k.startswith("MST_") or k == "MST_CACHE"}
         kept |= {"MST_ALGORITHMS": str(self.folder / "algorithms"), "MST_MIRROR": "", "PYTHONPATH": str(ROOT)}
-        command = [sys.executable, "-m", "mst", *(arguments or ("measure", "--configfile", "config.yaml"))]
+        command = [
+            sys.executable,
+            "-P",
+            "-m",
+            "mst",
+            *(arguments or ("measure", "--configfile", "config.yaml")),
+        ]
         given = {
             "cwd": self.folder,
             "env": kept,
@@ -506,3 +512,20 @@ def test_ranks_end_with_the_runner(place, number):
     process.send_signal(number)
     process.communicate(timeout=30)
     place.until(lambda: not processes_of(place.folder))
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "width"),
+    [("kruskal", 1), pytest.param("filter-boruvka-mpi", 2, marks=[pytest.mark.slow, pytest.mark.mpi])],
+)
+def test_files_of_the_working_folder_hide_no_modules_of_python(place, algorithm, width):
+    if width > 1 and (find_launcher() is None or len(os.sched_getaffinity(0)) < width):
+        pytest.skip("no mpiexec, or one core")
+    for name in ("types.py", "random.py"):
+        (place.folder / name).write_text(f"raise SystemExit('this is not {name} of Python')\n")
+    config = yaml.safe_load((place.folder / "config.yaml").read_text())
+    config["experiment"]["runs"] = [{"algorithms": [algorithm], "widths": [width]}]
+    (place.folder / "config.yaml").write_text(yaml.safe_dump(config))
+    code, output = place.run()
+    assert code == 0 and "1 run measured, 0 wrong" in output, output
+    assert [record["status"] for record in place.records().values()] == ["ok"]

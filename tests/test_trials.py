@@ -278,7 +278,7 @@ def workers_of(clone: Clone) -> list[psutil.Process]:
     found = []
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error):
-            if Path(process.cwd()) == clone.folder and process.cmdline()[1:4] == ["-m", "mst", "run"]:
+            if Path(process.cwd()) == clone.folder and process.cmdline()[1:5] == ["-P", "-m", "mst", "run"]:
                 found.append(process)
     return found
 

@@ -39,4 +39,4 @@ rule reference:
     resources:
         **work_resources(),
     shell:
-        "python -m mst reference {input.manifest:q} > {log:q} 2>&1"
+        "python -P -m mst reference {input.manifest:q} > {log:q} 2>&1"

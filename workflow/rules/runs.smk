@@ -26,7 +26,7 @@ rule measure:
     params:
         scope=lambda wildcards: scope_of(wildcards),
     shell:
-        "python -m mst run --scope {params.scope:q} --batch {wildcards.machine}/{wildcards.graph}/{wildcards.part}"
+        "python -P -m mst run --scope {params.scope:q} --batch {wildcards.machine}/{wildcards.graph}/{wildcards.part}"
         " --index {output:q} --granted {threads} > {log:q} 2>&1"
 
 
@@ -73,7 +73,7 @@ if CONFIG.site:
         params:
             scope=lambda wildcards: scope_of(wildcards),
         shell:
-            "MST_MPIEXEC={resources.mpi:q} python -m mst run --scope {params.scope:q}"
+            "MST_MPIEXEC={resources.mpi:q} python -P -m mst run --scope {params.scope:q}"
             " --batch {wildcards.machine}/{wildcards.graph}/{wildcards.part}"
             " --index {output:q} --granted {resources.tasks} > {log:q} 2>&1"
 
@@ -103,5 +103,5 @@ rule prove:
     resources:
         **work_resources(proofs_together),
     shell:
-        "python -m mst verify --batch {input.measured:q} --reference {input.reference:q} --index {output:q}"
+        "python -P -m mst verify --batch {input.measured:q} --reference {input.reference:q} --index {output:q}"
         " > {log:q} 2>&1"

@@ -18,6 +18,7 @@ from mst import registry
 from mst.bench.machine import cores_first
 from mst.bench.measure.messages import MessageReader, RunSpec, send
 from mst.bench.measure.processes import (
+    PYTHON,
     adopt_orphans,
     continue_without_parent,
     end_descendants,
@@ -55,7 +56,7 @@ class ForkServer:
         self._unread: dict[int, list[dict[str, Any]]] = {}
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "mst.bench.measure.fork_server", str(its_events), str(its_commands)],
+                [*PYTHON, "mst.bench.measure.fork_server", str(its_events), str(its_commands)],
                 env={**os.environ, **pinned_environment(width)},
                 stdin=subprocess.DEVNULL,
                 stdout=log,

@@ -17,6 +17,8 @@ import psutil
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
+# Files of the working folder, such as types.py, must not hide modules of Python; a clone may hold the only mst.
+PYTHON = (sys.executable, *(() if Path("mst/__init__.py").is_file() else ("-P",)), "-m")
 _NUM_THREADS = ("OMP", "OPENBLAS", "MKL", "BLIS", "RAYON", "NUMEXPR", "NUMBA")
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from mst import registry
 from mst.bench.measure.messages import RunSpec
+from mst.bench.measure.processes import PYTHON
 from mst.bench.output import output_of
 from mst.execute import Implementation, implementation_of
 from mst.formats.canonical import read_canonical
@@ -26,8 +27,8 @@ _SECONDS = 120
 Launch = tuple[str, str, float]  # kernel, metric and value
 
 
-def read_profile(arguments: Sequence[str], metrics: Sequence[str]) -> list[Launch]:
-    """Return the metrics ncu reads from a Python process with these arguments that starts the profiler.
+def read_profile(program: Sequence[str], metrics: Sequence[str]) -> list[Launch]:
+    """Return the metrics ncu reads from a program that starts the profiler.
 
     Clocks are left alone. If it reads none, the reason is printed.
     """
@@ -35,7 +36,7 @@ def read_profile(arguments: Sequence[str], metrics: Sequence[str]) -> list[Launc
         print("ncu is not installed")
         return []
     command = ["ncu", "--clock-control", "none", "--profile-from-start", "off", "--csv"]
-    command += ["--metrics", ",".join(metrics), sys.executable, *arguments]
+    command += ["--metrics", ",".join(metrics), *program]
     text = output_of(command, timeout=_SECONDS, stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT)
     launches = list(parse_ncu(text))
     if not launches:
@@ -78,9 +79,8 @@ def profiled_counters(implementation: Implementation, spec: RunSpec) -> dict[str
 
     An implementation that defines neither `metrics` nor `profiled` gets `achieved_occupancy`.
     """
-    wanted = json.dumps(asdict(spec))
     metrics = implementation.metrics or (OCCUPANCY,)
-    launches = read_profile(["-m", "mst.bench.measure.profiler", wanted], metrics)
+    launches = read_profile([*PYTHON, "mst.bench.measure.profiler", json.dumps(asdict(spec))], metrics)
     return (implementation.profiled or achieved_occupancy)(launches) if launches else {}
 
 

@@ -29,7 +29,7 @@ from mst.bench.launch import VARIABLE, find_launcher, launch_command
 from mst.bench.machine import this_machine
 from mst.bench.measure.messages import Emit, RunSpec, send
 from mst.bench.measure.mpi_phases import phases_of
-from mst.bench.measure.processes import end_with_parent, failure_of_exit, pinned_environment
+from mst.bench.measure.processes import PYTHON, end_with_parent, failure_of_exit, pinned_environment
 from mst.bench.measure.sampler import Sampler
 from mst.bench.measure.samples import failure, memory_status, peak, reset_peak
 from mst.bench.measure.warm_up import small_graph, solve_once
@@ -63,8 +63,7 @@ def start_ranks(spec: RunSpec, step: str, emit: Emit) -> None:
     file, events = Path(spec.scratch, "ranks.json"), Path(spec.scratch, "events.jsonl")
     events.unlink(missing_ok=True)
     file.write_text(json.dumps({"spec": asdict(spec), "step": step, "events": str(events)}))
-    rank = [sys.executable, "-m", "mst.bench.measure.ranks", str(file)]
-    command, extra = launch_command(spec.width, rank, launcher)
+    command, extra = launch_command(spec.width, [*PYTHON, "mst.bench.measure.ranks", str(file)], launcher)
     # A rank has one thread at every width.
     environment = {**os.environ, **pinned_environment(1), **extra}
     # The launcher ends with this process, and ends its ranks; on this host they also end themselves (`main`).
@@ -120,11 +119,9 @@ def be_rank(spec: RunSpec, step: str, emit: Emit) -> None:
         implementation = implementation_of(registry.get(spec.algorithm))
         part = read_edge_slice(Path(spec.graph_file), comm.rank, comm.size)
         compile_in_ranks(implementation, part, comm, spec.options)
-        sampler, result = RankSampler(spec, implementation, part, comm), {}
-        if step == "samples":
-            result = sampler.measure()
-        elif step == "phases":
-            result = {"phases": sampler.phases()}
+        sampler = RankSampler(spec, implementation, part, comm)
+        steps = {"compile": dict, "samples": sampler.measure, "phases": lambda: {"phases": sampler.phases()}}
+        result = steps[step]()
         if comm.rank == 0:
             emit(step, **result)
         comm.Barrier()
