@@ -26,8 +26,9 @@ rule measure:
     params:
         scope=lambda wildcards: scope_of(wildcards),
     shell:
-        "python -P -m mst run --scope {params.scope:q} --batch {wildcards.machine}/{wildcards.graph}/{wildcards.part}"
-        " --index {output:q} --granted {threads} > {log:q} 2>&1"
+        "{resources.launcher} python -P -m mst run --scope {params.scope:q}"
+        " --batch {wildcards.machine}/{wildcards.graph}/{wildcards.part}"
+        " --index {output:q} --granted {resources.granted} > {log:q} 2>&1"
 
 
 use rule measure as measure_cuda with:
@@ -49,33 +50,13 @@ use rule measure as measure_mpi with:
         *modules("mpi"),
 
 
-if CONFIG.site:
-
-    rule measure_ranks:
-        input:
-            manifest=rules.measure.input.manifest,
-            graph=rules.measure.input.graph,
-        output:
-            RESULTS
-            / f"{{where}}{BATCHES}/{{machine}}/{{graph}}/{{part}}/{{number}}"
-            / MEASURED,
-        log:
-            RESULTS / "logs/{where}runs/{machine}/{graph}/{part}-{number}.log",
-        wildcard_constraints:
-            part=r"(?!1x1/)\d+x\d+",
-        conda:
-            "../../envs/mpi.yaml"
-        envmodules:
-            *modules("mpi"),
-        threads: run_cpus
-        resources:
-            **run_resources(),
-        params:
-            scope=lambda wildcards: scope_of(wildcards),
-        shell:
-            "MST_MPIEXEC={resources.mpi:q} python -P -m mst run --scope {params.scope:q}"
-            " --batch {wildcards.machine}/{wildcards.graph}/{wildcards.part}"
-            " --index {output:q} --granted {resources.tasks} > {log:q} 2>&1"
+use rule measure as measure_ranks with:
+    wildcard_constraints:
+        part=r"(?!1x1/)\d+x\d+",
+    conda:
+        "../../envs/mpi.yaml"
+    envmodules:
+        *modules("mpi"),
 
 
 rule prove:

@@ -26,9 +26,9 @@ def widest_of(wildcards):
 
 
 def run_resources():
-    """Return the resources of a timed run."""
+    """Return the resources of a timed run, the cores `granted` to it and the variable for its `launcher` included."""
     if CONFIG.site is None:
-        return {}
+        return {"granted": lambda wildcards, threads: threads, "launcher": ""}
 
     def answer(name):
         def of_run(wildcards):
@@ -38,7 +38,16 @@ def run_resources():
         return of_run
 
     any_node = next(iter(CONFIG.site.nodes.values()))
-    return {name: answer(name) for name in any_node.run_resources("sequential", 1)}
+    of_node = {name: answer(name) for name in any_node.run_resources("sequential", 1)}
+
+    def granted(wildcards, threads):
+        return of_node["tasks"](wildcards) or threads
+
+    def launcher(wildcards):
+        command = of_node["mpi"](wildcards)
+        return f"MST_MPIEXEC={shlex.quote(command)}" if command else ""
+
+    return {**of_node, "granted": granted, "launcher": launcher}
 
 
 def work_resources(together=lambda wildcards: 1):
