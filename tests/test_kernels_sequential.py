@@ -411,7 +411,7 @@ def joined(n, u, v, keys, codes, largest_level, *, shift=None, smallest=4, large
     scatter.scatter(ends, codes, m, U64(32 + bits), buckets, records)
     forest = join.Forest(np.arange(n, dtype=U32), np.empty(n, U32))
     scatter.sort_large_buckets(records, buckets, largest, keys)
-    size, conflicts = join.join(records, buckets, smallest, largest, keys, forest, 0)
+    size, _, conflicts = join.join(records, buckets, smallest, largest, keys, forest, 0)
     assert (forest.parent <= np.arange(n)).all()
     return np.sort(forest.edges[:size]), conflicts
 

@@ -212,6 +212,14 @@ def test_filter_boruvka_sorts_what_no_filter_drops_where_batches_close_cycles(dt
         assert np.sort(result.edge_ids).tolist() == solve("kruskal", graph), kind
 
 
+def test_filter_boruvka_sorts_where_batches_are_larger_than_wanted_and_close_cycles(rng):
+    u, v = rng.integers(0, 1000, (2, 100_000), np.int32)
+    graph = Graph(1000, u, v, np.maximum(u, v))  # a bucket holds all edges of a weight
+    result = filter_boruvka.solve(filter_boruvka.prepare(graph, width=1, filter=True, input="edges"))
+    assert "sorted" in result.counters
+    assert np.sort(result.edge_ids).tolist() == solve("kruskal", graph)
+
+
 def test_filter_boruvka_counts_and_times_its_phases(rng):
     graph = random_graph(5_000, 50_000, rng.random(50_000), rng)
     problem = filter_boruvka.prepare(graph, width=1, filter=True, input="edges")

@@ -99,8 +99,10 @@ class EdgesToJoin:
         """Write a record of each edge into its bucket; `buckets` advance from the starts to the ends."""
         raise NotImplementedError
 
-    def join(self, cut: Buckets, keys: LazyKeys, forest: join.Forest, size: int, lap: Lap) -> tuple[int, int]:
-        """Join the edges to a forest of `size` edges; return its size, and the number of batches with cycles."""
+    def join(
+        self, cut: Buckets, keys: LazyKeys, forest: join.Forest, size: int, lap: Lap
+    ) -> tuple[int, int, int]:
+        """Join the edges to a forest of `size` edges; return its size, the batches, and those that closed a cycle."""
         records = empty((self.size, 2), np.uint64)
         self.scatter(cut.shift, cut.starts, records)
         lap("scatter")
@@ -282,6 +284,7 @@ class GrowingForest:
     keys: LazyKeys
     lap: Lap
     size: int = 0
+    batches: int = 0
     counters: dict[str, Any] = field(default_factory=lambda: dict(light=0, levels=0, conflicts=0))
 
     def __post_init__(self) -> None:
@@ -321,17 +324,17 @@ class GrowingForest:
         self.lap("count")
         cut = Buckets(shift, buckets, max(4, batch // 2), 16 * batch, in_large > 0)
         forest = join.Forest(self.parent, self.edges)
-        self.size, conflicts = candidates.join(cut, self.keys, forest, self.size, self.lap)
+        self.size, batches, conflicts = candidates.join(cut, self.keys, forest, self.size, self.lap)
         self.lap("join")
         self.counters["light"] += count
         self.counters["levels"] += 1
         self.counters["conflicts"] += conflicts
+        self.batches += batches
 
     @property
     def closes_cycles(self) -> bool:
         """Whether so many batches closed a cycle, and were sorted, that sorting all their edges would cost less."""
-        batches = self.counters["light"] // rules.batch_size(self.graph.n)
-        return self.counters["conflicts"] > ONE_CORE.closing * batches
+        return self.counters["conflicts"] > ONE_CORE.closing * self.batches
 
     def join_sorted(self, candidates: Candidates) -> bool:
         """Add the candidates that close no cycle in the order of (key, id); return False where sorting takes long.

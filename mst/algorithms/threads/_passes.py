@@ -39,7 +39,9 @@ class _SharedCandidates(Candidates):
         self.counts[:] = [np.empty((self.width, len(starts)), np.uint32)]
         return passes.count_codes(self.width, self.codes, self.size, shift, large, self.counts[0], starts)
 
-    def join(self, cut: Buckets, keys: LazyKeys, forest: join.Forest, size: int, lap: Lap) -> tuple[int, int]:
+    def join(
+        self, cut: Buckets, keys: LazyKeys, forest: join.Forest, size: int, lap: Lap
+    ) -> tuple[int, int, int]:
         if self.size < _FEW:
             return super().join(cut, keys, forest, size, lap)
         records, counts = empty((self.size, 2), np.uint64), self.counts[0]

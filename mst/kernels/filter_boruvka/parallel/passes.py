@@ -201,7 +201,7 @@ def lowest_vertices(width: int, ends: Ends, codes: np.ndarray) -> np.ndarray:
 
 @njit
 def join(width, records, cut, lowest, taken, keys, forest, size):
-    """Join the records to a forest of `size` edges; return its size, and the number of batches that closed a cycle.
+    """Join the records to a forest of `size` edges; return its size, the batches, and those that closed a cycle.
 
     Parameters
     ----------
@@ -233,7 +233,7 @@ def join(width, records, cut, lowest, taken, keys, forest, size):
             for i in range(own):  # no slice: numba would compile its shape error (compile-time.md)
                 forest.edges[size + i] = taken[first + i]
             size += own
-    return size, conflicts
+    return size, ends.size, conflicts
 
 
 @njit

@@ -71,10 +71,12 @@ def join(records, buckets, smallest, largest, keys, forest, size):
 
     Returns
     -------
-    size, conflicts : int
-        Edges in the forest now, and batches that closed a cycle.
+    size, batches, conflicts : int
+        Edges in the forest now, batches, and those of them that closed a cycle.
     """
-    return join_batches(records, batch_ends(buckets, smallest, largest), smallest, keys, forest, size)
+    ends = batch_ends(buckets, smallest, largest)
+    size, conflicts = join_batches(records, ends, smallest, keys, forest, size)
+    return size, ends.size, conflicts
 
 
 @njit
@@ -99,7 +101,10 @@ def batch_ends(buckets, smallest, largest):
 
 @njit
 def join_batches(records, ends, smallest, keys, forest, size):
-    """As `join`, in batches that end at `ends`; one of fewer than `smallest` records is joined with the next."""
+    """As `join`, in batches that end at `ends`; one of fewer than `smallest` records is joined with the next.
+
+    Returns the edges in the forest now, and the batches that closed a cycle.
+    """
     start = longest = np.int64(0)
     for stop in ends:
         longest, start = max(longest, stop - start), stop
