@@ -244,6 +244,19 @@ def test_a_forest_in_parquet_is_verified_in_the_numbering_of_its_solve(tmp_path,
     assert main(["verify", str(path), str(out)]) == 1
 
 
+@pytest.mark.parametrize(
+    "ids", ["10 20 1\n20 30 2\n30 10 3\n", "1 2 1\n2 3 2\n3 1 3\n", "0 3 2\n3 1 2\n0 1 1\n"]
+)
+def test_a_forest_with_new_numbers_is_not_called_wrong(tmp_path, capsys, ids):
+    path, out = tmp_path / "e.txt", tmp_path / "f.parquet"
+    path.write_text(ids)
+    assert main(["solve", str(path), "--out", str(out)]) == 0
+    capsys.readouterr()
+    assert main(["verify", str(path), str(out), "--memory", "1G"]) == 2
+    printed = capsys.readouterr()
+    assert f"f.parquet has 3 vertices and {path}, whose ids --memory keeps, " in printed.err and not printed.out
+
+
 def illegal(name):
     g = graph()
     broken = {

@@ -141,6 +141,8 @@ def _verify_in_parts(arguments: argparse.Namespace) -> dict[str, Any]:
     batches = _batches(arguments, forest.n, width)
     read = perf_counter()
     proof = prove_batches(forest, batches, width=width)
+    if arguments.memory is not None and not proof.ok:
+        _refuse_new_numbers(arguments, forest.n)
     verdict = dataclasses.asdict(proof) | {"mismatches": []}
     verdict["seconds"] = {"read": read - started, "prove": proof.seconds}
     return verdict if proof.ok else verdict | {"grade": None}
@@ -159,6 +161,23 @@ def _batches(arguments: argparse.Namespace, n: int, width: int) -> Iterator[Batc
             return iter([batch_of((graph.u, graph.v, graph.w), str(arguments.graph))])
     file = open_edges(arguments.graph, format=arguments.format, width=width, memory=arguments.memory)
     return file.batches(0)
+
+
+def _refuse_new_numbers(arguments: argparse.Namespace, n: int) -> None:
+    """Raise `InputError` if the forest has `n` vertices and the graph, whose ids are kept in parts, another number."""
+    from mst.errors import InputError
+    from mst.streaming import open_edges
+
+    file = open_edges(arguments.graph, format=arguments.format, memory=arguments.memory)
+    if file.n is not None:
+        return
+    ends = (ids.max(initial=-1) for batch in file.batches(0) for ids in (batch.u, batch.v))
+    if n != (kept := max(file.least_n, 1 + max(map(int, ends), default=-1))):
+        raise InputError(
+            f"{arguments.forest} has {n:,} vertices and {arguments.graph}, whose ids --memory keeps, {kept:,}: without "
+            "--memory, the vertices of a file that states no number of them are numbered anew; verify such a forest "
+            "without --memory, too"
+        )
 
 
 def _summary(mismatches: list[str]) -> str:
