@@ -95,6 +95,28 @@ def test_code_of_two_signatures_never_has_one_file():
     assert len(names) == 2
 
 
+def test_code_that_no_index_names_is_removed_when_code_is_saved(tmp_path):
+    (tmp_path / "one.py").write_text(
+        "from mst.kernels.primitives.jit import njit\n@njit\ndef one(x):\n    return x + 1\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path), "MST_CACHE": str(tmp_path / "cache")}
+
+    def call(x: str) -> set[Path]:
+        subprocess.run([sys.executable, "-c", f"from one import one\none({x})"], env=environment, check=True)
+        return set(tmp_path.glob("cache/numba/one-*/*"))
+
+    (code,) = (file for file in call("1") if file.suffix == ".nbc")
+    (index,) = call("1") - {code}
+    index.unlink()
+    left = code.with_name(index.name + ".tmp.0123456789abcdef")
+    left.touch()
+    recent = call("0.5")
+    assert {code, left, index} < recent and len(recent) == 4, "another process may be about to name it"
+    for file in recent - {left}:
+        os.utime(file, (0, 0))
+    assert code not in (after := call("1j")) and recent - {code} < after and len(after) == 4
+
+
 def test_njit_takes_options_by_name_only():
     with pytest.raises(TypeError, match="by name"):
         njit("void()")

@@ -8,11 +8,13 @@ versions of numba, llvmlite and numpy, and the processor; a change to any of the
 from __future__ import annotations
 
 import contextlib
+import glob
 import hashlib
 import importlib.util
 import pickle
 import sys
 import tempfile
+import time
 import uuid
 from collections.abc import Callable
 from functools import cache
@@ -34,6 +36,9 @@ from mst.kernels.primitives.cache import cache_root
 
 _LAYOUT = 2
 """Of the kept code: code of another layout is not loaded."""
+
+_ORPHANED = 3600.0
+"""Seconds after which a file that no index names is removed."""
 
 # After the pickled code, where unpickling ignores it.
 _MARK = b"sha256:"
@@ -136,6 +141,23 @@ class _Files(IndexDataCacheFile):
         with contextlib.suppress(Exception):
             return super()._load_index()
         return {}
+
+    def save(self, key: Any, data: Any) -> None:
+        super().save(key, data)
+        self._remove_orphans()
+
+    def _remove_orphans(self) -> None:
+        """Remove the function's files that its index does not name, left by damage or by processes that were killed.
+
+        An index is written before the code that it names, and another process may have replaced it meanwhile: files
+        stay for an hour.
+        """
+        index, before = Path(self._index_path), time.time() - _ORPHANED
+        named = {index.name, *self._load_index().values()}
+        for file in index.parent.glob(glob.escape(index.stem) + ".*"):
+            with contextlib.suppress(OSError):
+                if file.name not in named and file.stat().st_mtime < before:
+                    file.unlink()
 
     def _load_data(self, name: str) -> Any:
         kept = Path(self._data_path(name)).read_bytes()
