@@ -342,14 +342,15 @@ def _join_blocks(run: _Run, edges: blocks.Edges, cut: blocks.Cut) -> None:
     parts = _divide_by_block(run, edges, cut)
     solved = blocks.new_solved(cut, parts, run.empty)
     ids = run.storage.rows if isinstance(run.storage, CopiedEdges) else frozen(np.empty(0, np.uint32))
-    blocks.solve(p.width, edges, ids, cut, parts, solved, p.parent, run.forest, tallies)
+    whole = blocks.Whole(ids, p.parent, run.forest)
+    blocks.solve(Schedule(p.width, 1, tallies), edges, cut, parts, solved, whole)
     left = blocks.edges_left(parts, solved)
     run.counts.update(
         blocks=len(parts.firsts), leaving=len(parts.leaving), deferred=len(left) - len(parts.leaving)
     )
     run.lap("join")
     if len(left) <= run.options.policy.few_left:
-        tallies[FOREST] = blocks.finish(edges, ids, left, p.parent, run.forest, int(tallies[FOREST]))
+        tallies[FOREST] = blocks.finish(edges, left, whole, int(tallies[FOREST]))
         left = left[:0]
     _copy_rows(run, left, "left")
     p.missing = p.n - 1 - int(tallies[FOREST])

@@ -168,6 +168,24 @@ class Solved(NamedTuple):
     counts: np.ndarray
 
 
+class Whole(NamedTuple):
+    """The forest of the graph.
+
+    Attributes
+    ----------
+    ids : numpy.ndarray of uint32, shape (m,) or (0,)
+        Ids of the edges, which ascend; empty where these are their places.
+    parent : numpy.ndarray of uint32, shape (n,)
+        A root of each vertex's tree.
+    edges : numpy.ndarray of int32 or int64, shape (n - 1,)
+        Edge ids, written from the front.
+    """
+
+    ids: np.ndarray
+    parent: np.ndarray
+    edges: np.ndarray
+
+
 class Block(NamedTuple):
     """The vertices ``start … stop - 1``, int64, and the number of the first one within the block, uint32.
 
@@ -413,34 +431,30 @@ def _divide_mixed(first, last, edges, cut, next_places, parts):
 
 
 @njit
-def solve(width, edges, ids, cut, parts, solved, parent, forest, tallies):
-    """Find the edges that each block takes, by `width` workers.
+def solve(schedule, edges, cut, parts, solved, whole):
+    """Find the edges that each block takes.
 
     Parameters
     ----------
-    width : int
+    schedule : Schedule
+        Of one block a chunk; its ``tallies[FOREST]`` is the number of edges of the forest.
     edges : Edges
-    ids : numpy.ndarray of uint32, shape (m,) or (0,)
-        Ids of the edges, which ascend; empty where these are their places.
     cut : Cut
     parts : Parts
         Its codes are overwritten.
     solved : Solved
-    parent : numpy.ndarray of uint32, shape (n,)
-        Every vertex gets the root of its tree.
-    forest : numpy.ndarray of int32 or int64, shape (n - 1,)
-        Edge ids, written from the front; ``tallies[FOREST]`` is their number.
-    tallies : numpy.ndarray of int64
+    whole : Whole
+        Its parents are overwritten, and its edges written.
     """
-    reset_queue(tallies, width)
-    run(width, _solve_worker, width, edges, ids, cut, parts, solved, parent, forest, tallies)
+    reset_queue(schedule.tallies, schedule.width)
+    run(schedule.width, _solve_worker, schedule, edges, cut, parts, solved, whole)
 
 
 @njit
-def _solve_worker(worker, width, edges, ids, cut, parts, solved, parent, forest, tallies):
+def _solve_worker(worker, schedule, edges, cut, parts, solved, whole):
     """One worker of `solve`."""
-    blocks = solved.counts.size
-    i, last = next_chunk(tallies, worker, width, 1, blocks)
+    blocks, (width, grain, tallies) = solved.counts.size, schedule
+    i, last = next_chunk(tallies, worker, width, grain, blocks)
     while i < last:
         light, heavy, stretches, stop = parts.starts[_CLASSES * i : _CLASSES * (i + 1) + 1]
         block = Block(cut.starts[i], cut.starts[i + 1], np.uint32(parts.firsts[i]), heavy == stop)
@@ -452,15 +466,15 @@ def _solve_worker(worker, width, edges, ids, cut, parts, solved, parent, forest,
         rest = _Rest(parts.codes[heavy:stop], stretches - heavy, np.uint8(_CLASSES * i + _STRETCHES), window)
         size, held = call(_solve_block, edges, block, parts.codes[light:heavy], split, rest, parts, own)
         solved.counts[i] = held
-        call(_append, own, ids, size, forest, fetch_add(tallies, FOREST, size))
-        call(_write_roots, own.parent, block, state[2], own.edges, parent)
-        i, last = next_chunk(tallies, worker, width, 1, blocks)
+        call(_append, own.edges, size, whole, fetch_add(tallies, FOREST, size))
+        call(_write_roots, own.parent, block, state[2], own.edges, whole.parent)
+        i, last = next_chunk(tallies, worker, width, grain, blocks)
 
 
 @njit
-def _append(own, ids, size, forest, place):
-    """Append the first `size` edge ids of a block to those of the graph, from `place` on."""
-    edges = own.edges
+def _append(edges, size, whole, place):
+    """Append the first `size` of a block's edges to those of the graph, from `place` on."""
+    ids, forest = whole.ids, whole.edges
     for j in range(size):
         forest[place + j] = _id_of(ids, edges[j])
 
@@ -848,13 +862,13 @@ def _join_in_order(keys, block, forest, size, batch, count, frozen):
 
 
 @njit
-def finish(edges, ids, left, parent, forest, size):
+def finish(edges, left, whole, size):
     """Join the few edges `left`, uint32 (k,), by (key, id), one by one; return the edges of the forest by now.
 
     They leave their block or are deferred. The other arguments are as for `solve`; `size` is the number of edges that
     the blocks took.
     """
-    (u, v, keys), count = edges, left.size
+    (u, v, keys), (ids, parent, forest), count = edges, whole, left.size
     places, words = np.empty(count, np.uint32), np.empty(count, np.uint64)
     a, b, key = np.empty(count, np.uint32), np.empty(count, np.uint32), np.empty(count, np.uint64)
     # All look-ups come first, so that they overlap: other cores have written what they find.
@@ -878,5 +892,5 @@ def finish(edges, ids, left, parent, forest, size):
 
 @njit(inline="always")
 def _id_of(ids, e):
-    """Return the id, int64, of the edge at place `e`; `ids` as for `solve`."""
+    """Return the id, int64, of the edge at place `e`; `ids` are those of `Whole`."""
     return np.int64(ids[e]) if ids.size > 0 else np.int64(e)
