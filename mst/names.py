@@ -38,8 +38,8 @@ def path_part(name: str, kind: str, where: str = "") -> str:
     'USA-road-d.NY'
     >>> path_part("../evil", "machine", "$MST_MACHINE")
     Traceback (most recent call last):
-    mst.errors.ConfigError: $MST_MACHINE: machine name '../evil': use letters, digits, dots and dashes, a letter or \
-digit first
+    mst.errors.ConfigError: $MST_MACHINE: machine name '../evil': use letters, digits, dots and dashes, starting \
+with a letter or digit
     """
     pattern, legal = _RULES.get(kind, _RULES[""])
     if not pattern.fullmatch(name):
