@@ -183,7 +183,9 @@ def hardware_of(config: Config, name: str | None = None) -> Hardware:
                 if config.site
                 else "give this machine another name, by machine: NAME in config/config.yaml or by MST_MACHINE=NAME"
             )
-            raise ConfigError(f"{file}: machine {name!r} is known with other hardware ({changes}); {remedy}")
+            raise ConfigError(
+                f"{file}: machine {name!r} is known with different hardware ({changes}); {remedy}"
+            )
     return here
 
 

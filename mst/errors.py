@@ -114,12 +114,13 @@ def shorten(text: str | bytes, limit: int = 80) -> str:
     return quoted if len(text) <= limit else quoted[:limit] + "…"
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
+def nearest(word: str, known: Iterable[str], cutoff: float = 0.5) -> str:
     """Return a hint such as `` (did you mean 'kruskal'?)`` for an unknown `word`, else an empty string.
 
-    Names that begin with the whole word come first, since they are often given without their ending.
+    Names that begin with the whole word come first, since they are often given without their ending. Others must be
+    similar by at least `cutoff`, up to 1 (`difflib`).
     """
     by_lower = {name.lower(): name for name in known}
     begun = sorted((name for name in by_lower if word and name.startswith(word.lower())), key=len)
-    close = begun or difflib.get_close_matches(word.lower(), by_lower, n=1, cutoff=0.5)
+    close = begun or difflib.get_close_matches(word.lower(), by_lower, n=1, cutoff=cutoff)
     return f" (did you mean {by_lower[close[0]]!r}?)" if close else ""

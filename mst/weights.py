@@ -68,12 +68,12 @@ class WeightSpec:
         name = self.dtype if isinstance(self.dtype, str) else getattr(self.dtype, "__name__", str(self.dtype))
         if name not in _NAMES:
             raise InputError(
-                f"weights cannot be {name!r}{nearest(name, _NAMES)}: use one of {', '.join(_NAMES)}"
+                f"no dtype {name!r} for weights{nearest(name, _NAMES)}: use one of {', '.join(_NAMES)}"
             )
         if not isinstance(self.distinct, bool):
             raise InputError(f"distinct must be true or false, got {self.distinct!r}")
         if self.order not in ORDERS:
-            raise InputError(f"weights cannot be in the order {self.order!r}: use one of {', '.join(ORDERS)}")
+            raise InputError(f"no order {self.order!r} of weights: use one of {', '.join(ORDERS)}")
         object.__setattr__(self, "dtype", name)
         for field in ("low", "high"):
             object.__setattr__(self, field, _bound(getattr(self, field), field, name))
@@ -97,8 +97,8 @@ class WeightSpec:
         order = rest[distinct:]
         if len(bounds) == 1 or len(order) > 1 or (order and order[0] not in ORDERS[1:]):
             raise InputError(
-                f"weights {text!r} are not dtype:low:high, dtype:low:high:distinct, or one of these with "
-                ":ascending, :descending or :local behind it, for instance int32:1:1000 or float64:0:1:distinct"
+                f"weights {text!r} must be dtype:low:high or dtype:low:high:distinct, optionally followed by "
+                ":ascending, :descending or :local, for instance int32:1:1000 or float64:0:1:distinct"
             )
         given: dict[str, Any] = dict(zip(("low", "high"), bounds, strict=False))
         return cls(dtype, **given, distinct=distinct, order=order[0] if order else "random")

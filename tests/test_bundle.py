@@ -228,7 +228,7 @@ def test_other_hardware_of_the_same_name_is_refused_unless_renamed(bundle, resul
     )
     fake_records.write_record(results / "records", run, value)
     before = files(results)
-    with pytest.raises(InputError, match=r"other hardware \(cores: 8 here, 128 there\).*--as NAME"):
+    with pytest.raises(InputError, match=r"different hardware \(cores: 8 here, 128 there\).*--as NAME"):
         import_bundle(bundle, results=results)
     assert files(results) == before
     summary = import_bundle(bundle, results=results, rename="other-box")
@@ -241,12 +241,12 @@ def test_other_hardware_of_the_same_name_is_refused_unless_renamed(bundle, resul
 
 def test_other_hardware_than_the_machine_file_is_refused(bundle, results):
     write_json(results / "machines" / f"{MACHINE}.json", fake_records.DESKTOP.as_dict())
-    with pytest.raises(InputError, match="other hardware"):
+    with pytest.raises(InputError, match="different hardware"):
         import_bundle(bundle, results=results)
 
 
 def test_export_needs_records_of_one_machine(origin, results, tmp_path):
-    with pytest.raises(InputError, match="no records of machine 'nobody'; it has: fake-cluster"):
+    with pytest.raises(InputError, match="no records of machine 'nobody'; machines: fake-cluster"):
         export_bundle("nobody", results=origin, out=tmp_path / "x.mst.zip")
     for facts, algorithm in zip(
         (fake_records.DESKTOP, fake_records.CLUSTER), fake_records.ALGORITHMS[:2], strict=True
@@ -391,7 +391,7 @@ def test_bundle_above_the_size_limit_is_refused_unopened(results, tmp_path):
     evil = tmp_path / "evil.zip"
     with evil.open("wb") as file:
         file.truncate(2**28 + 1)
-    assert "more than a bundle may have" in refused(evil, results)
+    assert "bytes, but at most" in refused(evil, results)
 
 
 def test_member_with_a_false_size_is_refused(bundle, results, tmp_path):
@@ -418,8 +418,11 @@ OTHER = fake_records.DESKTOP.as_dict()
 WRONG_CONTENT = {
     "another run": (edited("records/", lambda v: v["run"].update(width=77)), "another run"),
     "another machine": (edited("records/", lambda v: v["run"].update(machine="x")), "another run"),
-    "other hardware": (edited("records/", lambda v: v.update(machine=OTHER)), "other hardware"),
-    "a false fingerprint": (edited("records/", lambda v: v["machine"].update(cores=1)), "of other facts"),
+    "other hardware": (edited("records/", lambda v: v.update(machine=OTHER)), "hardware other than"),
+    "a false fingerprint": (
+        edited("records/", lambda v: v["machine"].update(cores=1)),
+        "does not match its facts",
+    ),
     "no measurement": (edited("records/", lambda v: v.pop("run")), "not a measurement: run is missing"),
     "three keys": (
         edited(
@@ -427,9 +430,15 @@ WRONG_CONTENT = {
         ),
         "not a measurement: graph is missing",
     ),
-    "a negative version": (edited("records/", lambda v: v.update(schema=-5)), "schema -5, this mst knows 2"),
-    "version 0": (edited("records/", lambda v: v.update(schema=0)), "schema 0, this mst knows 2"),
-    "a true version": (edited("records/", lambda v: v.update(schema=True)), "schema True, this mst knows 2"),
+    "a negative version": (
+        edited("records/", lambda v: v.update(schema=-5)),
+        "schema -5, but this mst knows 2",
+    ),
+    "version 0": (edited("records/", lambda v: v.update(schema=0)), "schema 0, but this mst knows 2"),
+    "a true version": (
+        edited("records/", lambda v: v.update(schema=True)),
+        "schema True, but this mst knows 2",
+    ),
     "no number": (
         edited("records/", lambda v: v["samples"]["compute"][0].append(math.nan)),
         "NaN is not a real number",
@@ -462,7 +471,10 @@ WRONG_CONTENT = {
     "an unknown status": (edited("records/", lambda v: v.update(status="<b>")), "not a measurement: status"),
     "an unknown key": (edited("records/", lambda v: v.update(sampels=1)), "unknown key 'sampels'"),
     "an unknown grade": (edited("proof", lambda v: v.update(grade="proved")), "not a proof: grade"),
-    "a proof of another status": (edited("proof", lambda v: v.update(grade=None)), "status ok with grade None"),
+    "a proof of another status": (
+        edited("proof", lambda v: v.update(grade=None)),
+        "status ok contradicts grade None",
+    ),
     "a forged digest": (
         edited("records/", lambda v: v["forest"].update(digest="0" * 64)),
         "digests of forest and",
@@ -470,7 +482,7 @@ WRONG_CONTENT = {
     "the future": (edited("records/", lambda v: v.update(schema=99)), "update mst"),
     "a proof of nothing": (edited("proof", lambda v: v.pop("status")), "not a proof: status"),
     "another graph": (edited("manifests/", lambda v: v.update(name="x")), "another graph"),
-    "foreign facts": (edited("machines/", lambda v: v.update(OTHER)), "another machine"),
+    "foreign facts": (edited("machines/", lambda v: v.update(OTHER)), "a machine other than"),
     "no manifest": (edited("manifests/", lambda v: v.update(n="many")), "not a manifest: n"),
     "a later bundle": (edited(HEADER, lambda v: v.update(version=9)), "update mst"),
     "no bundle": (edited(HEADER, lambda v: v.pop("format")), "not a bundle"),
@@ -674,7 +686,7 @@ def test_imports_wait_for_each_other(bundle, results):
 def test_export_does_not_make_folders(origin, tmp_path, capsys, more):
     out = tmp_path / "absent" / "out.zip"
     assert main(["export", MACHINE, "--results", str(origin), "--out", str(out), *more]) == 2
-    error = f"mst export: {out} cannot be written: there is no such folder; create it first\n"
+    error = f"mst export: {out} cannot be written: its folder does not exist; create it first\n"
     assert capsys.readouterr().err == error and not out.parent.exists()
 
 

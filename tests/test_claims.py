@@ -163,9 +163,9 @@ def test_criterion_for_other_machines_may_have_its_own_formula(records, book):
     ("needs", "message"),
     [
         ({"gpu": True}, "needs a GPU"),
-        ({"cores": 64}, "needs 64 cores, this machine has 8"),
+        ({"cores": 64}, "needs 64 cores, but this machine has 8"),
         ({"threads": 64}, "needs 64 hardware threads"),
-        ({"gpu": True, "gpu_memory": True}, "needs a GPU, this machine has none"),
+        ({"gpu": True, "gpu_memory": True}, "needs a GPU, but this machine has none"),
     ],
 )
 def test_machine_without_needed_hardware_is_not_comparable(records, book, needs, message):
@@ -252,12 +252,12 @@ def test_smaller_machine_gives_a_counterexample_only(records, book):
     ):
         outcome = judged(other, source, book)
         assert outcome.verdict == NOT_COMPARABLE and outcome.result is None
-        assert outcome.reason == "needs 64 cores, this machine has 8"
+        assert outcome.reason == "needs 64 cores, but this machine has 8"
     shutil.rmtree(records.folder / records.name / SOCIAL.name / "boruvka")
     part = claim(quantity, anywhere={"above": 1}, counterexample={"cores": 8}, **needs)
     outcome = judged(part, records.source(), book)
     assert outcome.verdict == NOT_MEASURED
-    assert outcome.reason.endswith("not run; to confirm it needs 64 cores, this machine has 8")
+    assert outcome.reason.endswith("not run; to confirm it needs 64 cores, but this machine has 8")
     with pytest.raises(ConfigError, match="every graph or width"):
         claim(quantity, anywhere={"above": 3}, counterexample={"cores": 8})
 
@@ -573,7 +573,7 @@ def test_stand_ins_change_no_claim_about_another_or_a_larger_machine(records, bo
     records.add("boruvka", STAND_IN, 0.5)
     outcome = judged(only, records.source(), stand_ins)
     assert outcome.verdict == NOT_MEASURED and outcome.on_stand_ins is None
-    assert outcome.reason.endswith("not run; to confirm it needs 64 cores, this machine has 8")
+    assert outcome.reason.endswith("not run; to confirm it needs 64 cores, but this machine has 8")
 
 
 def test_claims_about_facts_use_no_stand_ins(records, book, stand_ins):

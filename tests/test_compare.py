@@ -269,7 +269,7 @@ def test_unknown_and_ambiguous_names_are_refused(results):
     records = list(load_records(results / "records"))
     with pytest.raises(ConfigError, match="did you mean 'fake-desktop'"):
         select_records(records, "fake-desktp")
-    with pytest.raises(InputError, match="no run in common"):
+    with pytest.raises(InputError, match="no run with the same graph"):
         compare(
             [r for r in records if r.run.algorithm == "scipy"],
             [r for r in records if r.run.graph == "com-youtube"],
@@ -309,4 +309,4 @@ def test_command_prints_json_of_bundles(results, tmp_path, capsys):
 
 def test_command_names_an_unknown_side(results, capsys):
     assert main(["compare", "nobody", "fake-desktop", "--results", str(results)]) == 2
-    assert "no file 'nobody', nor such a machine, commit or fingerprint" in capsys.readouterr().err
+    assert "'nobody' is neither a file nor a machine, commit or fingerprint" in capsys.readouterr().err

@@ -63,7 +63,7 @@ def reason_to_skip(algorithm: registry.Algorithm) -> str | None:
     if algorithm.paradigm == "cuda":
         from mst.bench.machine import this_machine
 
-        return None if this_machine().gpus else "needs a CUDA device, this machine has none"
+        return None if this_machine().gpus else "needs a CUDA device, but this machine has none"
     return None
 
 

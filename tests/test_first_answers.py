@@ -325,7 +325,7 @@ def test_warming_compiles_and_notes_it(new_process, monkeypatch, capsys):
     code = first._Code.of(huge, "prim-dense", {}, 1)
     assert first._solved[code] == 64 and first._bits_on_disk(code) == 64
     assert main(["warm", "networkx"]) == 2
-    assert "networkx is not an algorithm of one core or of threads" in capsys.readouterr().err
+    assert "mst warm compiles nothing for networkx" in capsys.readouterr().err
 
 
 WARM_THEN_SOLVE = """

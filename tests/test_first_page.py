@@ -35,7 +35,7 @@ def test_one_graph_has_its_part_of_the_time_of_all(settings):
 
 def test_the_first_page_says_what_is_still_to_come(settings):
     text = experiment._to_come(settings)
-    assert text.startswith("First results: ") and "cnr-2000" in text and "make report goes on" in text
+    assert text.startswith("First results: ") and "cnr-2000" in text and "make report continues" in text
 
 
 ENGINE = """

@@ -747,7 +747,7 @@ def test_keep_connected_keeps_joining_pairs_and_the_first_others():
         ("caveman", dict(cliques=3, size=2, connected=True), InputError, "size must be at least 3"),
         ("caveman", dict(cliques=2**20, size=2**20), InputError, "is more than 2³² vertices"),
         ("grid", dict(rows=2**20, columns=2**20), InputError, "is more than 2³² vertices"),
-        ("circulant", dict(n=9, offsets=[5]), InputError, "offset 5 is not below 5"),
+        ("circulant", dict(n=9, offsets=[5]), InputError, "offset 5 must be below 5"),
         ("circulant", dict(n=9, offsets=[0]), InputError, "offsets = [0] must be at least 1"),
         ("circulant", dict(n=9, offsets=[1, 1]), InputError, "repeat: give each once"),
         ("circulant", dict(n=9, offsets=[3], connected=True), InputError, "common divisor 3"),
@@ -875,7 +875,7 @@ def test_command_lists_every_generator(capsys):
         (["uniform", "--param", "n=1", "m=0", "--out", "x.unknown"], "x.unknown"),
         (
             ["uniform", "--param", "n=1", "m=0", "--weights", "int8:0:1", "--out", "x.gr"],
-            "weights cannot be 'int8'",
+            "no dtype 'int8' for weights",
         ),
     ],
 )

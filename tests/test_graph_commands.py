@@ -124,9 +124,9 @@ def test_fetch_raw_does_not_parse_the_file(place, mst):
     assert code == 0
     (line,) = out.splitlines()
     assert line.startswith(f"square: {place / 'cache' / 'raw' / 'square'}")
-    assert line.endswith("its checksum was recorded, as that of a first download")
+    assert line.endswith("its checksum was recorded, since this is the first download")
     _, out, _ = mst("fetch", "--raw", "square", "--catalog", "graphs.yaml")
-    assert out.rstrip().endswith("its checksum is the one recorded before")
+    assert out.rstrip().endswith("its checksum matches the one recorded earlier")
     code, _, err = mst("fetch", "--raw", "sphere", "--catalog", "graphs.yaml")
     assert code == 1 and "sphere is unavailable" in err
 
@@ -210,9 +210,9 @@ def test_convert_says_where_vertices_get_other_numbers(place, mst):
     (place / "gaps.txt").write_text("10 20 5\n20 40 7\n")
     (place / "plain.txt").write_text("0 1 5\n1 2 7\n")
     for source, target, words in (
-        ("apart.txt", "apart.csv", "3 vertices without edges will be absent"),
+        ("apart.txt", "apart.csv", "3 vertices without edges will be missing"),
         ("apart.txt", "apart.gr", ""),
-        ("gaps.txt", "gaps.gr", "gaps.gr numbers the vertices anew, in the order of their ids in gaps.txt"),
+        ("gaps.txt", "gaps.gr", "gaps.gr renumbers the vertices in the order of their ids in gaps.txt"),
         ("plain.txt", "plain.csv.gz", ""),
     ):
         _, _, err = mst("convert", source, target)

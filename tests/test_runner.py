@@ -243,7 +243,7 @@ def test_time_limit_ends_the_run_and_its_children(probe, name, limit, reason):
 def test_memory_limit_ends_the_run(probe):
     measurement = probe("probe-memory", memory=1.5, timeout=60)
     assert measurement["status"] == "out-of-memory"
-    assert "the limit is 1.5 GiB" in measurement["reason"]
+    assert "above the limit of 1.5 GiB" in measurement["reason"]
 
 
 def test_memory_error_is_out_of_memory(probe):

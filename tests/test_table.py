@@ -76,7 +76,7 @@ def test_measured_experiment_is_printed_and_an_unmeasured_one_is_refused(tmp_pat
     assert main(["table", "--configfile", str(file)]) == 0
     *_, note = capsys.readouterr().out.splitlines()
     assert note.startswith("1 run") and not note.startswith("1 runs"), note
-    assert "1 other failed, wrong or not proved" in note
+    assert "1 other failed, wrong or unproved" in note
 
 
 @pytest.fixture

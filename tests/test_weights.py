@@ -311,8 +311,11 @@ def test_specs_take_defaults_and_numpy_dtypes():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("int16",), "'int16' (did you mean 'int64'?): use one of int32, int64, float32, float64"),
-        ((None,), "weights cannot be 'None'"),
+        (
+            ("int16",),
+            "no dtype 'int16' for weights (did you mean 'int64'?): use one of int32, int64, float32, float64",
+        ),
+        ((None,), "no dtype 'None' for weights"),
         (("int32", 1, 2**31), "high = 2147483648 is not a value of int32"),
         (("int32", 1.5, 3), "low = 1.5 is not a value of int32"),
         (("int32", "one", 3), "low = 'one' is not a value of int32"),

@@ -93,7 +93,7 @@ def test_a_graph_that_the_catalogue_lacks_is_named_with_the_experiment(tmp_path,
 def test_the_workflow_is_not_started_with_a_mistake(tmp_path, monkeypatch, capsys, arguments, complaint):
     monkeypatch.chdir(tmp_path)
     assert main(["experiment", *arguments]) == 2
-    assert f"no Snakefile in {tmp_path}: call this in the root of a clone" in capsys.readouterr().err
+    assert f"no Snakefile in {tmp_path}: run this in the root of a clone" in capsys.readouterr().err
     (tmp_path / "Snakefile").touch()
     assert main(["experiment", *arguments]) == 2
     assert complaint in capsys.readouterr().err

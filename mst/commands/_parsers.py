@@ -30,8 +30,14 @@ class _Parser(argparse.ArgumentParser):
     """A parser whose errors are one line, without the usage of all options, and name the nearest option."""
 
     def error(self, message: str) -> NoReturn:
-        unknown = re.search(r"unrecognized arguments: (--?[\w-]+)", message)
-        hint = nearest(unknown[1], self._option_string_actions) if unknown else ""
+        unknown = re.search(r"unrecognized arguments: (?:(--?[\w-]+)|(\S+=\S+))", message)
+        hint = ""
+        if unknown and unknown[1]:
+            # Any two options are similar by their dashes.
+            hint = nearest(unknown[1], self._option_string_actions, cutoff=0.7)
+        elif unknown:
+            flags = [action.option_strings[0] for action in self._actions if action.metavar == "NAME=VALUE"]
+            hint = "".join(f" (did you mean '{flag} {unknown[2]}'?)" for flag in flags)
         print(f"{self.prog}: {message}{hint}; {self.prog} --help lists all arguments", file=sys.stderr)
         sys.exit(2)
 

@@ -49,7 +49,7 @@ def batch_rows(settings: Config, scope: str, batch: str) -> list[Planned]:
     machine, graph, part = batch.split("/")
     known = {known.name: known for known in config.machines(settings)}
     if machine not in known:
-        raise ConfigError(f"batch {batch} belongs to machine {machine!r}, this is {' or '.join(known)}")
+        raise ConfigError(f"batch {batch} belongs to machine {machine!r}, but this is {' or '.join(known)}")
     config.hardware_of(settings, machine)
     rows = Scopes.of(settings, [known[machine]]).plan(scope)
     apart = part not in (TOGETHER, *(row.layout for row in rows))

@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
             raise ConfigError(f"--{name} must be at least {least}, got {given:g}")
     if arguments.graph is not None:
         if arguments.n is not None or arguments.m is not None:
-            raise ConfigError(f"{arguments.graph} has its own n and m: leave --n and --m out")
+            raise ConfigError(f"n and m are read from {arguments.graph}: leave out --n and --m")
         graph = read_graph(arguments.graph)
         traits = traits_of(graph)
         facts = {"n": graph.n, "m": graph.m, **asdict(traits)}
@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
     elif arguments.m is not None:
         facts = {"n": max(arguments.m // _USUAL_DENSITY, 1), "m": arguments.m}
     else:
-        raise ConfigError("name a graph FILE, or give its number of edges, --m, and of vertices, --n")
+        raise ConfigError("name a graph FILE, or give its numbers of edges and vertices by --m and --n")
     for name in ("skew", "weights"):
         if (given := getattr(arguments, name)) is not None:
             facts[name] = given
@@ -104,13 +104,13 @@ def explanation(facts: dict[str, Any], width: int, choice: Any, elsewhere: bool)
         lines.append(f"the next best algorithm took {choice.margin:.2f} times as long")
     lines += [f"  {name}: {ratio:.2f}" for name, ratio in choice.times.items()]
     if not choice.times:
-        return [*lines, "nothing was measured for this"]
+        return [*lines, "no measurements apply to this"]
     kinds = ", ".join(choice.kinds)
     lines.append(
-        f"nearest measurement: m={choice.m:,}, {choice.density:g} edges a vertex ({kinds}), on {choice.machine}"
+        f"nearest measurement: m={choice.m:,}, {choice.density:g} edges per vertex ({kinds}), on {choice.machine}"
     )
     if elsewhere:
-        lines.append("that is another machine: docs/advice.md shows how to measure this one")
+        lines.append("measured on another machine: docs/advice.md says how to measure this one")
     if choice.extrapolated:
         lines.append(f"extrapolated: {choice.extrapolated}")
     return lines

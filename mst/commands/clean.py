@@ -12,8 +12,8 @@ PARTS = {
     "raw": "raw files as fetched, and parts of them to resume",
     "graphs": "canonical graphs",
     "checksums": "checksums of first downloads; without them a changed file goes unnoticed",
-    "numba": "compiled kernels of the processor",
-    "cuda": "compiled kernels of the GPU",
+    "numba": "compiled kernels for the processor",
+    "cuda": "compiled kernels for the GPU",
 }
 
 
@@ -38,7 +38,7 @@ def run(args: Namespace) -> int:
 
     for part in args.parts:
         if part not in PARTS:
-            raise ConfigError(f"no cache {part!r}{nearest(part, PARTS)}; there are: {', '.join(PARTS)}")
+            raise ConfigError(f"no cache {part!r}{nearest(part, PARTS)}; the caches are {', '.join(PARTS)}")
     root = cache_root()
     if args.graph is not None:
         # A path would lead out of the cache.

@@ -59,11 +59,11 @@ def run(args: Namespace) -> int:
     with step(f"writing {args.target}"):
         formats.write(args.target, graph, format=args.target_format)
     if raw.has_new_ids:
-        remark(f"{args.target} numbers the vertices anew, in the order of their ids in {args.source}")
+        remark(f"{args.target} renumbers the vertices in the order of their ids in {args.source}")
     if written_as == "csv" and (lost := graph.n - len(np.union1d(graph.u, graph.v))):
         remark(
-            f"{args.target} states no number of vertices: {counted(lost, 'vertex', 'vertices')} without edges will be "
-            "absent, and the others numbered anew, when it is read; .txt keeps them"
+            f"{args.target} has no vertex count: when it is read, {counted(lost, 'vertex', 'vertices')} without "
+            "edges will be missing and the others renumbered; use .txt to keep them"
         )
     summary = f"{args.target}: n = {graph.n:,}, m = {graph.m:,}, weights {graph.w.dtype}"
     remark(summary, file=beside(args.target))

@@ -38,7 +38,7 @@ _WORDS = {
     "table": "writing the table",
     "report": "writing the page",
     "plan": "planning",
-    "check": "looking for wrong forests",
+    "check": "checking for wrong forests",
 }
 
 
@@ -76,7 +76,7 @@ def _check_arguments(cores: str, targets: list[str]) -> None:
     from mst.scopes import Scopes
 
     if not Path("Snakefile").is_file():
-        raise ConfigError(f"no Snakefile in {Path.cwd()}: call this in the root of a clone of mst")
+        raise ConfigError(f"no Snakefile in {Path.cwd()}: run this in the root of a clone of mst")
     if cores != "all" and not (cores.isdecimal() and int(cores)):
         raise ConfigError(f"--cores must be a whole number from 1, or all, got {cores!r}")
     scopes = [target for target in targets if target.startswith(("papers/", "graphs/", "algorithms/"))]
@@ -108,9 +108,9 @@ def _to_come(settings: Config) -> str:
     left = [row for row in rows if row.status in ("planned", "waiting")]
     graphs = ", ".join(dict.fromkeys(row.graph for row in left))
     return (
-        f"First results: {sum(row.status == 'done' for row in rows)} runs are measured, up to {len(left)} are still to "
-        f"come, on {graphs}. They take about {duration(_seconds(left))}; then this page is written again, with "
-        "the papers and other machines. If the experiment was interrupted, make report goes on with it."
+        f"First results: {sum(row.status == 'done' for row in rows)} runs are measured, and up to {len(left)} are "
+        f"still to come, on {graphs}. They take about {duration(_seconds(left))}; after that, this page is written "
+        "again, with the papers and other machines. If the experiment was interrupted, make report continues it."
     )
 
 
@@ -164,13 +164,13 @@ def _watched(command: list[str], settings: Config, scopes: list[str]) -> int:
                     engine.wait()
             # Its jobs were ended, and did not fail.
             (settings.root / account.FAILED).unlink(missing_ok=True)
-            print(f"interrupted; the same command goes on: {file}", file=sys.stderr)
+            print(f"interrupted; the same command continues. Log: {file}", file=sys.stderr)
             return 130
     if engine.returncode:
         with file.open() as log:
             lines = [line for line in log if not line.startswith(PREFIX)]
         print("".join(lines[-30:]), end="", file=sys.stderr)
-        print(f"the workflow failed; all of its output: {file}", file=sys.stderr)
+        print(f"the workflow failed; its whole output is in {file}", file=sys.stderr)
     else:
         from mst.scopes import scope_folder
 

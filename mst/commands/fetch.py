@@ -85,9 +85,9 @@ def _fetch_raw(entry: Entry, sources: Sources) -> dict[str, Any]:
 
 
 _CHECKS = {
-    "published": "its checksum is the published one",
-    "recorded": "its checksum is the one recorded before",
-    "first": "its checksum was recorded, as that of a first download",
+    "published": "its checksum matches the published one",
+    "recorded": "its checksum matches the one recorded earlier",
+    "first": "its checksum was recorded, since this is the first download",
 }
 
 

@@ -26,7 +26,7 @@ def run(arguments: argparse.Namespace) -> int:
     from mst.errors import ConfigError
 
     if arguments.rename and len(arguments.bundles) > 1:
-        raise ConfigError("--as NAME is for one bundle at a time")
+        raise ConfigError("--as NAME takes one bundle at a time")
     interrupt_on_sigterm()
     for bundle in arguments.bundles:
         added = import_bundle(

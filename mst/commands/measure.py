@@ -79,7 +79,7 @@ def measure_scopes(
     with step(title, total=missing) as whole:
         for name, (folder, manifest) in graphs.items():
             if within and time.monotonic() - begun > within:
-                print(f"{name}: not begun, {within:g} s are over", flush=True)
+                print(f"{name}: not started, since {within:g} s have passed", flush=True)
                 continue
             here = [row for row in rows if row.graph == name]
             for status in _measured(settings, here, folder, manifest, granted=granted, refill=refill):

@@ -105,6 +105,6 @@ def _summary(rows: list, machine: str) -> str:
     )
     known = [row.seconds for row in rows if row.status == "planned" and row.seconds]
     unknown = counts["planned"] + counts["waiting"] - len(known)
-    time = [f"about {sum(known):.0f} s of measuring"] if known else []
+    time = [f"about {sum(known):.0f} s of measurement"] if known else []
     time += [f"{counted(unknown, 'run')} not timed before"] if unknown else []
     return f"on {machine}: {listed or 'no runs'}; {', '.join(time) or 'nothing to measure'}"

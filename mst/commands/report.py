@@ -60,7 +60,7 @@ def write_page(settings: Config, results: Path, out: Path, *, first: str = "") -
         table.unlink()
         table.with_suffix(".csv").unlink()
         raise InputError(
-            f"{results / 'records'} holds no records: `mst run` measures one, `make report` all of the experiment"
+            f"{results / 'records'} holds no records: measure one with `mst run`, or all with `make report`"
         )
     experiment = {"scope": "default", **settings.experiment.model_dump()}
     if first:

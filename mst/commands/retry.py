@@ -1,4 +1,4 @@
-"""``mst retry``: forget failed runs and unavailable graphs, so the next call of the workflow tries them again."""
+"""``mst retry``: forget failed runs and unavailable graphs, so that the next run of the workflow tries them again."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from mst.catalog import Catalog
     from mst.config import Config
 
-HELP = "remove the records of failed runs, so the next call of the workflow repeats them"
+HELP = "remove the records of failed runs, so that the next run of the workflow repeats them"
 
 STATUSES = ("error", "timeout", "out-of-memory", "unavailable")
 
@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
     for status in arguments.statuses:
         if status not in STATUSES:
             raise ConfigError(
-                f"no status {status!r}{nearest(status, STATUSES)}; there are: {', '.join(STATUSES)}"
+                f"no status {status!r}{nearest(status, STATUSES)}; the statuses are {', '.join(STATUSES)}"
             )
     settings = config.load(arguments.configfile)
     if not arguments.dry_run:
@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"{'would remove' if arguments.dry_run else 'removed'}: {file}")
         if not arguments.dry_run:
             file.unlink()
-    print("nothing has failed" if not files else "the next call of snakemake makes them again")
+    print("nothing has failed" if not files else "the next run of snakemake makes them again")
     return 0
 
 

@@ -81,7 +81,7 @@ def _run_batch(arguments: argparse.Namespace, settings: Config) -> int:
             print(line_about(measurement), flush=True)
     move_staged(settings, rows)
     write_index(arguments.index, settings.records, (str(row.run.path) for row in rows if row.run))
-    print(f"{len(requests)} runs measured, {len(rows) - len(requests)} were there: {arguments.index}")
+    print(f"{len(requests)} runs measured, {len(rows) - len(requests)} already there: {arguments.index}")
     return 0
 
 

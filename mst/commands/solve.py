@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
         folder = Path(arguments.file)
         if _is_parquet_name(arguments.out) and folder.is_dir() and arguments.out.parent.samefile(folder):
             raise InputError(
-                f"{arguments.out} would be a part of the graph: write the forest to another folder"
+                f"{arguments.out} would become part of the graph: write the forest to another folder"
             )
     asked = Request(arguments.algorithm, arguments.threads, options)
     check_request(asked)  # before a large file is read
@@ -83,8 +83,8 @@ def run(arguments: argparse.Namespace) -> int:
             write_forest(arguments.out, forest)
         if ids is not None:
             remark(
-                f"{arguments.out} numbers the vertices from 0, in the order of their ids in {arguments.file}, since "
-                "that states no number of vertices; --memory keeps the ids"
+                f"{arguments.out} numbers the vertices from 0, in the order of their ids in {arguments.file}, which "
+                "has no vertex count; use --memory to keep the ids"
             )
     summary = {
         "file": arguments.file,
@@ -174,7 +174,7 @@ def _is_parquet_name(path: Path) -> bool:
 
 def _as_text(summary: dict[str, Any]) -> str:
     # The parts of a stream overlap, and code is loaded in all of them.
-    code = "of it machine code" if "all" in summary["seconds"] else "machine code"
+    code = "of which machine code" if "all" in summary["seconds"] else "machine code"
     parts = {{"code": code}.get(part, part): value for part, value in summary["seconds"].items()}
     phases = ", ".join(f"{part} {seconds(value)}" for part, value in parts.items())
     return (

@@ -35,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the proved measurements of the planned runs by today's code."""
+    """Print the proved measurements of the planned runs by the current code."""
     from mst import config, registry
     from mst.commands._print import columns
     from mst.errors import InputError
@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     found = {key: value for key, m in measured.items() if (value := part(m)) is not None}
     if not found:
         raise InputError(
-            f"{settings.records} has no proved measurement of these runs by today's code: `mst measure` makes them"
+            f"{settings.records} has no proved measurements of these runs by the current code: run `mst measure`"
         )
     against = arguments.against or known.experiment(arguments.scopes[0]).baseline
     unit = "MiB" if arguments.part == "memory" else "ms"
@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
     flags = Counter(flag for key in found for flag in measured[key]["conditions"]["flags"])
     remarks = [f"{count} flagged {flag}" for flag, count in flags.most_common()]
     if unproved := len(done) - len(proved):
-        remarks.append(f"{counted(unproved, 'other')} failed, wrong or not proved: `mst report` shows why")
+        remarks.append(f"{counted(unproved, 'other')} failed, wrong or unproved: `mst report` shows why")
     print("; ".join((counted(len(found), "run"), *remarks)))
     return 0
 

@@ -61,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
         if not arguments.graph or not arguments.forest:
             raise ConfigError("give a graph file and a forest file, or --record and --reference")
         if str(arguments.graph) == str(arguments.forest) == "-":
-            raise ConfigError("standard input holds one file: name the graph or the forest")
+            raise ConfigError("only one of the two files can be standard input: name the other")
         # Forests in Parquet are compared as a stream.
         in_parts = any(
             reads_in_parts(file, None, arguments.memory) for file in (arguments.graph, arguments.forest)
@@ -156,7 +156,7 @@ def _batches(arguments: argparse.Namespace, n: int, width: int) -> Iterator[Batc
 
     if not reads_in_parts(arguments.graph, arguments.format, arguments.memory):
         graph = formats.read(arguments.graph, format=arguments.format)
-        # An edge list that states no number of vertices is numbered anew in memory, and keeps its ids in parts.
+        # An edge list without a vertex count is renumbered in memory, but keeps its ids when it is read in parts.
         if graph.n == n:
             return iter([batch_of((graph.u, graph.v, graph.w), str(arguments.graph))])
     file = open_edges(arguments.graph, format=arguments.format, width=width, memory=arguments.memory)
@@ -183,7 +183,9 @@ def _refuse_new_numbers(arguments: argparse.Namespace, n: int) -> None:
 def _summary(mismatches: list[str]) -> str:
     """Return the first mismatches, one a line, and how many there are beyond."""
     more = len(mismatches) - _NAMED
-    return "\n".join([*mismatches[:_NAMED], *([f"and {more:,} more, which --json names"] if more > 0 else [])])
+    return "\n".join(
+        [*mismatches[:_NAMED], *([f"and {more:,} more: --json lists them all"] if more > 0 else [])]
+    )
 
 
 def _of_files(arguments: argparse.Namespace, verdict: dict[str, Any]) -> str:
@@ -191,7 +193,7 @@ def _of_files(arguments: argparse.Namespace, verdict: dict[str, Any]) -> str:
         return (
             f"{arguments.forest} is not the minimum spanning forest of {arguments.graph}:\n{verdict['reason']}"
         )
-    words = {"read": "read in", "match": "matched in", "prove": "proved in", "code": "of it machine code"}
+    words = {"read": "read in", "match": "matched in", "prove": "proved in", "code": "of which machine code"}
     times = ", ".join(f"{words[part]} {seconds(taken)}" for part, taken in verdict["seconds"].items())
     return (
         f"{arguments.forest} is the minimum spanning forest of {arguments.graph}:\n"

@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     for algorithm, _ in ways:
         if algorithm.paradigm not in ("sequential", "threads"):
             raise UnsupportedError(
-                f"{algorithm.id} is not an algorithm of one core or of threads: mst warm compiles nothing for it"
+                f"mst warm compiles nothing for {algorithm.id}: name an algorithm for one core or for threads"
             )
     folder = cache_root() / "numba"
     _require_writable(folder)
@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
                     forest = minimum_spanning_forest(graph, algorithm=algorithm.id, threads=width, **options)
                     totals.append(forest.weight)  # whose sum is compiled, too
                     first.solved(graph, algorithm, options, width, bits=64)
-        working.update("compiling readers of text")
+        working.update("compiling the readers of text files")
         read_texts()
     names = ", ".join(dict.fromkeys(algorithm.id for algorithm, _ in ways))
     print(

@@ -347,6 +347,6 @@ FORMAT = Format(
 )  # fmt: skip
 # Such a file is read as any edge list is.
 CSV_FORMAT = Format(
-    "csv", "Edge list with a header, for pandas and spreadsheets; states no number of vertices",
+    "csv", "Edge list with a header, for pandas and spreadsheets; without a vertex count",
     (".csv",), lambda source: False, read, _write_csv, _read_detected, stream, _stream_detected,
 )  # fmt: skip

@@ -23,7 +23,7 @@ def circulant(*, n: int, offsets: tuple[int, ...], seed: int, connected: bool) -
         require(
             offset <= n // 2,
             "circulant",
-            f"offset {offset:,} is not below {n // 2 + 1:,}: on a ring of {n:,}, count in the shorter direction",
+            f"offset {offset:,} must be below {n // 2 + 1:,}: on a ring of {n:,}, count in the shorter direction",
         )
     require(len(set(offsets)) == len(offsets), "circulant", f"offsets {offsets} repeat: give each once")
     common = math.gcd(n, *offsets)

@@ -155,7 +155,10 @@ class Generator:
         for name, parameter in self.parameters.items():
             if name not in given:
                 if parameter.required:
-                    raise ConfigError(f"generator {self.name!r} needs {name} ({parameter.help}): give {name}=…")
+                    raise ConfigError(
+                        f"generator {self.name!r} needs {name} ({parameter.help}): give {name}=…, on the command "
+                        f"line as --param {name}=…"
+                    )
                 values[name] = parameter.default
                 continue
             try:

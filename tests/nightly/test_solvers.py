@@ -92,7 +92,7 @@ def test_adversarial_graphs_on_ranks(algorithm, ranks):
 
 @pytest.mark.nightly
 @pytest.mark.timeout(HOURS)
-@pytest.mark.skipif(not this_machine().gpus, reason="needs a CUDA device, this machine has none")
+@pytest.mark.skipif(not this_machine().gpus, reason="needs a CUDA device, but this machine has none")
 def test_adversarial_graphs_on_a_gpu():
     wanted = int(10**5 * SHARE)
     graphs = attack("--graphs", str(wanted), "--paradigms", "cuda", "--seed", "4")

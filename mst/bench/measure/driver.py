@@ -144,7 +144,7 @@ class RunDriver:
                 held = tree_bytes(self._template)
                 self.outcome.peak_tree_bytes = max(self.outcome.peak_tree_bytes, held)
                 if held > self._limit:
-                    self._end("out-of-memory", f"held {size(held)}, the limit is {size(self._limit)}")
+                    self._end("out-of-memory", f"held {size(held)}, above the limit of {size(self._limit)}")
                     return None
             if time.monotonic() > deadline:
                 self._end("timeout", f"{subject} took more than {limit:g} s")

@@ -57,7 +57,7 @@ def start_ranks(spec: RunSpec, step: str, emit: Emit) -> None:
     launcher = find_launcher()
     if launcher is None:
         raise DependencyError(
-            f"{spec.width} ranks need mpiexec, which is neither beside {sys.executable} nor on PATH: "
+            f"{spec.width} ranks need mpiexec, which is neither next to {sys.executable} nor on PATH: "
             f"pip install '.[mpi]' in a clone of mst, or name a launcher in ${VARIABLE}"
         )
     file, events = Path(spec.scratch, "ranks.json"), Path(spec.scratch, "events.jsonl")
@@ -115,7 +115,7 @@ def be_rank(spec: RunSpec, step: str, emit: Emit) -> None:
         raise
     try:
         if comm.size != spec.width:
-            raise ConfigError(f"the launcher started {comm.size} ranks, {spec.width} were asked for")
+            raise ConfigError(f"the launcher started {comm.size} ranks, but {spec.width} were requested")
         implementation = implementation_of(registry.get(spec.algorithm))
         part = read_edge_slice(Path(spec.graph_file), comm.rank, comm.size)
         compile_in_ranks(implementation, part, comm, spec.options)

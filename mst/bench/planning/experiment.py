@@ -25,12 +25,12 @@ class Measure(StrictModel):
     budget: FiniteFloat = Field(
         10.0,
         gt=0,
-        description="seconds per run; past it, and past time left over by others, fewer processes and samples",
+        description="seconds per run; beyond it and the time that others left over, fewer processes and samples",
     )
     timeout: FiniteFloat = Field(300.0, gt=0, description="seconds after which one process is ended")
     memory: FiniteFloat = Field(0.9, gt=0, description="GiB that a run may hold; up to 1, share of free memory")
-    phases: bool = Field(True, description="take seconds by phase in up to three more processes")
-    profile: bool = Field(False, description="take a GPU profiler's counters in one more process")
+    phases: bool = Field(True, description="measure seconds by phase in up to three more processes")
+    profile: bool = Field(False, description="record a GPU profiler's counters in one more process")
 
 
 class Block(StrictModel):

@@ -171,14 +171,14 @@ def hardware_reason(paradigm: str, width: int, machine: Machine, block: Block) -
     """Return why a paradigm cannot run at this width on this machine, or an empty string."""
     gpus, cores = len(machine.hardware.gpus), machine.cores(paradigm)
     if paradigm == "cuda" and width > gpus:
-        return f"needs {width} CUDA device{'s' * (width > 1)}, this machine has {gpus or 'none'}"
+        return f"needs {width} CUDA device{'s' * (width > 1)}, but this machine has {gpus or 'none'}"
     most, unit = cores, "cores"
     if block.hyperthreads and paradigm == "threads":
         most, unit = max(cores, machine.hardware.hardware_threads), "hardware threads"
     if paradigm in ("threads", "mpi") and width > most and not block.oversubscribe:
         return f"width {width} is above the {most} {unit} of this machine"
     if paradigm == "mpi" and width > 1 and machine.node is None and find_launcher() is None:
-        return "needs mpiexec, not found beside Python nor on PATH; $MST_MPIEXEC may name it"
+        return "needs mpiexec, which is neither next to Python nor on PATH; name it in $MST_MPIEXEC"
     if paradigm == "mpi" and machine.node is not None and not machine.node.layout(width):
         return f"{width} ranks do not spread evenly over nodes of {machine.node.cores} cores"
     return ""

@@ -79,7 +79,7 @@ def export_bundle(machine: str, *, results: Path, out: Path) -> Summary:
     if not measurements:
         known = sorted(p.name for p in (results / "records").glob("[!.]*") if p.is_dir())
         listed = ", ".join(known) or "none"
-        raise InputError(f"{results / 'records'} has no records of machine {machine!r}; it has: {listed}")
+        raise InputError(f"{results / 'records'} has no records of machine {machine!r}; machines: {listed}")
     facts = _hardware(machine, measurements)
     members[f"machines/{machine}.json"] = json_bytes(facts)
     members |= _manifests(results, measurements.values())
@@ -239,7 +239,7 @@ def _write_zip(out: Path, members: Mapping[str, bytes]) -> None:
 def _opened(bundle: Path) -> zipfile.ZipFile:
     size = bundle.stat().st_size
     if size > MAX_BUNDLE_BYTES:
-        raise FormatError(bundle, f"{size:,} bytes are more than a bundle may have ({MAX_BUNDLE_BYTES:,})")
+        raise FormatError(bundle, f"has {size:,} bytes, but at most {MAX_BUNDLE_BYTES:,} are allowed")
     try:
         return zipfile.ZipFile(bundle)
     except _DAMAGED as error:
@@ -265,7 +265,7 @@ def _checked_names(bundle: Path, archive: zipfile.ZipFile) -> set[str]:
         name = entry.filename
         # The name as stored: zipfile cuts names at a null character.
         if name != entry.orig_filename or not (name == HEADER or _MEMBER.fullmatch(name)):
-            raise FormatError(bundle, "a member with a name that no bundle has", text=entry.orig_filename)
+            raise FormatError(bundle, "a member whose name no bundle has", text=entry.orig_filename)
         if stat.S_IFMT(entry.external_attr >> 16) not in (0, stat.S_IFREG):
             raise FormatError(bundle, "a member that is a link or another special file", text=name)
         if entry.flag_bits & 1 or entry.compress_type not in _PACKINGS:
@@ -273,12 +273,12 @@ def _checked_names(bundle: Path, archive: zipfile.ZipFile) -> set[str]:
         if name in names:
             raise FormatError(bundle, "a duplicate member", text=name)
         if entry.file_size > MAX_MEMBER_BYTES:
-            expected = f"a member of {entry.file_size:,} bytes, {MAX_MEMBER_BYTES:,} are allowed"
+            expected = f"a member of {entry.file_size:,} bytes, but at most {MAX_MEMBER_BYTES:,} are allowed"
             raise FormatError(bundle, expected, text=name)
         names.add(name)
         total += entry.file_size
     if total > MAX_TOTAL_BYTES:
-        raise FormatError(bundle, f"unpacks to {total:,} bytes, {MAX_TOTAL_BYTES:,} are allowed")
+        raise FormatError(bundle, f"unpacks to {total:,} bytes, but at most {MAX_TOTAL_BYTES:,} are allowed")
     return names
 
 
@@ -291,7 +291,7 @@ def _header(bundle: Path, archive: zipfile.ZipFile, names: set[str]) -> dict[str
     if header.get("format") != FORMAT or not isinstance(version, int) or "fingerprint" not in header:
         raise FormatError(bundle, "not a bundle of mst export: bundle.json does not say so")
     if version > VERSION:
-        raise FormatError(bundle, f"a bundle of version {version}, this mst knows {VERSION}: update mst")
+        raise FormatError(bundle, f"a bundle of version {version}, but this mst knows {VERSION}: update mst")
     if not isinstance(machine, str) or not re.fullmatch(MACHINE, machine):
         raise FormatError(bundle, "the machine has no usable name", text=str(machine))
     if not isinstance(members, dict) or members.keys() != names - {HEADER}:
@@ -309,11 +309,11 @@ def _check(
     """Refuse a member that breaks its schema, belongs to another machine, or contradicts its path or its record."""
     machine, kind = header["machine"], kind_of(name)
     if kind in ("record", "proof") and name.split("/")[1] != machine:
-        raise InputError(f"a {kind} of another machine than {machine}")
+        raise InputError(f"a {kind} of a machine other than {machine}")
     if kind == "record":
         check_measurement(value, Run.from_path(Path(name)))
         if value["machine"]["fingerprint"] != header["fingerprint"]:
-            raise InputError("a measurement made on other hardware than the bundle's")
+            raise InputError("a measurement from hardware other than the bundle's")
     elif kind == "proof":
         if measured[0] != name.removesuffix(".proof.json") + ".json":
             raise InputError("a proof without its measurement")
@@ -321,7 +321,7 @@ def _check(
     elif kind == "machine":
         valid(MachineFacts, value, "machine")
         if name != f"machines/{machine}.json" or value["fingerprint"] != header["fingerprint"]:
-            raise InputError(f"the hardware of another machine than {machine}")
+            raise InputError(f"the hardware of a machine other than {machine}")
     else:
         manifest = valid(Manifest, value, "manifest")
         if manifest.name != name.split("/")[1] or not (manifest.digest or "").startswith(Path(name).stem):

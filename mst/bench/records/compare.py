@@ -83,7 +83,7 @@ def judge(
         return Judgement(CANNOT_TELL, reason="too short to be timed")
     measured = ratio(a, b)
     if measured.low is None or measured.high is None:
-        return Judgement(CANNOT_TELL, measured.estimate, reason="one process alone shows no noise")
+        return Judgement(CANNOT_TELL, measured.estimate, reason="one process alone does not show the noise")
     noted = sorted({*flags} & (DISTURBED | {"spread"}))
     state = "disturbed" if DISTURBED & {*noted} else "spread" if noted else "quiet"
     between = 1.96 * sqrt(2) * SHIFT[state]
@@ -119,11 +119,11 @@ def select_records(records: Sequence[Record], selector: str) -> list[Record]:
                     meanings.setdefault((kind, of(record)), []).append(record)
     if len(meanings) > 1:
         listed = "; ".join(f"a {kind} {value}" for kind, value in sorted(meanings))
-        raise ConfigError(f"{selector!r} means more than one thing: {listed}; give more of it")
+        raise ConfigError(f"{selector!r} is ambiguous: {listed}; give more of it")
     if not meanings:
         machines = sorted({record.run.machine for record in records})
         raise ConfigError(
-            f"no file {selector!r}, nor such a machine, commit or fingerprint{nearest(selector, machines)}; "
+            f"{selector!r} is neither a file nor a machine, commit or fingerprint{nearest(selector, machines)}; "
             f"machines: {', '.join(machines) or 'none'}"
         )
     return next(iter(meanings.values()))
@@ -147,7 +147,7 @@ def compare(
             return Compared((_compared(one, other, part, margin),), 0, 0)
     shared = sorted(a_runs.keys() & b_runs.keys())
     if not shared:
-        raise InputError("the two sides have no run in common: no graph, algorithm, options and width alike")
+        raise InputError("the two sides have no run with the same graph, algorithm, options and width")
     comparisons = tuple(_compared(a_runs[key], b_runs[key], part, margin) for key in shared)
     return Compared(comparisons, len(a_runs) - len(shared), len(b_runs) - len(shared))
 
@@ -171,7 +171,7 @@ def _compared(a: Record, b: Record, part: str, margin: float) -> Comparison:
     flags = [flag for record in (a, b) for flag in record.measurement["conditions"]["flags"]]
     problems = [f"{side} ended as {r.status}" for side, r in (("A", a), ("B", b)) if r.status != "ok"]
     if a.measurement["graph"]["digest"] != b.measurement["graph"]["digest"]:
-        problems.append("the graphs differ, though their name is the same")
+        problems.append("the graphs have the same name but differ")
     if problems:
         judgement = Judgement(CANNOT_TELL, reason=", ".join(problems))
     else:

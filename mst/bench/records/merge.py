@@ -99,7 +99,7 @@ def _refuse_other_hardware(bundle: Path, machine: str, tree: Path, results: Path
     for here in known:
         if here.get("fingerprint") != brought["fingerprint"]:
             raise InputError(
-                f"{bundle}: machine {machine!r} is known here with other hardware "
+                f"{bundle}: machine {machine!r} is known here with different hardware "
                 f"({difference(here, brought)}); import it under another name: mst import --as NAME"
             )
 
@@ -120,7 +120,7 @@ def _union(bundle: Path, tree: Path, results: Path, replaced: Path, *, replace: 
                 moves.append((target, replaced / member))
             moves.append((source, target))
     if conflicts:
-        found = f"{bundle}: {len(conflicts)} files differ from those here, nothing was imported"
+        found = f"{bundle}: {len(conflicts)} files differ from those here, so nothing was imported"
         remedy = "--replace takes the bundle's, --as NAME imports it as another machine"
         more = [f"… and {len(conflicts) - 5} more"] * (len(conflicts) > 5)
         raise InputError("\n  ".join([f"{found}; {remedy}", *conflicts[:5], *more]))

@@ -126,7 +126,7 @@ class MachineFacts(_Strict):
     def _check_fingerprint(self) -> MachineFacts:
         facts = self.model_dump(exclude={"fingerprint"}) | {"gpus": tuple(self.gpus)}
         if _machine_fingerprint(**facts) != self.fingerprint:
-            raise ValueError("its fingerprint is that of other facts")
+            raise ValueError("its fingerprint does not match its facts")
         return self
 
 
@@ -203,7 +203,7 @@ class ProofFacts(_Strict):
     @model_validator(mode="after")
     def _check_grade(self) -> ProofFacts:
         if self.status != "wrong" and (self.status == "ok") != (self.grade is not None):
-            raise ValueError(f"status {self.status} with grade {self.grade}")
+            raise ValueError(f"status {self.status} contradicts grade {self.grade}")
         return self
 
 
@@ -242,7 +242,7 @@ def check_version(value: Mapping[str, Any], known: int, kind: str) -> None:
     version = value.get("schema")
     if type(version) is not int or version != known:
         remedy = ": update mst" if type(version) is int and version > known else ""
-        raise InputError(f"a {kind} of schema {version!r:.40}, this mst knows {known}{remedy}")
+        raise InputError(f"a {kind} of schema {version!r:.40}, but this mst knows {known}{remedy}")
 
 
 def valid(model: type[Model], value: Mapping[str, Any], kind: str) -> Model:

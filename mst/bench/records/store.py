@@ -156,7 +156,7 @@ def check_measurement(value: dict[str, Any], run: Run) -> None:
     check_version(value, MEASUREMENT_VERSION, "measurement")
     valid(Measurement, value, "measurement")
     if any((value["run"][key] or "") != getattr(run, key) for key in Run.__dataclass_fields__):
-        raise InputError("a measurement of another run than its path says")
+        raise InputError("a measurement of another run than the one in its path")
 
 
 def read_proof(record: Path, measurement: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -124,7 +124,7 @@ def _judge(
         return Verdict("unproved", reason=f"the run ended as {measurement['status']}")
     measured, proved = measurement["graph"]["digest"], reference["graph_digest"]
     if measured != proved:
-        reason = f"measured on graph {measured[:12]}, the reference is of {proved[:12]}"
+        reason = f"measured on graph {measured[:12]}, but the reference is of {proved[:12]}"
         return Verdict("unproved", reason=reason)
     if forest["digest"] is None:
         return _judge_total(forest, reference)
@@ -133,7 +133,7 @@ def _judge(
     if run["exact"] and run["ties"] == "order":
         reason = (
             "its edge ids differ from the reference: "
-            f"{forest['edges']} edges of weight {forest['weight']}, "
+            f"{forest['edges']} edges of weight {forest['weight']}, but "
             f"the minimum spanning forest has {reference['edges']} of {reference['weight']}"
         )
         return Verdict("wrong", reason=reason)

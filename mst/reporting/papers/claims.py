@@ -113,12 +113,12 @@ class Needs(StrictModel):
     def lacking(self, machine: Mapping[str, Any]) -> str | None:
         """Return the hardware that the machine lacks, in words, or None."""
         if self.gpu and not machine.get("gpus"):
-            return "needs a GPU, this machine has none"
+            return "needs a GPU, but this machine has none"
         if self.gpu_memory and not re.search(r"H[12]00|B[23]00|80 ?GB", (names := " ".join(machine["gpus"]))):
-            return f"needs a GPU of 80 GB, this machine has {names}"
+            return f"needs a GPU of 80 GB, but this machine has {names}"
         for name, needed in (("cores", self.cores), ("hardware_threads", self.threads)):
             if machine[name] < needed:
-                return f"needs {needed} {name.replace('_', ' ')}, this machine has {machine[name]}"
+                return f"needs {needed} {name.replace('_', ' ')}, but this machine has {machine[name]}"
         return None
 
 
