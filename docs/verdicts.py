@@ -96,7 +96,7 @@ def _decided(claim: dict[str, Any]) -> str:
     )
     reasons = [o["reason"] for o in claim["outcomes"] if o["verdict"] in (CONFIRMED, CONTRADICTED)]
     counts = next(
-        (r.removeprefix("counts: ").partition(";")[0] for r in reasons if r.startswith("counts: ")), ""
+        (r.removeprefix("criterion: ").partition(";")[0] for r in reasons if r.startswith("criterion: ")), ""
     )
     cells = (claim["id"], claim["says"], claim["overall"], measured, counts, claim["published_text"])
     return "| " + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in cells) + " |"

@@ -389,7 +389,7 @@
     }
     const sign = metrics[state.metric].better === "left" ? 1 : -1;
     const best = [...list].sort((a, b) => sign * (a.value - b.value))[0];
-    const cut = panels > MOST_PANELS ? ` The first ${MOST_PANELS} of ${panels} panels are drawn, the table and the CSV have all.` : "";
+    const cut = panels > MOST_PANELS ? ` The first ${MOST_PANELS} of ${panels} panels are drawn; the table and the CSV have all of them.` : "";
     return `${list.length} points. Best: ${described(best)}.${cut}`;
   }
 

@@ -257,7 +257,7 @@ def test_smaller_machine_gives_a_counterexample_only(records, book):
     part = claim(quantity, anywhere={"above": 1}, counterexample={"cores": 8}, **needs)
     outcome = judged(part, records.source(), book)
     assert outcome.verdict == NOT_MEASURED
-    assert outcome.reason.endswith("not run; to confirm it needs 64 cores, but this machine has 8")
+    assert outcome.reason.endswith("not run; confirming it needs 64 cores, but this machine has 8")
     with pytest.raises(ConfigError, match="every graph or width"):
         claim(quantity, anywhere={"above": 3}, counterexample={"cores": 8})
 
@@ -410,7 +410,7 @@ def test_kinds_look_at_gpu_and_processor():
     ("criterion", "why"),
     [
         ({"above": 1}, "the interval lies on both sides of 1"),
-        ({"low": 1.02, "high": 3}, "the interval lies inside and outside of 1.02 to 3"),
+        ({"low": 1.02, "high": 3}, "the interval lies only partly within 1.02 to 3"),
     ],
 )
 def test_interval_across_the_bound_is_undecided(records, book, criterion, why):
@@ -573,7 +573,7 @@ def test_stand_ins_change_no_claim_about_another_or_a_larger_machine(records, bo
     records.add("boruvka", STAND_IN, 0.5)
     outcome = judged(only, records.source(), stand_ins)
     assert outcome.verdict == NOT_MEASURED and outcome.on_stand_ins is None
-    assert outcome.reason.endswith("not run; to confirm it needs 64 cores, but this machine has 8")
+    assert outcome.reason.endswith("not run; confirming it needs 64 cores, but this machine has 8")
 
 
 def test_claims_about_facts_use_no_stand_ins(records, book, stand_ins):
@@ -695,7 +695,7 @@ def change(records, **facts):
 def test_records_of_changed_code_judge_nothing(records, book, git):
     both(both(records, "kruskal", 1.0), "boruvka", 2.0)
     outcome = judged(claim(anywhere={"above": 1}), change(records, git=git), book)
-    assert outcome.verdict == NOT_MEASURED and "code that no commit has" in outcome.reason
+    assert outcome.verdict == NOT_MEASURED and "uncommitted code" in outcome.reason
 
 
 def test_runs_on_a_gpu_judge_with_the_versions_of_cupy_cuda_and_driver(tmp_path, book):
@@ -796,7 +796,7 @@ def test_verdict_names_graphs_on_which_best_widths_differ(records, book):
     )
     reason = judged(made, records.source(), book).reason
     assert reason.endswith(
-        "best widths: cas-boruvka 1, reservation-kruskal 4, not the same on both sides on USA-road-d.NY"
+        "best widths: cas-boruvka 1, reservation-kruskal 4, which differ between the sides on USA-road-d.NY"
     )
 
 

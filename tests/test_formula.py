@@ -259,5 +259,5 @@ def test_best_names_the_width_that_it_chose():
 
 
 def test_division_by_zero_is_missing_not_infinite():
-    with pytest.raises(Missing, match="not defined"):
+    with pytest.raises(Missing, match="zero or undefined"):
         evaluate("T('slow', 'a') / (n('a') - 10)", Fake(), NAMES)

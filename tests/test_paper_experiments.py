@@ -193,7 +193,7 @@ def missing_in(formula, source, names, **more):
     try:
         return evaluate(formula, source, names, **more).missing
     except Missing as reason:
-        return [str(reason)] if "not defined" not in str(reason) else []
+        return [str(reason)] if "zero or undefined" not in str(reason) else []
 
 
 @pytest.mark.slow

@@ -136,7 +136,7 @@ def test_a_badge_counts_disturbed_records_and_names_dates_and_commits():
     (found,) = answer.findings(rows, CORE, "kruskal")
     assert found.badge == answer.Badge(2, 1, "2026-11-22", ("0123456789",))
     sentence = answer.headline(answer.cards(rows, "kruskal", {}), "kruskal")
-    assert sentence.endswith(" This is uncertain: other work disturbed 1 of 2 records behind it.")
+    assert sentence.endswith(" This is uncertain: other work disturbed 1 of its 2 records.")
 
 
 def test_programs_on_disk_are_no_libraries():
@@ -212,7 +212,7 @@ def test_headline_says_it_in_a_sentence():
     one = answer.cards(made(*TWO_GRAPHS[:4]).assign(disturbed=True), "kruskal", {"m": facts})
     sentence = answer.headline(one, "kruskal")
     assert sentence.startswith("On one core of m (AMD EPYC, 2 cores), filter-boruvka is fastest")
-    assert sentence.endswith(" This is uncertain: other work disturbed the record behind it.")
+    assert sentence.endswith(" This is uncertain: other work disturbed its record.")
     cards = answer.cards(made(*TWO_GRAPHS), "kruskal", {})
     assert answer.headline(cards, "kruskal") == (
         "On one core of m, filter-boruvka is fastest on 2 of 2 graphs: 4.0× as fast as kruskal and "

@@ -49,7 +49,7 @@ def draw_all(rows: pd.DataFrame, folder: Path, baseline: str, run: Run = one_by_
         return []
     across = f"The paradigms side by side: speedup over {baseline}"
     bars = [
-        Bars("speedup", "speedup", across, f"time of {baseline} over time", reference=1.0),
+        Bars("speedup", "speedup", across, f"time of {baseline} / time", reference=1.0),
         Bars("throughput", "edges_per_second", "Throughput", "undirected edges per second"),
         Bars("memory", "bytes_per_edge", "Working memory", "peak resident bytes per edge beyond the input", 1),
         Bars("energy", "nanojoules_per_edge", "Energy", "nanojoules per edge", 1),
@@ -154,7 +154,7 @@ def _by_algorithm(shown: pd.DataFrame, folder: Path, bars: Bars) -> Figure | Non
         if len(order) < FEWEST or rows["graph"].nunique() < FEWEST:
             continue
         if len(order) > MOST_ROWS:
-            notes.append(f"Of {machine} the first {MOST_ROWS} of {len(order)} rows are drawn.")
+            notes.append(f"Only the first {MOST_ROWS} of {len(order)} rows of {machine} are drawn.")
         rows = rows[rows["algorithm"].isin(order[:MOST_ROWS])]
         panels.append(_rows(rows, order[:MOST_ROWS], means, bars, folder / slug(f"{bars.name}-{machine}")))
         kept.append(rows)
@@ -235,7 +235,7 @@ def _self_speedup(shown: pd.DataFrame, folder: Path) -> Figure | None:
             points.append(table.drop(columns="origin"))
             best = table.groupby("name")["self_speedup"].max().sort_values(ascending=False).index
             if len(best) > MOST_ROWS:
-                notes.append(f"Of {machine} the {MOST_ROWS} steepest of {len(best)} lines are drawn.")
+                notes.append(f"Only the {MOST_ROWS} steepest of {len(best)} lines of {machine} are drawn.")
             panels.append(_lines(table, best[:MOST_ROWS], folder / slug(f"self-speedup-{machine}")))
     if not panels:
         return None

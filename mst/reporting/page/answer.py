@@ -108,7 +108,7 @@ def _finding(
     winner = unbeaten(best)
     reason = "" if winner else "no algorithm was fastest wherever it ran"
     if expected and not with_ours.any():
-        winner, reason = "", f"{expected} was not run there, so that no algorithm is named"
+        winner, reason = "", f"{expected} was not run there, so no algorithm is named"
     mine = best[best["name"] == winner]
     counted_graphs = best[best["graph"].isin(mine["graph"])] if winner else best
     base, libraries = rivals(machine, winner, hardware.id == "gpu", baseline)
@@ -206,7 +206,7 @@ def missing(rows: pd.DataFrame, hardware: HardwareKind) -> str:
     if reasons := Counter(str(reason) for reason in planned["reason"].dropna()):
         return reasons.most_common(1)[0][0]
     if hardware.id == "cores" and len(planned):
-        return "nothing was run at more than one thread"
+        return "nothing was run with more than one thread"
     return "no such run was planned"
 
 
@@ -263,8 +263,8 @@ def headline(cards: Sequence[Card], baseline: str) -> str:
     on = {n: f" on {n} of these" for n in range(found.graphs)}
     gains = [f"{g.mean:.1f}× as fast as {x}{on.get(len(g.ratios), '')}" for g, x in compared if g and g.low]
     figures = f": {' and '.join(gains)}{' (geometric means)' * (found.gains > 1)}." if gains else "."
-    some = f"{found.badge.disturbed} of {found.badge.records} records"
-    doubt = f" This is uncertain: other work disturbed {some if found.badge.records > 1 else 'the record'} behind it."
+    some = f"{found.badge.disturbed} of its {found.badge.records} records"
+    doubt = f" This is uncertain: other work disturbed {some if found.badge.records > 1 else 'its record'}."
     place = found.machine + f" ({card.machine})" * bool(card.machine)
     sentence = f"{where[found.hardware]} of {place}, {found.algorithm} is fastest on {graphs}{figures}"
     return sentence + doubt * bool(found.badge.disturbed)

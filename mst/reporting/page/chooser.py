@@ -22,13 +22,13 @@ from mst.units import count, seconds, times
 COMPLETE = 0.45  # edges over squared vertices of a graph that has nine tenths of all pairs
 KINDS = (
     ("roads, grids", 1.5, False),
-    ("meshes, thin random graphs", 4.0, False),
-    ("random graphs of 32 neighbours", 16.0, False),
+    ("meshes, sparse random graphs", 4.0, False),
+    ("random graphs with 32 neighbours per vertex", 16.0, False),
     ("social networks, web pages", 16.0, True),
-    ("dense graphs of 200 neighbours", 100.0, False),
+    ("dense graphs with 200 neighbours per vertex", 100.0, False),
     ("nearly complete graphs", None, False),
 )
-"""Kinds of graphs: in words, edges a vertex (None: nearly all pairs), and whether few vertices have many edges."""
+"""Kinds of graphs: in words, edges per vertex (None: nearly all pairs), and whether few vertices have many edges."""
 
 
 def kind_of(n: int, m: int, maximum_degree: int | None) -> int:

@@ -98,7 +98,7 @@ class Criterion(StrictModel):
     def undecided(self) -> str:
         """The reason why an interval decides nothing."""
         if self.range is not None:
-            return f"the interval lies inside and outside of {self}"
+            return f"the interval lies only partly within {self}"
         return f"the interval lies on both sides of {str(self).split()[-1]}"
 
 
@@ -166,9 +166,9 @@ class Claim(StrictModel):
         if self.anywhere is None and self.there is None:
             raise ValueError("give a criterion: there or anywhere")
         if self.anywhere is not None and (self.there or self.elsewhere):
-            raise ValueError("anywhere stands alone")
+            raise ValueError("anywhere excludes there and elsewhere")
         if (self.standing is None) != (not self.arithmetic):
-            raise ValueError("standing and arithmetic go together")
+            raise ValueError("give standing and arithmetic together")
         if self.counterexample and not self.every:
             raise ValueError("only a claim about every graph or width has a counterexample")
         return self
@@ -209,7 +209,7 @@ class Document(StrictModel):
             if graph not in graphs:
                 raise ConfigError(f"stand_ins: no graph {graph!r}{nearest(graph, graphs)}")
             if stated.count(graph) > 1:
-                raise ConfigError(f"stand_ins: {graph!r} is named twice: a stand-in replaces one graph only")
+                raise ConfigError(f"stand_ins: {graph!r} is named twice: a stand-in replaces only one graph")
         return self
 
 
@@ -230,10 +230,10 @@ def stand_ins_of(experiment: Experiment) -> dict[str, str]:
 class Outcome:
     """Verdict of one machine's records on a claim, and on the same with stand-ins in place of missing inputs.
 
-    It is one of `VERDICTS`, of `on_stand_ins` one of them and `ON_STAND_INS`. The reason says what is missing where
-    there is no verdict, and how inputs differ from stand-ins, else the range or bound that was applied. `on_kind` says
-    whether this is the paper's kind of machine, `by` whose runs gave the result: ``original``, ``port``, ``facts`` or
-    ``tests``.
+    The verdict is one of `VERDICTS`, that of `on_stand_ins` one of these followed by `ON_STAND_INS`. The reason says
+    what is missing if there is no verdict, how stand-ins differ from inputs, or else which criterion was applied.
+    `on_kind` says whether this is the paper's kind of machine, and `by` which runs gave the result: ``original``,
+    ``port``, ``facts`` or ``tests``.
     """
 
     claim: str
@@ -260,7 +260,7 @@ def judge(claim: Claim, paper: Paper, source: Measured, book: Document, names: N
     if claim.counterexample is not None and not claim.counterexample.lacking(source.machine):
         found = case.judged()
         if found.verdict == NOT_MEASURED:
-            return replace(found, reason=f"{found.reason}; to confirm it {lacking}")
+            return replace(found, reason=f"{found.reason}; confirming it {lacking}")
         if found.verdict == CONTRADICTED:
             return found
     return case.outcome(NOT_COMPARABLE, lacking)
@@ -345,7 +345,7 @@ class _Case:
             return self.outcome(NOT_MEASURED, port, result, by)
         if result.missing and not self.counterexample(result):
             missing = list(dict.fromkeys(result.missing))
-            text = f"{len(missing)} of its numbers are missing, the first: {missing[0]}"
+            text = f"{len(missing)} numbers missing, the first: {missing[0]}"
             return self.outcome(NOT_MEASURED, text, result, by)
         if by == "facts" and holds and any(map(self.source.generated, result.used)):
             files = "needs the paper's own files: these graphs were generated with the numbers stated"
@@ -376,16 +376,16 @@ class _Case:
 def _decided(holds: bool | None, criterion: Criterion) -> tuple[str, str]:
     if holds is None:
         return UNDECIDED, criterion.undecided
-    return CONFIRMED if holds else CONTRADICTED, f"counts: {criterion}"
+    return CONFIRMED if holds else CONTRADICTED, f"criterion: {criterion}"
 
 
 def _best_widths(best: Mapping[str, Mapping[str, int]]) -> str:
-    """Return which widths ``@best`` chose, and the graphs on which selections that are compared have different ones."""
+    """Return the widths that ``@best`` chose, and the graphs on which they differ between compared selections."""
     chosen = (f"{name} {' and '.join(map(str, sorted({*of.values()})))}" for name, of in best.items())
     graphs = dict.fromkeys(graph for of in best.values() for graph in of)
     unlike = [graph for graph in graphs if len({of[graph] for of in best.values() if graph in of}) > 1]
     more = f" and {len(unlike) - 3} more" * (len(unlike) > 3)
-    apart = f", not the same on both sides on {', '.join(unlike[:3])}{more}" * bool(unlike)
+    apart = f", which differ between the sides on {', '.join(unlike[:3])}{more}" * bool(unlike)
     return f"best widths: {', '.join(chosen)}{apart}"
 
 

@@ -15,17 +15,17 @@ from mst.bench.statistics import COVERAGE, FEWEST_PROCESSES, summarise
 from mst.reporting.hardware import on_gpus
 
 IDLE_SECONDS = 2e-5
-"""A step that takes no longer is the call of a function that does nothing; nor do times differ that differ by less."""
+"""A step that takes no longer only calls a function that does nothing. Smaller differences of times do not count."""
 FIRST_CALL_SECONDS = 1e-3
 """*Init* is the first call of a process: a shorter one is mostly the cost of any first call, not that of the step."""
 SPREAD = 0.1  # widest interval of a median that judges, over the median; of a share of the time, in all
 COUNTED = frozenset(("counter", "wrong"))
-"""Quantities that no load of the machine changes: what was counted, and whether a forest was wrong."""
+"""Quantities that do not depend on the machine's load: counters, and whether a forest was wrong."""
 TIMES = ("T", "I", "X", "M", "phase")
 DRIFT, DRIFT_OF_GPU = 0.2, 0.06
 """σ of the logarithm of a session's speed. Medians measured again differed by up to 2.1 in 28 cases on an H100's host;
 on its GPU by 1.23 in 12 of our code, by 1.04 in 35 of programs, and by 1.18 in 17 with transfers."""
-PAUSE = timedelta(minutes=5)  # after it measuring begins another session, maybe on another host of the kind
+PAUSE = timedelta(minutes=5)  # a longer one begins another session, maybe on another host
 SIMILAR = 0.1  # largest relative difference between an input and its stand-in
 FACTS = {"n": "vertices", "m": "edges", "components": "components", "maximum_degree": "largest degree"}
 """Facts of a graph by which a stand-in must resemble its input."""
@@ -34,11 +34,11 @@ FACTS = {"n": "vertices", "m": "edges", "components": "components", "maximum_deg
 def objection(
     record: Record, quantity: str = "", numbers: Sequence[float] | None = None, *, direction: bool = False
 ) -> str:
-    """Return why a record judges nothing by a quantity of it, or an empty string.
+    """Return why a quantity of a record judges no claim, or an empty string.
 
-    A record's flag *spread* is not looked at: the range of many processes is wide if one of them was disturbed, while
+    A record's flag *spread* is ignored: the range of many processes is wide if one of them was disturbed, while
     the interval of their median, which enters the verdict, is not. Counters may differ from process to process, and
-    the spread itself is what is claimed of it.
+    the spread may itself be the claimed quantity.
 
     The quantity is a leaf of formulas (`mst.reporting.papers.formula`), `numbers` are those of each process, if
     processes have one, and `direction` says whether a direction is judged, not a range.
@@ -49,13 +49,13 @@ def objection(
         return f"disturbed ({', '.join(disturbed)})"
     git = measurement["git"]
     if git is None or git["dirty"]:
-        return "measured with code that no commit has"
+        return "measured with uncommitted code"
     if _on_gpu(record):
         stated = {**measurement["versions"], "driver": measurement["machine"]["driver"]}
         wanted = (
             ("cuda", "driver") if record.run.algorithm.startswith("command-") else ("cupy", "cuda", "driver")
         )
-        # A process that has measured tells the version of CUDA: a run that failed in all of them has none.
+        # A process that has measured states the version of CUDA: a run in which all failed has none.
         none_measured = not measurement["samples"]["compute"]
         if lacking := [name for name in wanted if not (stated.get(name) or (none_measured and name == "cuda"))]:
             return f"does not state the version of {' and '.join(lacking)}"
@@ -67,7 +67,7 @@ def _on_gpu(record: Record) -> bool:
 
 
 def sessions(records: Iterable[Record]) -> dict[Path, tuple[str, float]]:
-    """Return each record's session, by its path, and how much sessions differ in the speed of what it ran on."""
+    """Return each record's session, by its path, and how much the speed of its hardware differs between sessions."""
     found, begun, last = {}, "", datetime.min.replace(tzinfo=UTC)
     for record in sorted(records, key=lambda record: record.measurement["started"]):
         started, created = (datetime.fromisoformat(record.measurement[key]) for key in ("started", "created"))
@@ -77,10 +77,10 @@ def sessions(records: Iterable[Record]) -> dict[Path, tuple[str, float]]:
 
 
 def objection_to_numbers(quantity: str, numbers: Sequence[float], *, direction: bool = False) -> str:
-    """Return why the numbers of a run's processes judge nothing, or an empty string.
+    """Return why the numbers of a run's processes judge no claim, or an empty string.
 
-    A direction is decided by a whole interval, which a wide one leaves open more often; it only has to cover the median
-    with 95 %, as that of six processes does. Into a range the value of a wide interval may fall by luck.
+    A direction is decided by the whole interval, so a wide one is less likely to decide it; it only has to cover the
+    median with 95 %, as that of six processes does. The value of a wide interval may be inside a range by chance.
 
     >>> objection_to_numbers("T", [1.0, 1.02, 1.2])
     'spread too wide (1 to 1.2 s)'

@@ -65,7 +65,7 @@ class Exhibit(StrictModel):
         if (self.static is None) == (not self.columns):
             raise ValueError("give columns, or the published table that is shown as it is")
         if self.columns and len(self.rows) != 1:
-            raise ValueError("rows is one name and its set")
+            raise ValueError("rows must be one name and its set")
         return self
 
 

@@ -197,7 +197,7 @@ def evaluate(
         drifting = _Evaluation(source, names, stand_ins, drifting=True)
         drifted = drifting.number(tree, values) if several else np.atleast_1d(value)[:1]
     if not np.isfinite(value).all():
-        raise Missing("a number of it is zero or not defined")
+        raise Missing("one of its numbers is zero or undefined")
     result, value, drifted = run.result, np.atleast_1d(value), np.atleast_1d(drifted)
     result.value, result.processes = float(value[0]), min(run.processes, default=None)
     to, back = (np.log, np.exp) if min(value.min(), drifted.min()) > 0 else (np.positive, np.positive)

@@ -87,7 +87,7 @@ class Measured(Source):
         if value is None and name in ("n", "m"):
             value = next((record.measurement["graph"][name] for record in self._on(graph)), None)
         if value is None:
-            raise Missing(f"{graph} has no facts here")
+            raise Missing(f"no facts are known of {graph}")
         return float(value)
 
     def widths(self, selection: Selection, graph: str) -> tuple[int, ...]:
@@ -202,7 +202,7 @@ def program_of(selection: Selection, originals: Mapping[str, str]) -> Selection:
     """
     found = originals.get(selection.name) or originals.get(selection.algorithm)
     if found is None:
-        raise Missing(f"no program is known as {selection.name}")
+        raise Missing(f"no original program is known for {selection.name}")
     program = parse_selection(found)
     if selection.name in originals:
         return program
