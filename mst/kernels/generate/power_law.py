@@ -14,7 +14,7 @@ _ONE = np.uint64(1)
 
 @njit
 def _vertex(bits, end, shift, skew):
-    """Return ``floor(end · (bits / 2⁶⁴) ** skew) - shift``, of other bits while it is negative; all are uint64."""
+    """Return ``floor(end · (bits / 2⁶⁴) ** skew) - shift``, with new bits while it is negative; all are uint64."""
     while True:
         power = bits
         for _ in range(_ONE, skew):

@@ -338,7 +338,7 @@ class RowStop(NamedTuple):
 
 @njit
 def skip_comments(buffer, start, stop, comments, words):
-    """Skip blank lines and comments, save those whose first word begins with one of `words`.
+    """Skip blank lines and comments, except those whose first word begins with one of `words`.
 
     Parameters
     ----------

@@ -1,16 +1,17 @@
 """Spanning trees of points: a k-d tree, nearest neighbours, and Borůvka's rounds over both.
 
-One worker is called without numba's thread pool, which a process that was forked after its use must not enter.
+A single worker is called without numba's thread pool: a process that was forked after the pool was used must not
+enter it.
 """
 
-# Neighbours that are found for each point before the first round: more of them cost more, and save searches later.
+# Neighbours that are found for each point before the first round: more of them cost more here, but save later searches.
 _LISTED = 6
-# In a grid, six are at one distance; the next one is farther, which shows that there are no others.
+# In a grid, six neighbours have the same distance; the next one is farther, so there are no others at that distance.
 _LISTED_IN_3D = 7
 
 
 def listed_neighbours(dimensions: int, samples: int) -> int:
-    """Return how many neighbours of each point are listed: also those that tell the core distance of `samples`.
+    """Return how many neighbours of each point are listed: enough to know the core distance of `samples`, too.
 
     Examples
     --------

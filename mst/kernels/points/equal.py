@@ -1,4 +1,4 @@
-"""Finds points at the same coordinates."""
+"""Finds points with the same coordinates."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from mst.kernels.primitives.jit import njit
 
 _GRAIN = 1 << 12
 _BITS = np.uint64(64 - (BUCKETS - 1).bit_length())
-"""The bits of a hash behind those of its bucket."""
+"""The bits of a hash after those of its bucket."""
 
 
 def equal_points(given: np.ndarray, schedule: Schedule) -> tuple[np.ndarray, np.ndarray, int]:
-    """Return a copy of points, the first one at the coordinates of each, and how many are not the first.
+    """Return a copy of the points, the first point with the coordinates of each, and how many are not the first.
 
     Parameters
     ----------
@@ -28,9 +28,9 @@ def equal_points(given: np.ndarray, schedule: Schedule) -> tuple[np.ndarray, np.
     Returns
     -------
     coordinates : numpy.ndarray of float64, shape (n, dimensions)
-        Zeros have no sign there.
+        Negative zeros become positive ones.
     first : numpy.ndarray of int32, shape (n,)
-        Of a point that is the first itself, the number of points there, less than zero.
+        For a point that is itself the first, minus the number of points with its coordinates.
     others : int
 
     Examples
@@ -60,8 +60,8 @@ def equal_points(given: np.ndarray, schedule: Schedule) -> tuple[np.ndarray, np.
 def _find(schedule, given, coordinates, hashes, first, counts, starts, hashed):
     """Write what `equal_points` returns; return how many points are not the first at their coordinates.
 
-    `hashes`, `Pairs` without ids, and `hashed`, `Pairs`, are overwritten by the points' hashes, in the latter by their
-    first bits. `counts`, int64 (pieces, BUCKETS), and `starts`, int64 (BUCKETS + 1,), are scratch space.
+    `hashes`, `Pairs` without ids, and `hashed`, `Pairs`, are overwritten by the points' hashes, in `hashed` sorted by
+    their first bits. `counts`, int64 (pieces, BUCKETS), and `starts`, int64 (BUCKETS + 1,), are scratch space.
     """
     width, _, tallies = schedule
     n = first.size
@@ -69,7 +69,7 @@ def _find(schedule, given, coordinates, hashes, first, counts, starts, hashed):
     run(width, _hash_worker, schedule, given, coordinates, hashes.keys, first)
     reset_queue(tallies, width)
     run(width, count_digits_worker, schedule, hashes.keys, _BITS, counts)
-    # The points of a bucket, which one worker compares, are so few that their table stays in cache.
+    # One worker compares the points of a bucket, which are few enough for their table to stay in cache.
     several = prefix_digits(counts, n)
     for b in range(BUCKETS):
         starts[b] = counts[0, b] if several else min(b, 1) * n
@@ -104,9 +104,9 @@ def _hash_worker(worker, schedule, given, coordinates, hashes, first):
 
 @njit
 def _compare_worker(worker, schedule, coordinates, hashed, starts, first):
-    """One worker of the last step of `_find`: it writes `first` from -1.
+    """One worker of the last step of `_find`: it writes `first`, which is -1 before.
 
-    `hashed`, `Pairs` of hashes and points, has those of bucket `b` from ``starts[b]`` on, ascending.
+    `hashed`, `Pairs` of hashes and points, has those of bucket `b` from ``starts[b]`` on, in ascending order.
     """
     width, grain, tallies = schedule
     hashes, points = hashed
@@ -148,7 +148,7 @@ def _equal(coordinates, a, b):
 def without_equal(
     coordinates: np.ndarray, first: np.ndarray, others: int, schedule: Schedule
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return the points that are the first at their coordinates, and the others.
+    """Return the points that are the first with their coordinates, and the others.
 
     Parameters
     ----------
@@ -164,9 +164,9 @@ def without_equal(
     ids : numpy.ndarray of int32, shape (n - others,)
         The first points, ascending.
     counts : numpy.ndarray of int32, shape (n - others,)
-        How many points are at the coordinates of each.
+        How many points have the coordinates of each.
     pairs : numpy.ndarray of int32, shape (2, others)
-        The first point of each of the others, and that other one.
+        For each of the others, the first point with its coordinates, and the point itself.
     """
     n, (width, _, tallies) = len(first), schedule
     schedule = schedule._replace(grain=_GRAIN)
@@ -182,7 +182,7 @@ def without_equal(
 
 @njit
 def _count_firsts(schedule, first, starts):
-    """Write how many points of each chunk are the first at their coordinates to `starts`, int64, from place 1 on."""
+    """Write how many points of each chunk are the first with their coordinates to `starts`, int64, from place 1 on."""
     reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, _count_worker, schedule, first, starts)
 

@@ -1,11 +1,11 @@
 """A balanced k-d tree of points, whose leaves are blocks of `LEAF` points.
 
 Points are numbered by *place*, in the order of the leaves: block `b` has the places from ``b * LEAF`` on. Nodes are in
-the order of a heap: node `i` has the children ``2 i`` and ``2 i + 1``, the root is 1, and the last of all levels has
-the leaves, of one block or none.
+heap order: the root is node 1, node `i` has the children ``2 i`` and ``2 i + 1``, and the leaves, of one block or none
+each, are the last level.
 
-All distances are squared, and sums of squares are taken in the order of the dimensions: a bound from a box, rounded as
-it is, is never above the distance of a point in it.
+All distances are squared, and sums of squares are added up in the order of the dimensions: a lower bound from a box,
+even after rounding, is never above the distance of a point in it.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from mst.kernels.points.splits import Plan, bounds_of, last_bits, split_level, s
 from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.out_of_line import call
 
-# The lowest levels, whose nodes are split in a copy of their points, and those above, that are split in another one.
+# The lowest levels, whose nodes are split in a copy of their points, and those above, which are split in another one.
 _LOCAL, _COPIED = 9, 3
-# Those of a piece of work of one worker.
+# The levels of one piece of work of a worker.
 _FEWEST_LEVELS = 3
 
 
@@ -35,9 +35,9 @@ class KdTree(NamedTuple):
     blocks : numpy.ndarray of float64, shape (blocks, dimensions, LEAF)
         Coordinates; the rest of the last block is infinite.
     boxes : numpy.ndarray of float64, shape (nodes, 2, dimensions)
-        The least and the greatest coordinates of each node; infinite and minus infinite where it has no points.
+        The smallest and largest coordinates of each node; infinity and minus infinity if it has no points.
     points : numpy.ndarray of int32, shape (n,)
-        The point at each place. Its memory goes on to the end of a block.
+        The point at each place. Its memory extends to the end of the last block.
     levels : int
         Levels of inner nodes.
     """
@@ -49,7 +49,7 @@ class KdTree(NamedTuple):
 
 
 def build(coordinates: np.ndarray, schedule: Schedule) -> KdTree:
-    """Build the tree: nodes are split at the median of the dimension in which a sample of their points spreads most.
+    """Build the tree: nodes are split at the median of the dimension in which a sample of their points varies most.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def leaf_block(leaf, levels, blocks):
 
 @njit
 def _split(node, level, blocks, origin, coordinates, points, keys):
-    """Split a node of a level, counted from 0 there; `points` and `keys` are those of the places from `origin` on."""
+    """Split a node, counted from 0 within its level; `points` and `keys` are those of the places from `origin` on."""
     start, middle, stop = bounds_of(node, level, blocks, origin, points.size)
     if start < middle < stop:
         call(split_range, start, middle, stop, coordinates, points, keys)
@@ -105,7 +105,7 @@ def _split_parts(schedule, top, middle, coordinates, keys, tree):
     """Split all nodes from the level `top` on, and write all blocks and the boxes of all nodes from that level on.
 
     Unless `top` is 0, the last bits of `keys`, float64 (n,), hold the points. Those below a node of that level are
-    copied, and again below a node of the level `middle`: the points that are split are in cache.
+    copied, and again below a node of the level `middle`, so that the points to be split are in cache.
     """
     reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, _parts_worker, schedule, top, middle, coordinates, keys, tree)
@@ -153,7 +153,7 @@ def _parts_worker(worker, schedule, top, middle, coordinates, given_keys, tree):
 
 @njit
 def _copy(coordinates, points, copied, order):
-    """Copy the coordinates of some points to the front of `copied`; write their places there to `order`."""
+    """Copy the coordinates of some points to the front of `copied`, and write their positions there to `order`."""
     for i in range(points.size):
         order[i] = i
         for k in range(copied.shape[1]):
@@ -162,7 +162,7 @@ def _copy(coordinates, points, copied, order):
 
 @njit
 def _split_part(part, middle, below, start, copied, order, ids, keys, tree):
-    """Split all nodes below one of the level `middle`, and write its blocks and the boxes of its leaves.
+    """Split all nodes below a node of the level `middle`, and write its blocks and the boxes of its leaves.
 
     Its points, at the places from `start` on, have the coordinates `copied` in the order of these places; `order`,
     int32 (points,), has the numbers from 0 on, and `ids` and `keys` are scratch space.

@@ -1,7 +1,7 @@
-"""Operations on the `LEAF` points of a block at once, one in each lane of a vector.
+"""Operations on all `LEAF` points of a block at once, one in each lane of a vector.
 
-They are written in LLVM's vectors, since LLVM unrolls loops of so few steps to scalar code before it looks for vectors.
-Sums are taken in the order of the dimensions.
+They are written with LLVM's vectors, since LLVM unrolls loops of so few steps to scalar code before it vectorises.
+Sums are added up in the order of the dimensions.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from mst.kernels.primitives.jit import intrinsic
 
 LEAF = 32
 ROW = 16
-"""Items at most in a row of `insert`."""
+"""The largest number of items in a row of `insert`."""
 _I32, _I64, _DOUBLE = ir.IntType(32), ir.IntType(64), ir.DoubleType()
 _FLOATS, _INTS = ir.VectorType(_DOUBLE, LEAF), ir.VectorType(_I32, LEAF)
 
 
 @intrinsic
 def point_distances(typing_context, blocks, block, place, distances):
-    """Write the distances of the points of a block to the one at `place` to `distances`, float64 (LEAF,)."""
+    """Write the distances between the points of a block and the point at `place` to `distances`, float64 (LEAF,)."""
 
     def generate(context, builder, signature, arguments):
         blocks_value, block, place, distances_value = arguments
@@ -43,7 +43,7 @@ def point_distances(typing_context, blocks, block, place, distances):
 
 @intrinsic
 def box_distances(typing_context, blocks, block, boxes, node, distances):
-    """Write lower bounds on the distances of the points of a block to those of a node to float64 (LEAF,)."""
+    """Write lower bounds on the distances between the points of a block and those of a node to float64 (LEAF,)."""
 
     def generate(context, builder, signature, arguments):
         blocks_value, block, boxes_value, node, distances_value = arguments
@@ -70,7 +70,7 @@ def box_distances(typing_context, blocks, block, boxes, node, distances):
 
 @intrinsic
 def node_distance(typing_context, boxes, a, b):
-    """Return a lower bound on the distances of the points of node `a` to those of node `b`."""
+    """Return a lower bound on the distances between the points of node `a` and those of node `b`."""
 
     def generate(context, builder, signature, arguments):
         boxes_value, *nodes = arguments
@@ -93,7 +93,7 @@ def node_distance(typing_context, boxes, a, b):
 
 @intrinsic
 def lanes_within(typing_context, distances, limits):
-    """Return the lanes whose distance is at most their limit, a bit each.
+    """Return the lanes whose distance is at most their limit, as one bit each.
 
     `distances` are float64 (LEAF,), `limits` the same or one float64 for all lanes.
     """
@@ -128,8 +128,8 @@ def lanes_of_bounds(typing_context, numbers, start, limit):
 def keep_apart(typing_context, bounds, of, start, component, cores, core):
     """Raise lower bounds, float64 (LEAF,), to the core distances of both ends; to infinity within the component.
 
-    `cores`, float64 (LEAF,), are those of the lanes, `core` that of the other ends; `component` is that of the latter,
-    of the lanes it is the int32 of `of`, from `start` on.
+    `cores`, float64 (LEAF,), are the core distances of the lanes, and `core` is that of the other end; `component` is
+    the component of the other end, and those of the lanes are the int32 of `of`, from `start` on.
     """
 
     def generate(context, builder, signature, arguments):
@@ -147,7 +147,7 @@ def keep_apart(typing_context, bounds, of, start, component, cores, core):
 
 @intrinsic
 def raise_to(typing_context, numbers, bounds, start, bound, raised):
-    """Write numbers, raised to those of `bounds` from `start` on and to `bound`; all but this are float64 (LEAF,)."""
+    """Write numbers, raised to `bound` and to those of `bounds` from `start` on; arrays are float64 (LEAF,)."""
 
     def generate(context, builder, signature, arguments):
         numbers_value, bounds_value, start, bound, raised_value = arguments
@@ -163,7 +163,7 @@ def raise_to(typing_context, numbers, bounds, start, bound, raised):
 
 @intrinsic
 def lower_beyond(typing_context, numbers, bounds, limits):
-    """Lower numbers to the bounds that are above their limit; return the other lanes, a bit each.
+    """Lower numbers to the bounds that are above their limit; return the other lanes, one bit each.
 
     All are float64 (LEAF,).
     """
@@ -197,22 +197,22 @@ def exclude(typing_context, distances, of, start, own):
 
 @intrinsic
 def least(typing_context, numbers):
-    """Return the least of float64 (LEAF,)."""
+    """Return the smallest of float64 (LEAF,)."""
     return types.float64(numbers), _reduction(numbers, "<")
 
 
 @intrinsic
 def greatest(typing_context, numbers):
-    """Return the greatest of float64 (LEAF,)."""
+    """Return the largest of float64 (LEAF,)."""
     return types.float64(numbers), _reduction(numbers, ">")
 
 
 @intrinsic
 def rank(typing_context, numbers, ranks, size):
-    """Write the ranks of float64 (LEAF,), from 0, to int32 (LEAF,); return the lanes of the `size` least, a bit each.
+    """Write the ranks of float64 (LEAF,), from 0, to int32 (LEAF,); return the lanes of the `size` smallest as bits.
 
-    No lane is returned where two may be equal. They are compared as float32, in half as many instructions: rounding
-    keeps their order unless it makes two equal.
+    No lanes are returned if two numbers may be equal. They are compared as float32, in half as many instructions:
+    rounding keeps their order unless it makes two equal.
     """
 
     def generate(context, builder, signature, arguments):
@@ -244,10 +244,10 @@ def order_points(typing_context, points, start, order):
 
 @intrinsic
 def rank_ties(typing_context, numbers, order, ranks, size):
-    """Do what `rank` does by (number, point), without infinite numbers; `order` is from `order_points`.
+    """Do the same as `rank`, but by (number, point), without infinite numbers; `order` is from `order_points`.
 
-    If the bits of all numbers, less those of the least, leave room for the order below, these are compared, since that
-    takes half as many instructions.
+    If the bits of all numbers, minus those of the smallest, leave room for the order in the lowest bits, such words are
+    compared, which takes half as many instructions.
     """
 
     def generate(context, builder, signature, arguments):
@@ -288,10 +288,10 @@ def rank_ties(typing_context, numbers, order, ranks, size):
 
 @intrinsic
 def insert(typing_context, lanes, near, block, points, distances, places, row):
-    """Insert lanes of a block into a row of neighbours, sorted by (distance, point); return its greatest distance.
+    """Insert lanes of a block into a row of neighbours, sorted by (distance, point); return its largest distance.
 
-    The lanes have finite distances `near`, float64 (LEAF,). Of `distances`, float64, and `places`, int32, a row has at
-    most ROW items; so many are read, also after the last row. `points`, int32, has the point of each place.
+    The lanes have finite distances `near`, float64 (LEAF,). A row of `distances`, float64, and `places`, int32, has at
+    most ROW items; ROW items are read, even beyond the last row. `points`, int32, has the point of each place.
     """
 
     def generate(context, builder, signature, arguments):
@@ -311,10 +311,10 @@ def insert(typing_context, lanes, near, block, points, distances, places, row):
         for kind, array, vector in columns:
             address = builder.bitcast(_item(context, builder, kind, array, row, _I64(0)), vector.as_pointer())
             given = builder.load(address, align=4)
-            # No distance is less: numbers beyond the row stay.
+            # No distance is smaller: numbers beyond the row stay.
             outside = ir.Constant(vector, [float("-inf") if vector.element == _DOUBLE else 0] * ROW)
             states.append(cgutils.alloca_once_value(builder, builder.select(inside, given, outside)))
-        # The points of the row are looked up once two distances are equal.
+        # The points of the row are looked up only if two distances are equal.
         states.append(cgutils.alloca_once_value(builder, ir.Constant(ints, [0] * ROW)))
         known = cgutils.alloca_once_value(builder, ir.IntType(1)(0))
         items = [
@@ -367,7 +367,7 @@ def insert(typing_context, lanes, near, block, points, distances, places, row):
 
 @intrinsic
 def first_lane(typing_context, lanes):
-    """Return the first of some lanes, of which there is one at least."""
+    """Return the first of some lanes; there is at least one."""
 
     def generate(context, builder, signature, arguments):
         return builder.cttz(arguments[0], ir.IntType(1)(1))
@@ -376,7 +376,7 @@ def first_lane(typing_context, lanes):
 
 
 def _in_component(context, builder, of_type, of_value, start, component):
-    """Return which of the int32 of an array, from `start` on, are a number."""
+    """Return which of the int32 of an array, from `start` on, equal a number."""
     components = _ints(context, builder, of_type, of_value, start)
     return builder.icmp_signed("==", components, _spread(builder, component, _INTS))
 
@@ -390,7 +390,7 @@ def _ints(context, builder, array_type, value, start):
 
 @contextmanager
 def _while_set(builder, bits):
-    """Loop over the bits that are set of the integer at an address, from the first on; yield the number of each."""
+    """Loop over the set bits of the integer at an address, in ascending order; yield the number of each."""
     blocks = [builder.append_basic_block(f"bits.{name}") for name in ("test", "body", "end")]
     builder.branch(blocks[0])
     builder.position_at_end(blocks[0])
@@ -404,7 +404,7 @@ def _while_set(builder, bits):
 
 
 def _ranks(builder, given, compare):
-    """Return how many lanes of a vector are less than each."""
+    """Return for each lane of a vector how many lanes are less."""
     counts = ir.Constant(_INTS, [0] * LEAF)
     for lane in range(LEAF):
         one = builder.shuffle_vector(given, given, ir.Constant(_INTS, [lane] * LEAF))
@@ -457,13 +457,13 @@ def _write(context, builder, array_type, value, vector):
 
 
 def _spread(builder, number, kind):
-    """Return a vector that has a number in all lanes."""
+    """Return a vector with a number in all lanes."""
     one = builder.insert_element(ir.Constant(kind, ir.Undefined), number, _I32(0))
     return builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(_I32, kind.count), [0] * kind.count))
 
 
 def _choose(builder, order, a, b):
-    """Return the less or the greater of both in each lane."""
+    """Return the smaller or the larger of both in each lane."""
     return builder.select(builder.fcmp_ordered(order, a, b), a, b)
 
 

@@ -24,7 +24,7 @@ from mst.kernels.points.lanes import (
 from mst.kernels.primitives.jit import njit
 
 _FAR = np.finfo(np.float64).max
-"""The limit of a point that has no neighbours yet: it takes any at a finite distance."""
+"""The limit of a point that has no neighbours yet: it accepts any at a finite distance."""
 
 
 @njit
@@ -37,10 +37,10 @@ def find_neighbours(schedule, tree, places, distances):
         A chunk is `grain` leaves.
     tree : mst.kernels.points.kd_tree.KdTree
     places : numpy.ndarray of int32, shape (n, k)
-        Overwritten by the neighbours' places, nearest first, -1 from the number of other points on.
+        Overwritten by the neighbours' places, nearest first; -1 where there is no neighbour.
     distances : numpy.ndarray of float64, shape (n, k)
-        Overwritten by the squared distances; infinite where there is no neighbour. The memory of both goes on for
-        `mst.kernels.points.lanes.ROW` items.
+        Overwritten by the squared distances; infinite where there is no neighbour. The memory of both arrays extends
+        for another `mst.kernels.points.lanes.ROW` items.
     """
     reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, _neighbours_worker, schedule, tree, places, distances)
@@ -48,7 +48,7 @@ def find_neighbours(schedule, tree, places, distances):
 
 @njit
 def _neighbours_worker(worker, schedule, tree, places, distances):
-    """One worker of `find_neighbours`: it goes through the tree once for all points of a leaf."""
+    """One worker of `find_neighbours`: it traverses the tree once for all points of a leaf."""
     width, grain, tallies = schedule
     blocks, boxes, points, levels = tree
     leaves = 1 << levels
@@ -66,7 +66,7 @@ def _neighbours_worker(worker, schedule, tree, places, distances):
             radius[:] = -1.0
             _find_in_leaf(own, blocks, points, places, distances, radius, near, ranks, order)
             limit = greatest(radius)
-            # From the leaf upwards: the nearest points come first.
+            # From the leaf upwards, so that the nearest points come first.
             ancestor = home
             while ancestor > 1:
                 nodes[0], size = ancestor ^ 1, 1
@@ -111,7 +111,7 @@ def _neighbours_worker(worker, schedule, tree, places, distances):
 
 @njit(inline="always")
 def _find_in_leaf(own, blocks, points, places, distances, radius, near, ranks, order):
-    """Write the neighbours of the points of a block among themselves, and the radius in which others may be nearer.
+    """Write the neighbours of the points of a block within it, and the radius in which others may be nearer.
 
     `radius` and `near` are float64 (LEAF,), `ranks` and `order` int32 (LEAF,); all but the first are scratch space.
     """

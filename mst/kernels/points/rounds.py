@@ -1,10 +1,10 @@
-"""Borůvka's rounds over points: in each, every component takes its least edge to another component.
+"""Borůvka's rounds over points: in each, every component chooses its lightest edge to another component.
 
-An edge weighs the largest of the squared distance of its ends and their core distances, and edges compare by (weight,
-distance, smaller point, larger point). Every point keeps a *candidate*, an edge to another component, which is *exact*
-once it is known to be the least. Candidates come from the list of nearest neighbours as long as that leads out of the
-component, and then from a search of the k-d tree, which is left out where a lower bound shows that it cannot lower the
-*limit*, the least weight that any point of the component has found in this round.
+The weight of an edge is the largest of the squared distance of its ends and their core distances, and edges compare by
+(weight, distance, smaller point, larger point). Every point keeps a *candidate*, an edge to another component, which is
+*exact* once it is known to be the point's lightest. Candidates come from the list of nearest neighbours as long as it
+leads out of the component, and then from a search of the k-d tree. The search is skipped if a lower bound shows that it
+cannot lower the *limit*, the smallest weight that any point of the component has found in this round.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ from mst.kernels.primitives.out_of_line import call
 from mst.kernels.union_find.sequential import fourth_ancestor
 
 _LEVELS_EACH = 8
-"""Levels of the parts of the k-d tree that a thread takes at once where nodes are gone through."""
+"""Levels of the parts of the k-d tree that a thread takes at a time when it traverses nodes."""
 _WORTH = 4
-"""A part is done once a round joins less than a share of its components, one in this number."""
+"""A part is finished once a round joins fewer than one in this many of its components."""
 
 
 class Lists(NamedTuple):
@@ -50,9 +50,9 @@ class Lists(NamedTuple):
     places, distances : numpy.ndarray, shape (n, k)
         From `mst.kernels.points.neighbours.find_neighbours`.
     core : numpy.ndarray of float64, shape (n,)
-        Squared core distance of the point at each place. Its memory goes on to the end of a block.
+        Squared core distance of the point at each place. Its memory extends to the end of the last block.
     node_core : numpy.ndarray of float64, shape (nodes,)
-        The least of a node of the k-d tree.
+        The smallest core distance in each node of the k-d tree.
     """
 
     places: np.ndarray
@@ -67,16 +67,16 @@ class Candidates(NamedTuple):
     Attributes
     ----------
     weights, distances : numpy.ndarray of float64, shape (n,)
-        Of the candidate; squared. One array where no core distance counts.
+        Squared weight and distance of the candidate; the same array if core distances do not count.
     ends : numpy.ndarray of int32, shape (n,)
-        Its other end; -1 before the list is read, and where there is no candidate.
+        Its other end; -1 before the list is read, and if there is no candidate.
     bounds : numpy.ndarray of float64, shape (n,)
-        A lower bound on the weights of all other edges that leave the component, but those of the list. Its memory
-        goes on to the end of a block.
+        A lower bound on the weights of all other edges that leave the component, except those of the list. Its memory
+        extends to the end of the last block.
     awake : numpy.ndarray of int64, shape (blocks,)
-        The points of a block that have a candidate or a list to be read, a bit each.
+        The points of a block that have a candidate or a list to be read, one bit each.
     inexact : numpy.ndarray of int64, shape (blocks,)
-        Those whose candidate may not be their least edge that leaves the component.
+        The points whose candidate may not be their lightest edge that leaves the component, one bit each.
     """
 
     weights: np.ndarray
@@ -93,11 +93,11 @@ class Components(NamedTuple):
     Attributes
     ----------
     of : numpy.ndarray of int32, shape (n,)
-        The component of each place: the place of one of its points. Its memory goes on to the end of a block.
+        The component of each place: the place of one of its points. Its memory extends to the end of the last block.
     of_node : numpy.ndarray of int32, shape (nodes,)
-        That of all points of a node, -1 if there are several, -2 if there are no points.
+        The component of all points of a node; -1 if there are several, -2 if there are no points.
     limits : numpy.ndarray of uint64, shape (n,)
-        The limit of each component: the bits of a float64, whose order is that of the numbers.
+        The limit of each component, as the bits of a float64, which have the same order as the numbers.
     """
 
     of: np.ndarray
@@ -113,7 +113,7 @@ class Joins(NamedTuple):
     parent : numpy.ndarray of int32, shape (n,)
         Union-find of the components, by the place of each.
     choices : numpy.ndarray of int32, shape (n,)
-        Between two steps of a round the place of the least candidate of each component, else -1.
+        The place of the lightest candidate of each component between two steps of a round, else -1.
     """
 
     parent: np.ndarray
@@ -121,7 +121,7 @@ class Joins(NamedTuple):
 
 
 class State(NamedTuple):
-    """All that the rounds change, but the edges.
+    """Everything that the rounds change, except the edges.
 
     Attributes
     ----------
@@ -170,15 +170,15 @@ class _Part(NamedTuple):
 
 
 def allocate(lists: Lists, plain: bool, nodes: int, schedule: Schedule) -> State:
-    """Return the state before the first round, of which `join_all` writes the rest.
+    """Return the state before the first round; `join_all` writes the rest of it.
 
     Parameters
     ----------
     lists : Lists
     plain : bool
-        Whether no core distance counts.
+        Whether core distances do not count.
     nodes : int
-        Of the k-d tree, and one more.
+        Nodes of the k-d tree, plus one.
     schedule : mst.kernels.parallel.runtime.Schedule
     """
     n, width, tallies = len(lists.core), schedule.width, schedule.tallies
@@ -206,7 +206,7 @@ def join_all(schedule, plain, top, start, tree, lists, state, edges, size):
     schedule : mst.kernels.parallel.runtime.Schedule
         A chunk is `grain` places, whole blocks.
     plain : bool
-        Whether no core distance counts.
+        Whether core distances do not count.
     top : int
         The level of the k-d tree whose nodes are the parts that are joined first.
     start : numpy.ndarray of int32, shape (n,) or (0,)
@@ -216,9 +216,9 @@ def join_all(schedule, plain, top, start, tree, lists, state, edges, size):
     state : State
         From `allocate`; its roots are given unless `start` is empty.
     edges : Edges
-        The first ones are given, the others are overwritten.
+        The first `size` are given, the others are overwritten.
     size : int
-        The edges that are given.
+        Number of edges that are given.
     """
     width, _, tallies = schedule
     candidates, components, joins, roots, left = state
@@ -238,7 +238,7 @@ def join_all(schedule, plain, top, start, tree, lists, state, edges, size):
 
 @njit
 def _choose_edges(schedule, plain, tree, lists, candidates, components, choices):
-    """Let every component choose its least edge to another one, by all workers."""
+    """Choose the lightest edge of every component to another one, by all workers."""
     width, _, tallies = schedule
     reset_queue(tallies, width)
     run(width, _lists_worker, schedule, plain, lists, candidates, components)
@@ -254,7 +254,7 @@ def _choose_edges(schedule, plain, tree, lists, candidates, components, choices)
 
 @njit
 def _join_chosen(schedule, roots, left, candidates, components, joins, edges):
-    """Append the chosen edges to `edges`, and join components by them; return those that are left, in `left`."""
+    """Append the chosen edges to `edges`, and join components by them; return the remaining ones, in `left`."""
     width, grain, tallies = schedule
     few = Schedule(1 if roots.size <= grain else width, grain, tallies)
     tallies[LIVE] = 0
@@ -267,7 +267,7 @@ def _join_chosen(schedule, roots, left, candidates, components, joins, edges):
 
 @njit
 def _begin_worker(worker, schedule, start, lists, candidates, components, joins):
-    """One worker of the first step of `join_all`: it writes the state in which no list was read."""
+    """One worker of the first step of `join_all`: it writes the state before any list is read."""
     width, grain, tallies = schedule
     _, distances, core, _ = lists
     _, _, ends, bounds, awake, inexact = candidates
@@ -288,10 +288,10 @@ def _begin_worker(worker, schedule, start, lists, candidates, components, joins)
 
 @njit
 def core_distances(schedule, tree, counts, samples, lists):
-    """Write the core distances of places and nodes to `lists`; of nodes without points, they are infinite.
+    """Write the core distances of places and nodes to `lists`; those of nodes without points are infinite.
 
-    `counts`, int32 (n,), says how many points are at the coordinates of each, or is empty where it is one. The
-    neighbours are at least ``samples - 1``.
+    `counts`, int32 (n,), says how many points have the coordinates of each, or is empty if all counts are 1. There
+    are at least ``samples - 1`` neighbours.
     """
     reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, _core_worker, schedule, tree, counts, samples, lists)
@@ -329,19 +329,19 @@ def _core_worker(worker, schedule, tree, counts, samples, lists):
 
 @njit
 def as_float(bits):
-    """Return the float64 of some bits."""
+    """Return the float64 that has these bits."""
     return np.uint64(bits).view(np.float64)
 
 
 @njit
 def as_bits(number):
-    """Return the bits of a float64 of at least 0."""
+    """Return the bits of a float64 that is at least 0."""
     return np.float64(number).view(np.uint64)
 
 
 @njit
 def _lower(limits, component, weight, alone):
-    """Lower the limit of a component to a weight; `alone` says that no other thread has points of it."""
+    """Lower the limit of a component to a weight; `alone` says whether no other thread has points of it."""
     bits = as_bits(weight)
     if alone:
         limits[component] = min(limits[component], bits)
@@ -351,7 +351,7 @@ def _lower(limits, component, weight, alone):
 
 @njit
 def _lists_worker(worker, schedule, plain, lists, candidates, components):
-    """One worker of a step of `join_all`: it renews candidates within components from the lists."""
+    """One worker of a step of `join_all`: it replaces candidates within components from the lists."""
     width, grain, tallies = schedule
     n = components.of.size
     first, last = next_chunk(tallies, worker, width, grain, n)
@@ -362,7 +362,7 @@ def _lists_worker(worker, schedule, plain, lists, candidates, components):
 
 @njit
 def _read_lists(first, last, alone, plain, lists, candidates, components):
-    """Renew the candidates of the places ``first … last - 1``, which begin a block, and lower the limits."""
+    """Update the candidates of the places ``first … last - 1``, from the beginning of a block, and lower the limits."""
     places, distances, core, _ = lists
     weights, apart, ends, bounds, awake, inexact = candidates
     of, _, limits = components
@@ -389,14 +389,14 @@ def _read_lists(first, last, alone, plain, lists, candidates, components):
                     weight, distance = np.inf, np.inf
                     for i in range(listed):
                         other, d = places[p, i], distances[p, i]
-                        # Later ones have no less weight, and are farther.
+                        # Later ones have no smaller weight, and are farther.
                         if other < 0 or max(d, core[p]) >= weight:
                             break
                         w = max(d, core[p], core[other])
                         if of[other] != own and (w < weight or (w == weight and d < distance)):
                             weight, distance, q = w, d, other
                     weights[p], apart[p] = weight, distance
-                    # Points beyond the list come after its last one by (distance, point).
+                    # Points beyond the list come after its last one in the order of (distance, point).
                     radius = max(core[p], distances[p, -1])
                     exact = q >= 0 and (weight <= radius or weight < bounds[p])
                 ends[p] = q
@@ -423,8 +423,8 @@ def _limits_worker(worker, schedule, tree, lists, components):
 def _lower_limits(top, end, alone, tree, lists, components):
     """Lower the limit of each component that fills a node below `top` by an edge from there to the sibling.
 
-    Without it, most points of such a component would be searched for before one that has a short edge. Nodes from `end`
-    on, the first of a level, are left out. `alone` is as in `_lower`.
+    Without this, the tree would be searched for most points of such a component before one that has a short edge. Nodes
+    from `end` on, the first of a level, are left out. `alone` is as in `_lower`.
     """
     of_node = components.of_node
     scratch, nodes, size = np.empty((3, LEAF)), np.empty(tree.levels + 2, np.int64), 0
@@ -448,8 +448,8 @@ def _lower_limits(top, end, alone, tree, lists, components):
 def _lower_limit(a, b, alone, tree, lists, components, scratch):
     """Lower the limit of the component of node `a` by an edge to a node of the same level, if a short one is found.
 
-    From the pair of nodes it goes to the children that are nearest, and from the leaf to its point that is nearest to
-    the box of the other one. `scratch` is float64 (3, LEAF).
+    It descends from the pair of nodes to their nearest children, and in a leaf takes the point that is nearest to the
+    box of the other one. `scratch` is float64 (3, LEAF).
     """
     blocks, boxes, _, levels = tree
     of, of_node, limits = components
@@ -485,7 +485,7 @@ def _lower_limit(a, b, alone, tree, lists, components, scratch):
 
 @njit
 def _search_worker(worker, schedule, tree, lists, candidates, components):
-    """One worker of a step of `join_all`: it searches the tree for points whose candidates are not exact."""
+    """One worker of a step of `join_all`: it searches the tree for edges of points whose candidates are not exact."""
     width, grain, tallies = schedule
     leaves, grain = 1 << tree.levels, grain // LEAF
     first, last = next_chunk(tallies, worker, width, grain, leaves)
@@ -496,9 +496,10 @@ def _search_worker(worker, schedule, tree, lists, candidates, components):
 
 @njit
 def _search_leaves(first, last, alone, tree, lists, candidates, components):
-    """Search the tree for points of some leaves whose candidate is not exact and may be above the least edge.
+    """Search the tree for lighter edges of points of some leaves.
 
-    It is gone through once for all these points of a leaf.
+    These are the points whose candidate is inexact and whose lower bound is at most the limit; the tree is traversed
+    once for all of them in a leaf.
     """
     blocks, boxes, points, levels = tree
     _, _, core, node_core = lists
@@ -564,7 +565,7 @@ def _search_leaves(first, last, alone, tree, lists, candidates, components):
                     pruned = min(pruned, node_bounds[size])
                     node = 0
             elif ancestor > 1:
-                # From the leaf upwards: the nearest points come first.
+                # From the leaf upwards, so that the nearest points come first.
                 node = ancestor ^ 1
                 ancestor >>= 1
                 to_node = _bound_of(node, home, common, home_core, boxes, of_node, node_core)
@@ -578,9 +579,9 @@ def _search_leaves(first, last, alone, tree, lists, candidates, components):
 
 @njit(inline="always")
 def _bound_of(node, home, common, home_core, boxes, of_node, node_core):
-    """Return the least that an edge from the leaf `home` to a node may weigh; infinity within the component `common`.
+    """Return the smallest possible weight of an edge from the leaf `home` to a node; infinity within `common`.
 
-    `home_core` is the least core distance in the leaf.
+    `common` is the component of the points that are searched for, `home_core` the smallest core distance in the leaf.
     """
     if of_node[node] == common:
         return np.inf
@@ -589,20 +590,20 @@ def _bound_of(node, home, common, home_core, boxes, of_node, node_core):
 
 @njit(inline="always")
 def _begin_search(block, own, core, candidates, components, limit, rest, own_core):
-    """Find the points of a block that have to be searched for, and begin with those.
+    """Find the points of a block for which the tree has to be searched, and prepare the search.
 
-    `own` is the component of all points of the block, or less than 0. Of these points, `limit`, `rest` and `own_core`,
-    float64 (LEAF,), get the most that an edge may weigh to be of use, infinity, and their core distances; the limit of
-    the others is -1.
+    `own` is the component of all points of the block, or less than 0. For the points found, `limit`, `rest` and
+    `own_core`, float64 (LEAF,), are set to the largest weight of an edge that is still of use, to infinity, and to
+    their core distances; the limit of the other points is -1.
 
     Returns
     -------
     searched : int
-        The lanes of these points, a bit each.
+        The lanes of these points, one bit each.
     common : int
         Their component, -3 if there are several.
     least_core : float
-        Their least core distance.
+        Their smallest core distance.
     """
     weights, _, ends, bounds, _, inexact = candidates
     of, _, limits = components
@@ -631,10 +632,10 @@ def _begin_search(block, own, core, candidates, components, limit, rest, own_cor
 
 @njit(inline="always")
 def _end_search(block, searched, rest, pruned, candidates, components):
-    """Note what was found for the lanes `searched` of a block.
+    """Store the results of a search for the lanes `searched` of a block.
 
-    Edges that were seen, other than the candidates, weigh at least what `rest`, float64 (LEAF,), says; those to nodes
-    that were left out at least `pruned`.
+    Edges that were seen, except the candidates, weigh at least `rest`, float64 (LEAF,); those to nodes that were left
+    out weigh at least `pruned`.
     """
     weights, _, ends, bounds, awake, inexact = candidates
     of, _, limits = components
@@ -653,10 +654,10 @@ def _end_search(block, searched, rest, pruned, candidates, components):
 
 @njit
 def _renew(p, b, near, heavy, points, core, candidates):
-    """Renew the candidate of place `p` by block `b`, of which `near`, float64 (LEAF,), has the distances.
+    """Update the candidate of place `p` by the points of block `b`, at the distances `near`, float64 (LEAF,).
 
-    They are infinite for the candidate so far and for points of the same component, and one is finite. `heavy` is
-    float64 (LEAF,), and overwritten. Returns the least weight of those edges that are not the candidate.
+    These are infinite for the current candidate and for points of the same component; at least one is finite. `heavy`,
+    float64 (LEAF,), is overwritten. Returns the smallest weight of those edges that are not the candidate.
     """
     weights, apart, ends, _, _, _ = candidates
     raise_to(near, core, b * LEAF, core[p], heavy)
@@ -688,7 +689,7 @@ def _renew(p, b, near, heavy, points, core, candidates):
 
 @njit
 def _choose_worker(worker, schedule, tree, candidates, components, choices):
-    """One worker of a step of `join_all`: it chooses the least candidate of each component."""
+    """One worker of a step of `join_all`: it chooses the lightest candidate of each component."""
     width, grain, tallies = schedule
     n = components.of.size
     found = np.empty(grain, np.int32)
@@ -701,9 +702,9 @@ def _choose_worker(worker, schedule, tree, candidates, components, choices):
 
 @njit
 def _collect(first, last, candidates, components, found):
-    """Write those of the places ``first … last - 1`` whose candidates weigh as little as the limits to `found`, int32.
+    """Write the places of ``first … last - 1`` whose candidate weighs as much as the limit to `found`, int32.
 
-    They begin a block. Returns how many there are.
+    Place `first` begins a block. Returns the number of places written.
     """
     weights, _, _, _, awake, _ = candidates
     of, _, limits = components
@@ -720,7 +721,7 @@ def _collect(first, last, candidates, components, found):
 
 @njit
 def _choose(found, alone, points, candidates, components, choices):
-    """Choose the least candidate of each component, of those of the places `found`; `alone` is as in `_lower`."""
+    """Choose the lightest candidate of each component among those of the places `found`; `alone` is as in `_lower`."""
     _, apart, ends, _, _, _ = candidates
     of, _, _ = components
     for p in found:
@@ -738,7 +739,7 @@ def _choose(found, alone, points, candidates, components, choices):
 
 @njit
 def _is_before(p, other, apart, ends, points):
-    """Return whether the candidate of place `p` is before that of another one, which weighs as much."""
+    """Return whether the candidate of place `p` comes before that of another place, which weighs the same."""
     if apart[p] != apart[other]:
         return apart[p] < apart[other]
     a, b = points[p], points[ends[p]]
@@ -748,9 +749,9 @@ def _is_before(p, other, apart, ends, points):
 
 @njit
 def _link(roots, candidates, components, joins, edges, size, first, last):
-    """Write the chosen edges of components to the places ``first … last - 1``, and the parents of these components.
+    """Write the chosen edges that lead to the places ``first … last - 1``, and the parents of their components.
 
-    `edges` are written from `size` on. Returns how many there are then.
+    `edges` are written from `size` on. Returns their number afterwards.
     """
     weights, _, ends, _, _, _ = candidates
     of, _, _ = components
@@ -762,8 +763,8 @@ def _link(roots, candidates, components, joins, edges, size, first, last):
             q = ends[p]
             other = of[q]
             back = choices[other]
-            # Two components that choose each other choose one edge, since the order is total: so there are no cycles
-            # but these, and one of both stays a root.
+            # Two components that choose each other choose the same edge, since the order is total: there are no other
+            # cycles, and one of the two stays a root.
             kept = (root > other) | (back < 0) | (of[ends[max(back, 0)]] != root)
             parent[root] = other if kept else root
             a_places[size], b_places[size], edge_weights[size] = p, q, weights[p]
@@ -773,9 +774,9 @@ def _link(roots, candidates, components, joins, edges, size, first, last):
 
 @njit
 def _settle(roots, components, joins):
-    """Set the parent of some components after `_link` to their root, their limit to infinity, and forget their choice.
+    """Set the parent of components after `_link` to their root and their limit to infinity, and clear their choice.
 
-    Those that are roots are moved to the front. Returns how many they are.
+    Roots are moved to the front. Returns their number.
     """
     limits = components.limits
     parent, choices = joins
@@ -795,7 +796,7 @@ def _settle(roots, components, joins):
 
 @njit
 def _link_worker(worker, schedule, roots, candidates, components, joins, edges):
-    """One worker of a step of `join_all`: it takes the chosen edges of components, and appends them to `edges`."""
+    """One worker of a step of `join_all`: it appends the chosen edges of components to `edges`, and sets parents."""
     width, grain, tallies = schedule
     n = components.of.size
     linked = _empty_edges(grain)
@@ -808,7 +809,7 @@ def _link_worker(worker, schedule, roots, candidates, components, joins, edges):
 
 @njit
 def _settle_worker(worker, schedule, roots, left, components, joins):
-    """One worker of a step of `join_all`: it finds the components' roots, and writes those that are left to `left`."""
+    """One worker of a step of `join_all`: it finds the components' roots, and writes the remaining ones to `left`."""
     width, grain, tallies = schedule
     first, last = next_chunk(tallies, worker, width, grain, roots.size)
     while first < last:
@@ -827,7 +828,7 @@ def _empty_edges(size):
 
 @njit
 def _append(some, size, edges, tallies):
-    """Append the first edges of `some` to `edges`, of which there are as many as the tallies count."""
+    """Append the first edges of `some` to `edges`, which has as many as the tallies count."""
     a_places, b_places, weights = edges
     start = fetch_add(tallies, FOREST, size)
     for i in range(size):
@@ -897,10 +898,10 @@ def _relabel_nodes(top, below, of_node):
 
 @njit
 def _parts_worker(worker, schedule, plain, top, tree, lists, state, edges):
-    """One worker of a step of `join_all`: it joins components, a point each, by rounds within parts of the tree.
+    """One worker of a step of `join_all`: it joins components of one point each by rounds within parts of the tree.
 
-    The points of a part stay in cache. A component whose least edge leads out of the part waits for another one to
-    join it, or for the rounds of the whole tree. Those that are left are written to the state's roots.
+    The points of a part stay in cache. A component whose lightest edge leads out of the part waits for another one to
+    join it, or for the rounds of the whole tree. The remaining components are written to the state's roots.
     """
     width, _, tallies = schedule
     largest = ((tree.blocks.shape[0] >> top) + 1) * LEAF
@@ -931,10 +932,10 @@ def _part_at(number, top, tree):
 
 @njit
 def _join_part(part, plain, tree, lists, state, roots, found, joined):
-    """Join the components `roots`, a point each, within a part, as long as a round joins a good share of them.
+    """Join the components `roots`, one point each, within a part, as long as a round joins enough of them.
 
-    Returns how many edges were written to `joined`, and how many components are left, the first ones of `roots`.
-    `found`, int32, is scratch space, as long as `roots` or longer.
+    Returns the number of edges written to `joined`, and that of the remaining components, the first ones of `roots`.
+    `found`, int32, is scratch space of at least the length of `roots`.
     """
     candidates, components, joins, _, _ = state
     first, last, first_leaf, last_leaf, node, below = part
@@ -958,9 +959,9 @@ def _join_part(part, plain, tree, lists, state, roots, found, joined):
 
 @njit
 def _choose_nearest(first, last, lists, candidates, choices):
-    """Do what is done before `_link` in a first round where every point is a component and no core distance counts.
+    """Do the steps before `_link` in a first round in which every point is a component and core distances do not count.
 
-    The least edge of a point leads to its nearest neighbour, of several to the first of them.
+    The lightest edge of a point leads to its nearest neighbour, or to the first of several equally near ones.
     """
     places, distances, _, _ = lists
     weights, _, ends, _, _, inexact = candidates

@@ -1,4 +1,4 @@
-"""Edges as rows of two words, so that each is read from one place when they are put in order."""
+"""Edges as rows of two words, so that each is read from one place in memory when they are sorted."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mst.kernels.primitives.jit import njit
 _HALF = np.uint64(32)
 _LOW = np.uint64((1 << 32) - 1)
 _RUN = 64
-"""Edges of one key at most that are put in order where they lie."""
+"""The largest number of edges of one key that are sorted in place."""
 
 
 @njit
@@ -29,11 +29,11 @@ def write_rows(schedule, edges, names, others, weights, rows, extremes):
     others : numpy.ndarray of int32, shape (2, k)
         The ends of more edges.
     weights : numpy.ndarray of float64, shape (k,)
-        Their squared weights; empty if these are zero.
+        Their squared weights; empty if all are zero.
     rows : numpy.ndarray of uint64, shape (rows, 2)
-        Overwritten: the smaller end, in the first 32 bits, and the larger one; the weight.
+        Overwritten: in the first word the smaller end, 32 bits, then the larger one; in the second the weight.
     extremes : numpy.ndarray of uint64, shape (2,)
-        All bits set; overwritten by the least weight, and by the greatest, with each bit inverted.
+        All bits set; overwritten by the smallest weight, and by the largest, with each bit inverted.
     """
     reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, _write_worker, schedule, edges, names, others, weights, rows, extremes)
@@ -65,18 +65,18 @@ def _write_worker(worker, schedule, edges, names, others, weights, rows, extreme
 
 @njit
 def keys_of_rows(schedule, rows, order, column, base, shift, keys):
-    """Write numbers of rows to `keys`, uint32 or uint64 (rows,).
+    """Write the sort keys of rows to `keys`, uint32 or uint64 (rows,).
 
     Parameters
     ----------
     schedule : mst.kernels.parallel.runtime.Schedule
     rows : numpy.ndarray of uint64, shape (rows, 2)
     order : numpy.ndarray of int32, shape (rows,) or (0,)
-        The order in which the rows are read; as they lie, if it is empty.
+        The order in which the rows are read; if it is empty, they are read in sequence.
     column : int
     base, shift : numpy.uint64
-        Of weights, column 1, `base` is subtracted, and the last bits, `shift` of them, are left out. Of ends, the
-        smaller one is moved onto as many bits that the larger one leaves.
+        From weights, column 1, `base` is subtracted, and the last `shift` bits are dropped. The smaller of two ends is
+        shifted by as many bits, which the larger one leaves free.
     keys : numpy.ndarray
     """
     reset_queue(schedule.tallies, schedule.width)
@@ -101,7 +101,7 @@ def _keys_worker(worker, schedule, rows, order, column, base, shift, keys):
 
 @njit
 def look_up(schedule, items, places):
-    """Replace all of `places`, int32, by the item there of `items`, int32."""
+    """Replace each of `places`, int32, by the item of `items`, int32, at that place."""
     reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, _look_up_worker, schedule, items, places)
 
@@ -126,16 +126,17 @@ def read_rows(schedule, rows, order, base, shift, by_ends, u, v, w):
     schedule : mst.kernels.parallel.runtime.Schedule
     rows : numpy.ndarray of uint64, shape (rows, 2)
     order : numpy.ndarray of int32, shape (rows,)
-        The rows by the keys of their weights.
+        The rows in the order of the keys of their weights.
     base, shift : numpy.uint64
-        Of these keys, as in `keys_of_rows`.
+        Those of these keys, as in `keys_of_rows`.
     by_ends : bool
-        Whether the rows of each key are in the order of their ends. Else they are put in their order here.
+        Whether the rows of each key are in the order of their ends; otherwise they are sorted here.
 
     Returns
     -------
     bool
-        Whether the order is right. It is not where too many rows have one key, or by ends of other weights.
+        Whether the order is right. It is not if too many rows have one key or, with `by_ends`, if the weights of one
+        key do not ascend.
     """
     width, _, tallies = schedule
     reset_queue(tallies, width)

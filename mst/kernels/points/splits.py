@@ -1,6 +1,6 @@
-"""Splits the points of nodes of a k-d tree at a median of one coordinate, a node by one worker or by all of them.
+"""Splits the points of nodes of a k-d tree at a median of one coordinate, each node by one worker or by all of them.
 
-The last bits of a key, which says where a point lies, hold the point itself: only keys are moved, and no two are equal.
+The last bits of a key, which stands for a coordinate, hold the point itself: only keys are moved, and no two are equal.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from mst.kernels.primitives.out_of_line import call
 _SAMPLE = 32
 _TIES = 3
 _KEYS = 1024
-"""Keys of a node that are looked at to find two around the median."""
+"""Keys of a node that are sampled to find two keys around the median."""
 
 
 class Plan(NamedTuple):
@@ -30,7 +30,7 @@ class Plan(NamedTuple):
     dimensions : numpy.ndarray of int64, shape (nodes,)
         The dimension.
     limits : numpy.ndarray of float64, shape (nodes, 3)
-        The number that is subtracted from that coordinate, and two keys, between which the median is likely to be.
+        The number that is subtracted from that coordinate, and two keys between which the median is likely to be.
     """
 
     dimensions: np.ndarray
@@ -41,7 +41,7 @@ class Plan(NamedTuple):
 def bounds_of(node, level, blocks, origin, size):
     """Return the first place of a node of a level, that of its second half, and the end.
 
-    The node is counted from 0 there, and the places from `origin` to ``origin + size``.
+    The node is counted from 0 within its level, and the places from `origin` to ``origin + size``.
     """
     start = ((node * blocks) >> level) * LEAF - origin
     stop = min((((node + 1) * blocks) >> level) * LEAF - origin, size)
@@ -50,7 +50,7 @@ def bounds_of(node, level, blocks, origin, size):
 
 @njit
 def last_bits(points):
-    """Return a number whose bits are those that a number below `points` may have."""
+    """Return a number with all the bits set that a number below `points` may have."""
     last = 1
     while last < points:
         last *= 2
@@ -61,7 +61,7 @@ def last_bits(points):
 def split_level(schedule, level, blocks, coordinates, keys, spare, plan, counts):
     """Split all nodes of a level by all workers: move the points of each half to its side.
 
-    Few points lie between two keys of a sample around that of the median: the others are moved to their side first.
+    Few points lie between two sampled keys around the median: all others are moved to their sides first.
 
     Parameters
     ----------
@@ -75,9 +75,9 @@ def split_level(schedule, level, blocks, coordinates, keys, spare, plan, counts)
     spare : numpy.ndarray of float64, shape (n,)
         Overwritten by keys whose last bits hold the points in their new order.
     plan : Plan
-        How to split the nodes of this level, unless it is 0; overwritten by how to split those of the next one.
+        How to split the nodes of this level, unless it is 0; overwritten by the plan for the next level.
     counts : numpy.ndarray of int64, shape (pieces, 3)
-        Scratch space; each node has as many pieces.
+        Scratch space; each node has the same number of pieces.
     """
     width, tallies = schedule.width, schedule.tallies
     nodes, n = 1 << level, coordinates.shape[0]
@@ -99,13 +99,13 @@ def split_level(schedule, level, blocks, coordinates, keys, spare, plan, counts)
 
 @njit
 def _key(x, point, last):
-    """Return a key of a number; its `last` bits hold the point."""
+    """Return a key of a number; the bits of `last` hold the point."""
     return np.int64(np.float64(x).view(np.int64) & ~last | point).view(np.float64)
 
 
 @njit
 def _plan(node, level, blocks, coordinates, keys, plan):
-    """Plan how to split a node of a level, counted from 0 there; `keys` hold the points, unless the level is 0."""
+    """Plan how to split a node of a level, counted from 0 within it; `keys` hold the points, unless the level is 0."""
     last = last_bits(coordinates.shape[0])
     start, middle, stop = bounds_of(node, level, blocks, 0, coordinates.shape[0])
     plan.dimensions[node], plan.limits[node, 0] = 0, 0.0
@@ -148,7 +148,7 @@ def _keys_worker(worker, schedule, level, blocks, coordinates, keys, plan, count
             below, above = 0, 0
             for i in range(start, stop):
                 point = i if level == 0 else bits[i] & last
-                # Differences keep more bits than coordinates far from zero.
+                # Differences keep more significant bits than coordinates far from zero.
                 key = _key(coordinates[point, dimension] - least, point, last)
                 keys[i] = key
                 below += key < low
@@ -159,7 +159,7 @@ def _keys_worker(worker, schedule, level, blocks, coordinates, keys, plan, count
 
 @njit
 def _range_of(piece, each, level, blocks, n):
-    """Return the places of one of all pieces, of which each node of a level has as many."""
+    """Return the places of one of all pieces; each node of a level has the same number of pieces."""
     node, part = piece // each, piece % each
     start, _, stop = bounds_of(node, level, blocks, 0, n)
     return start + (stop - start) * part // each, start + (stop - start) * (part + 1) // each
@@ -193,7 +193,7 @@ def _move_worker(worker, schedule, level, blocks, keys, spare, plan, counts):
 
 @njit
 def _halves_worker(worker, schedule, level, blocks, coordinates, keys, plan, counts):
-    """One worker of the last step of `split_level`: it splits the keys between the limits, and plans for the halves."""
+    """One worker of the last step of `split_level`: it splits the keys between the limits, and plans the halves."""
     width, grain, tallies = schedule
     each = counts.shape[0] >> level
     first, end = next_chunk(tallies, worker, width, grain, 1 << level)
@@ -216,7 +216,7 @@ def _halves_worker(worker, schedule, level, blocks, coordinates, keys, plan, cou
 
 @njit
 def _split_ties(keys, middle, split, coordinates):
-    """Split the points of one coordinate at the median, `split`, by another one, if there are several in a sample."""
+    """Split points with the median coordinate, `split`, by another coordinate, if a sample has several of them."""
     last, bits = last_bits(coordinates.shape[0]), keys.view(np.int64)
     tied = np.float64(split).view(np.int64) & ~last
     if not call(_is_tied, bits, last, tied, 0, keys.size):
@@ -242,7 +242,7 @@ def split_range(low, middle, high, coordinates, points, keys):
     for _ in range(coordinates.shape[1]):
         dimension, least = call(_widest, coordinates, points, low, high)
         for i in range(low, high):
-            # Differences keep more bits than coordinates far from zero.
+            # Differences keep more significant bits than coordinates far from zero.
             keys[i] = coordinates[points[i], dimension] - least
             bits[i] = bits[i] & ~last | points[i]
         split = np.float64(call(_select, keys, low, high, middle)).view(np.int64) & ~last
@@ -250,7 +250,7 @@ def split_range(low, middle, high, coordinates, points, keys):
             points[i] = bits[i] & last
         if not call(_is_tied, bits, last, split, low, high):
             return
-        # Points of one coordinate would be split by their numbers, both halves as wide as all: split by another one.
+        # Points with the same coordinate would be split by their numbers, with both halves as wide as the whole.
         low, high = call(_gather, bits, points, last, split, low, high, middle)
         if low == middle:
             return
@@ -258,7 +258,7 @@ def split_range(low, middle, high, coordinates, points, keys):
 
 @njit
 def _is_tied(bits, last, split, low, high):
-    """Return whether several of a sample of the keys ``low … high - 1`` are `split` but for their `last` bits."""
+    """Return whether several of a sample of the keys ``low … high - 1`` equal `split` except for the bits of `last`."""
     equal = 0
     for i in range(low, high, max((high - low) // _SAMPLE, 1)):
         equal += bits[i] & ~last == split
@@ -267,7 +267,7 @@ def _is_tied(bits, last, split, low, high):
 
 @njit
 def _gather(bits, points, last, split, low, high, middle):
-    """Move the points whose key without its `last` bits is `split` to both sides of `middle`; return their range."""
+    """Move the points whose key without the bits of `last` is `split` to both sides of `middle`; return their range."""
     first = middle
     for i in range(middle - 1, low - 1, -1):
         if bits[i] & ~last == split:
@@ -285,7 +285,7 @@ def _gather(bits, points, last, split, low, high, middle):
 
 @njit
 def _widest(coordinates, points, start, stop):
-    """Return the dimension in which a sample of the points at ``start … stop - 1`` spreads most, and its least."""
+    """Return the dimension in which a sample of the points at ``start … stop - 1`` varies most, and its minimum."""
     step = max((stop - start) // _SAMPLE, 1)
     widest, best, least = -1.0, 0, 0.0
     for k in range(coordinates.shape[1]):
@@ -300,7 +300,7 @@ def _widest(coordinates, points, start, stop):
 
 @njit
 def _select(keys, start, stop, middle):
-    """Move the smallest keys of the places ``start … stop - 1`` before place `middle`; return the least of the rest."""
+    """Move the smallest keys of the places ``start … stop - 1`` before `middle`; return the smallest of the rest."""
     low, high = start, stop
     while high - low > 1:
         pivot = _pivot(keys, low, high)
@@ -316,7 +316,7 @@ def _select(keys, start, stop, middle):
 
 @njit
 def _pivot(keys, low, high):
-    """Return the second of three keys of the places ``low … high - 1``, or the greater one of two: not the least."""
+    """Return the second of three keys of the places ``low … high - 1``, or the larger of two: not the smallest."""
     a, b, c = keys[low], keys[(low + high) >> 1], keys[high - 1]
     return max(a, b) if high - low == 2 else max(min(a, b), min(max(a, b), c))
 
