@@ -1,4 +1,4 @@
-"""Arrays of other libraries, in host memory or on a device: whose they are, and what they hold."""
+"""Arrays of other libraries, in host memory or on a device: their library, and their content."""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ def _missing(package: str, error: ModuleNotFoundError) -> str:
 
 
 def _verbosity(given: set[str], *, json: bool) -> contextlib.AbstractContextManager[None]:
-    """Return the context in which a command shows progress, or is silent but for results and errors."""
+    """Return the context in which a command shows progress, or is silent except for results and errors."""
     if "--quiet" in given:
         return progress.silence()
     return contextlib.nullcontext() if json else progress.show_progress(verbose="--verbose" in given)

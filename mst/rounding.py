@@ -53,5 +53,5 @@ def converted(numbers: np.ndarray, dtype: np.dtype) -> tuple[np.ndarray, np.ndar
         stored = numbers.astype(dtype, copy=False)
     if stored is numbers:
         return stored, np.zeros(numbers.shape, np.bool_)
-    # A comparison of integers with floats rounds the integers, but for those that hold more digits.
+    # A comparison of integers with floats rounds the integers, except those of more digits.
     return stored, stored.astype(np.longdouble) != numbers.astype(np.longdouble)

@@ -256,7 +256,7 @@ def batch_solver(asked: Request) -> tuple[Callable[[Graph], Forest], int]:
     cores = cores_for(asked.threads)
     check_request(asked)
     if asked.is_auto and cores == 2:
-        # Reading and filtering go on meanwhile: two threads would share what is left of the second core.
+        # Reading and filtering continue meanwhile: two threads would share the rest of the second core.
         asked = replace(asked, threads=1)
     return lambda graph: _forest_of_graph(graph, asked, often=True), cores
 

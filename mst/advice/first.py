@@ -2,11 +2,11 @@
 
 A process that has not solved anything yet would import numba and load machine code, or compile it where this machine
 has none (docs/design-notes/compile-time.md). `early_choice` compares that wait with the time that it saves: that of
-``numpy-boruvka``, which needs neither, less that of a compiled algorithm. Savings that were passed up add up, as
-between renting and buying: a process that solves many small graphs comes to compiled code once it would have paid.
+``numpy-boruvka``, which needs neither, less that of a compiled algorithm. Missed savings add up, as in renting or
+buying: a process that solves many small graphs switches to compiled code once it would have paid.
 
-A machine's code is compiled once. `solved` notes which has been, in a folder beside it whose name stands for all that
-the code depends on, so that this module finds out without importing numba.
+A machine's code is compiled once. `solved` records which code has been compiled, in a folder next to it whose name
+stands for everything that the code depends on, so that this module finds out without importing numba.
 """
 
 from __future__ import annotations

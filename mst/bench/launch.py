@@ -61,8 +61,8 @@ def find_launcher(environment: Mapping[str, str] | None = None) -> Launcher | No
         words = tuple(shlex.split(named))
         is_launcher = Path(words[0]).name.startswith(("mpiexec", "mpirun"))
         return Launcher(words, _kind(words[0]) if is_launcher else "other")
-    beside = Path(sys.executable).parent / "mpiexec"
-    found = str(beside) if beside.is_file() else shutil.which("mpiexec", path=environment.get("PATH"))
+    bundled = Path(sys.executable).parent / "mpiexec"
+    found = str(bundled) if bundled.is_file() else shutil.which("mpiexec", path=environment.get("PATH"))
     return Launcher((found,), _kind(found)) if found else None
 
 

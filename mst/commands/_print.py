@@ -25,14 +25,14 @@ def columns(rows: Iterable[Sequence[object]]) -> str:
     return "\n".join("  ".join(line).rstrip() for line in zip(*by_column, strict=True))
 
 
-def beside(out: str | os.PathLike | None) -> TextIO:
-    """Return where to print about a file: standard error if the file itself goes to standard output.
+def message_stream(out: str | os.PathLike | None) -> TextIO:
+    """Return the stream for messages about a file: standard error if the file itself goes to standard output.
 
     Examples
     --------
     >>> import sys
-    >>> from mst.commands._print import beside
-    >>> beside("graph.arrow") is sys.stdout, beside("-") is sys.stderr
+    >>> from mst.commands._print import message_stream
+    >>> message_stream("graph.arrow") is sys.stdout, message_stream("-") is sys.stderr
     (True, True)
     """
     return sys.stderr if out is not None and is_standard_output(out) else sys.stdout

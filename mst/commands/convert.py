@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from mst.commands._print import beside
+from mst.commands._print import message_stream
 from mst.progress import remark, step
 from mst.units import counted
 
@@ -66,5 +66,5 @@ def run(args: Namespace) -> int:
             "edges will be missing and the others renumbered; use .txt to keep them"
         )
     summary = f"{args.target}: n = {graph.n:,}, m = {graph.m:,}, weights {graph.w.dtype}"
-    remark(summary, file=beside(args.target))
+    remark(summary, file=message_stream(args.target))
     return 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from mst.commands._arguments import add_format, assignments
-from mst.commands._print import beside
+from mst.commands._print import message_stream
 from mst.progress import remark, step
 
 HELP = "generate a graph: uniform, grid, rmat, delaunay and more"
@@ -65,7 +65,7 @@ def run(args: Namespace) -> int:
         working.update(f"writing {args.out}")
         formats.write(args.out, graph, format=args.format)
     summary = f"{args.out}: n = {graph.n:,}, m = {graph.m:,}, weights {graph.w.dtype}"
-    remark(summary, file=beside(args.out))
+    remark(summary, file=message_stream(args.out))
     return 0
 
 

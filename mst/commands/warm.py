@@ -1,4 +1,4 @@
-"""``mst warm``: compiles what the library runs, so that no later process waits for it."""
+"""``mst warm``: compiles the library's code, so that no later process waits for it."""
 
 from __future__ import annotations
 

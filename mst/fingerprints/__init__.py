@@ -80,10 +80,10 @@ def forget() -> None:
 def _covered(roots: Sequence[Node], *, exact: bool = False, keywords: Iterable[str] = ()) -> str:
     """Return the text of all definitions that `roots` reach: equal texts for equal code."""
     spelt = set(keywords)
-    reached, beside = _reach(roots, spelt)
+    reached, modules_of_nodes = _reach(roots, spelt)
     # Each effect stands alone: the order in which modules are imported is a matter of style.
     effects: dict[Module, list[Node]] = {}
-    pending = list(beside)
+    pending = list(modules_of_nodes)
     while pending:
         module = pending.pop()
         if module in effects:
@@ -102,16 +102,16 @@ def _reach(roots: Sequence[Node], spelt: set[str]) -> tuple[list[Node], dict[Mod
     """Return all nodes that `roots` reach, and their modules; add the keywords that they spell to `spelt`."""
     reached: dict[Node, None] = dict.fromkeys(roots)
     order = list(reached)
-    beside: dict[Module, None] = {}
+    modules_of_nodes: dict[Module, None] = {}
     for node in order:
         node.read()
         spelt.update(node.keywords)
-        beside.update(dict.fromkeys(node.modules))
+        modules_of_nodes.update(dict.fromkeys(node.modules))
         for other, _, _ in node.references:
             if other not in reached:
                 reached[other] = None
                 order.append(other)
-    return order, beside
+    return order, modules_of_nodes
 
 
 def _lines(nodes: list[Node], spelt: set[str], exact: bool, roots: set[Node]) -> str:

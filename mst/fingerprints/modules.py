@@ -436,7 +436,7 @@ class Definition(Node):
 
 
 def _reached(token: Reach, user: Path) -> list[Node]:
-    """Return what a part of the code in the file `user` may reach without naming it."""
+    """Return the nodes that a part of the code in the file `user` may reach without naming them."""
     if token.kind == "package":
         return _imported_by_name(())
     if token.kind == "workers":
@@ -478,9 +478,9 @@ def _cuda_files() -> dict[str, Path]:
 
 def _cuda_paths(name: str, user: Path) -> list[Path]:
     """Return the files that a name may mean: the one in the folder of `user`, else all of the package with this end."""
-    beside = user.parent / name
-    if beside.is_file():
-        return [beside.resolve()]
+    neighbour = user.parent / name
+    if neighbour.is_file():
+        return [neighbour.resolve()]
     return [file for place, file in _cuda_files().items() if f"/{place}".endswith(f"/{name}")]
 
 

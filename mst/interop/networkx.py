@@ -314,8 +314,8 @@ def _unwrapped(G: Any) -> Any:
     graph = G.graph if isinstance(G, BackendGraph) else G
     if not (hasattr(graph, "is_multigraph") and hasattr(graph, "adjacency")):
         raise KindError(f"{type(G).__name__} is not a networkx graph")
-    # networkx keeps what a backend has converted, and warns at the next call that it may be out of date: this holds
-    # the graph itself.
+    # networkx keeps the graphs that a backend has converted, and warns at the next call that they may be out of date:
+    # this one holds the graph itself.
     if kept := getattr(graph, "__networkx_cache__", None):
         kept.get("backends", {}).pop("mst", None)
     return graph

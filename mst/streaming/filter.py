@@ -196,7 +196,7 @@ def bounds_of_levels(w: np.ndarray, n: int, seen: int) -> np.ndarray:
     """Return the weights up to which the edges of a forest are joined for the levels of a filter, ascending.
 
     The lower a bound is, the more edges of the stream are heavier; the higher, the more of these have both ends in one
-    tree. Of a random graph with ``k`` edges for each vertex so far, a single level that joins ``x`` of them leaves
+    tree. In a random graph with ``k`` edges per vertex so far, a single level that joins ``x`` of them leaves
     ``x / k + 2 exp(-2 x)`` of the edges open, least where a share of ``1 / 4 k`` of the vertices, and about as many
     edges of the forest, are left out. The last level leaves out a quarter of that; the first ones serve graphs most of
     whose edges have their ends in a core. Of the dtype of `w`, the weights of the forest.

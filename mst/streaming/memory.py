@@ -128,8 +128,8 @@ class Budget(NamedTuple):
     def slice_for(self, n: int) -> int:
         """Return how many edges a thread filters at a time.
 
-        The more, the less often threads wait for Python's lock; but until there is a forest of the first ones, as many
-        as the vertices should do.
+        With more edges, threads wait for Python's lock less often; but until there is a forest of the first edges, as
+        many as there are vertices should be enough.
         """
         times = min(n, self.most_ahead) // self.least_ahead
         return self.slice * min(max(times, 1), _LARGER_SLICES)

@@ -100,7 +100,7 @@ def keep(batch: Batch, start: int, filter: Filter, limit: Limit) -> Kept:
         w = _comparable(batch.w, filter)
         places, largest, unordered = _open_edges(batch.u, batch.v, w, filter)
         columns = Columns(*gather(batch.u, batch.v, w, _NO_IDS, start, places))
-    # Negative ends are the largest as unsigned ones.
+    # As unsigned integers, negative ends are the largest.
     signed = np.iinfo(batch.u.dtype).max + 1
     if largest >= min(limit.n, signed) or unordered:
         raise _fault(batch, limit)
@@ -109,7 +109,7 @@ def keep(batch: Batch, start: int, filter: Filter, limit: Limit) -> Kept:
 
 
 def keep_again(kept: Kept, filter: Filter) -> Kept:
-    """Return what a later filter keeps of edges that an earlier one has kept."""
+    """Return the edges that a later filter keeps of those that an earlier one has kept."""
     if kept.filter is filter or not len(kept):
         return kept
     u, v, w, ids = map(frozen, kept.columns)

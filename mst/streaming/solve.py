@@ -188,7 +188,7 @@ def add_batches(
 
 
 def _save(checkpoint: Checkpoint, state: State) -> None:
-    """Save a state; the pass goes on without where that fails."""
+    """Save a state; if that fails, the pass continues without it."""
     try:
         checkpoint.save(state)
     except InputError as error:

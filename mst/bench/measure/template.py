@@ -80,7 +80,7 @@ def _load(
     compile_all = partial(compile_kernels, implementation, graph, spec.width, spec.options)
     loaded = algorithm.paradigm in ("sequential", "peer") and "cupy" not in algorithm.requires
     if algorithm.program:
-        # It is compiled, and some programs never end on unconnected graphs, as small random ones are.
+        # It is compiled, and some programs never end on unconnected graphs, such as small random ones.
         implementation = replace(implementation, prepare=partial(implementation.prepare, shared=spec.scratch))
     elif algorithm.paradigm == "sequential":
         compile_all()

@@ -73,7 +73,7 @@ class GraphFacts(_Strict):
 
 
 class SampleTimes(_Strict):
-    """Seconds by what they were spent on, one list per process."""
+    """Seconds by stage, one list per process."""
 
     compute: Samples
     warmup: Samples

@@ -145,15 +145,15 @@ def rivals(rows: pd.DataFrame, name: str, on_gpu: bool, baseline: str) -> tuple[
 
 
 def unbeaten(best: pd.DataFrame) -> str:
-    """Return the algorithm that none was faster than, over the graphs that both ran on; empty if there is none.
+    """Return the algorithm that no other beats on the graphs that both ran on; empty if there is none.
 
     It must have run on more than half as many graphs as any other. Differences within the intervals of the medians
-    are none. `best` has one row for each name and graph, with the standard ``error`` of the logarithm of its time.
+    do not count. `best` has one row for each name and graph, with the standard ``error`` of the logarithm of its time.
     """
     logs = np.log(best.pivot(index="graph", columns="name", values="compute_seconds").astype(float))
     noise = best.pivot(index="graph", columns="name", values="error").astype(float)
     finished = logs.notna().sum()
-    # The algorithm with most graphs first, of equal ones the fastest.
+    # The algorithm with the most graphs comes first, and of several such the fastest.
     mean = logs.sub(logs.min(axis=1), axis=0).mean()
     for name in sorted(logs, key=lambda name: (-finished[name], mean[name], name)):
         if 2 * finished[name] <= finished.max():

@@ -110,9 +110,9 @@ def _to_come(plan: Sequence[Mapping[str, Any]], rows: Any) -> int:
 def render(report: ReportData, front: str = "report.html", folder: str = "report") -> Iterator[tuple[str, str]]:
     """Yield the stem of each page and its HTML: its frame around its sections, each from its own context.
 
-    The folder has the front page, too, as ``index``, and its pages link to that: the engine's report takes the folder
-    apart from what is beside it. The stem of the front page, which is called `front`, is empty; the others are in the
-    `folder` beside it.
+    The folder has the front page, too, as ``index``, and its pages link to that: the engine's report includes only the
+    folder, not the files next to it. The stem of the front page, which is called `front`, is empty; the others are in
+    the `folder` next to it.
     """
     templates, around, made = environment(), frame(report), chapters(report)
     outside = {"root": "", "pages": f"{folder}/", "front": front}

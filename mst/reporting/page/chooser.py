@@ -104,7 +104,7 @@ def call(choice: Choice, gpu: str | None = None) -> str:
 
 
 def evidence(rows: pd.DataFrame, baseline: str, largest: Mapping[str, int | None]) -> list[dict[str, Any]]:
-    """Return, for each hardware, machine and graph, the fastest record and the one beside it.
+    """Return, for each hardware, machine and graph, the fastest record, compared with others.
 
     Runs without the algorithm that this package has for the hardware name no fastest one, unless it was never run.
     """
@@ -117,7 +117,7 @@ def evidence(rows: pd.DataFrame, baseline: str, largest: Mapping[str, int | None
             if own["name"].nunique() < 2 or (expected and hardware.ours not in set(own["algorithm"])):
                 continue
             best = fastest(own, "graph").iloc[0]
-            beside = everything.get_group((machine, graph))
+            records = everything.get_group((machine, graph))
             found.append(
                 {
                     "hardware": hardware.id,
@@ -126,16 +126,16 @@ def evidence(rows: pd.DataFrame, baseline: str, largest: Mapping[str, int | None
                     "here": bool(best.origin != "reference"),
                     "algorithm": best.algorithm,
                     "text": f"on {graph} ({count(best.m)} edges) of {machine}, {best.series} is fastest: "
-                    f"{seconds(best.compute_seconds)}{_over(best, beside, baseline)}",
+                    f"{seconds(best.compute_seconds)}{_over(best, records, baseline)}",
                     "badge": _badge(own[own["name"] == best["name"]]),
                 }
             )
     return found
 
 
-def _over(best: pd.Series, beside: pd.DataFrame, baseline: str) -> str:
+def _over(best: pd.Series, records: pd.DataFrame, baseline: str) -> str:
     """Return how many times as long the baseline and the best library took."""
-    both = rivals(beside, best["name"], best.on_gpu, baseline)
+    both = rivals(records, best["name"], best.on_gpu, baseline)
     others = [own.nsmallest(1, "compute_seconds") for own in both if len(own)]
     parts = [
         f"{row.algorithm}{' (no GPU)' if best.on_gpu and not row.on_gpu else ''} takes "

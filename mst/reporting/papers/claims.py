@@ -74,7 +74,7 @@ class Criterion(StrictModel):
     def judge(self, result: Result) -> bool | None:
         """Return whether a result and its interval confirm (True), contradict (False) or leave open (None).
 
-        A range must hold the value, and its interval but for a tenth; noise that stretches it confirms nothing.
+        A range must contain the value and, except for a tenth, its interval: mere noise must not confirm a claim.
         """
         value, low, high = result.value, result.low, result.high
         if self.range is not None:

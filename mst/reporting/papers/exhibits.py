@@ -143,7 +143,7 @@ class Grid:
         origin = "as printed" if self.is_printed else measured
         return f"{self.panel}, {origin}" if self.panel else origin
 
-    def beside(self, printed: Grid) -> Grid:
+    def with_printed(self, printed: Grid) -> Grid:
         """Return this grid with the printed number in each cell."""
         pairs = (zip(*rows) for rows in zip(self.cells, printed.cells))
         return replace(self, cells=tuple(tuple(replace(c, printed=p) for c, p in row) for row in pairs))
@@ -151,7 +151,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class Filled:
-    """An exhibit with its numbers: of each panel the printed grid, if there is any, and the machines'."""
+    """An exhibit with its numbers: the printed grid of each panel, if there is one, and the machines' grids."""
 
     paper: str
     exhibit: Exhibit
@@ -199,7 +199,7 @@ def fill(paper: str, exhibit: Exhibit, sources: Sequence[Measured], names: Names
         if exhibit.values == "printed":
             printed = _grid(exhibit, Printed(paper, exhibit.machine), Names(names.sets), bound, {})
             if printed.known:
-                measured = [printed, *(grid.beside(printed) for grid in measured)]
+                measured = [printed, *(grid.with_printed(printed) for grid in measured)]
         filled.grids.extend(measured)
     return filled
 
@@ -287,7 +287,7 @@ def _cell(
     try:
         result = evaluate(formula, source, names, bound, stand_ins=True)
         if whole and result.missing:
-            # A mean over a part would stand beside one over all.
+            # A mean over a part would be compared with one over all.
             raise Missing(f"{len(result.missing)} missing, the first: {result.missing[0]}")
     except Missing as reason:
         return Cell(reason=str(reason), unfit=isinstance(reason, Unfit), unit=unit)
