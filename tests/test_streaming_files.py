@@ -97,7 +97,7 @@ def test_a_forest_is_not_written_among_the_files_of_its_graph(tmp_path, capsys):
     (tmp_path / "parts").mkdir()
     write(tmp_path, "parts/0.parquet", graph())
     assert main(["solve", str(tmp_path / "parts"), "--out", str(tmp_path / "parts/forest.parquet")]) == 2
-    assert "would be a part of the graph" in capsys.readouterr().err
+    assert "would become part of the graph" in capsys.readouterr().err
     assert [path.name for path in (tmp_path / "parts").iterdir()] == ["0.parquet"]
     assert main(["solve", str(tmp_path / "parts"), "--out", str(tmp_path / "forest.parquet")]) == 0
 
