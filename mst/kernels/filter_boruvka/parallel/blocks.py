@@ -42,8 +42,8 @@ from mst.kernels.primitives.prefetch import prefetch_to_write
 from mst.kernels.primitives.radix import sort_words
 from mst.kernels.union_find.sequential import find, fourth_ancestor, unite
 
-_AHEAD, _BLOCK = 32, 1024
-_HALF, _LOW, _ZERO = np.uint64(32), np.uint64(0xFFFFFFFF), np.uint64(0)
+_AHEAD, _BLOCK = np.uint64(32), 1024
+_HALF, _LOW, _ZERO, _ONE = np.uint64(32), np.uint64(0xFFFFFFFF), np.uint64(0), np.uint64(1)
 _LEAVING, _CONFLICTS, _NONE = np.uint8(255), 1, np.uint32(0xFFFFFFFF)
 _LIGHT, _UNFILTERED, _MOST_KEPT = ONE_CORE.light, ONE_CORE.max_unfiltered, ONE_CORE.max_kept_share
 _CLASSES, _HEAVY, _STRETCHES = 3, 1, 2
@@ -711,7 +711,7 @@ def _scatter(edges, block, codes, shift, buckets, records):
             place[j] = buckets[b]
             buckets[b] = np.uint32(place[j] + np.uint32(1))
         for j in range(size):
-            prefetch_to_write(records, place[min(j + _AHEAD, size - 1)])
+            prefetch_to_write(records, place[min(j + np.int64(_AHEAD), size - 1)])
             code = codes[start + j]
             e = code & _LOW
             records[place[j], 0] = _number(u[e], block) | (_number(v[e], block) << _HALF)
@@ -772,35 +772,42 @@ def _join_batches(records, ends, keys, block, forest, size, held):
     """Join the records in batches that end at `ends`; return the new `size` and `held`."""
     # Unpacked once: taking an array from a tuple counts its references.
     parent, edges, _, across, state, _ = forest
-    start, last, first, longest = np.int64(0), records.shape[0] - 1, block.first, np.int64(0)
-    for batch in range(ends.size):
-        longest, start = max(longest, ends[batch] - start), ends[batch]
-    a, b, ids = np.empty(longest, np.uint32), np.empty(longest, np.uint32), np.empty(longest, np.uint32)
-    frozen_a, frozen_b, frozen_ids = np.empty_like(a), np.empty_like(a), np.empty_like(a)
-    arrays = _Batch(a, b, ids, frozen_a, frozen_b, frozen_ids)
-    start = np.int64(0)
-    for batch in range(ends.size):
-        stop = ends[batch]
-        for i in range(start, stop):
-            far = records[min(i + _AHEAD, last), 0]
+    longest = start = np.int64(0)
+    for stop in ends:
+        longest, start = max(longest, stop - start), stop
+    root_a, root_b = np.empty(longest, np.uint32), np.empty(longest, np.uint32)
+    a, b, ids = np.empty_like(root_a), np.empty_like(root_a), np.empty_like(root_a)
+    arrays = _Batch(a, b, ids, np.empty_like(a), np.empty_like(a), np.empty_like(a))
+    # Unsigned: a signed index might count from the end of an array. Two words are a record.
+    words, at, first = records.reshape(-1), _ZERO, block.first
+    last = np.uint64(words.size - 2)
+    for end in range(ends.size):
+        count = np.uint64(ends[end]) - (at >> _ONE)
+        for i in range(count):
+            far = words[min(at + ((i + _AHEAD) << _ONE), last)]
             prefetch_to_write(parent, far & _LOW)
             prefetch_to_write(parent, far >> _HALF)
-            a[i - start] = fourth_ancestor(parent, records[i, 0] & _LOW)
-            b[i - start] = fourth_ancestor(parent, records[i, 0] >> _HALF)
-        kept = frozen = np.int64(0)
-        for i in range(stop - start):
-            x, y = a[i], b[i]
+            pair = words[at + (i << _ONE)]
+            root_a[i] = fourth_ancestor(parent, pair & _LOW)
+            root_b[i] = fourth_ancestor(parent, pair >> _HALF)
+        kept = apart = _ZERO
+        for i in range(count):
+            x, y = root_a[i], root_b[i]
             if (parent[x] != x) | (parent[y] != y):
                 x, y = find(parent, x), find(parent, y)
-            e, apart = np.uint32(records[start + i, 1] & _LOW), x != y
-            if apart & (max(x, y) < first):
-                if _may_be_taken(across, x, y):
-                    frozen_a[frozen], frozen_b[frozen], frozen_ids[frozen] = x, y, e
-                    frozen += 1
-                apart = False
-            a[kept], b[kept], ids[kept] = x, y, e
-            kept += apart
-        start = stop
+                root_a[i], root_b[i] = x, y
+            a[kept], b[kept], ids[kept] = x, y, np.uint32(words[at + (i << _ONE) | _ONE])
+            apart += np.uint64(x != y)
+            kept += np.uint64((x != y) & (max(x, y) >= first))
+        frozen = np.int64(0)
+        if kept < apart:
+            # A branch for the few edges between frozen trees would be mispredicted for others.
+            for i in range(count):
+                x, y = root_a[i], root_b[i]
+                if (x != y) & (max(x, y) < first):
+                    e = np.uint32(words[at + (i << _ONE) | _ONE])
+                    frozen = call(_add_between_frozen, across, x, y, e, arrays, frozen)
+        at += count << _ONE
         before, root, closed = size, state[0], state[1] > _CONFLICTS
         if not closed:
             for i in range(kept):
@@ -813,18 +820,25 @@ def _join_batches(records, ends, keys, block, forest, size, held):
                     break
                 if y > 0:
                     parent[x] = y
-                    edges[size] = ids[i]
+                    edges[np.uint64(size)] = ids[i]
                     size += 1
                 else:
                     parent[x] = root
                     root += 1
         if closed:
-            size, frozen = call(_join_in_order, keys, block, forest, before, arrays, kept, frozen)
+            size, frozen = call(_join_in_order, keys, block, forest, before, arrays, np.int64(kept), frozen)
         else:
             state[0], state[1] = root, 0
         if frozen:
             held = call(_defer, keys, forest, arrays, frozen, held)
     return size, held
+
+
+@njit
+def _add_between_frozen(across, x, y, e, batch, count):
+    """Append edge `e` between the frozen trees `x` and `y` to the first `count` if it may be taken; return how many."""
+    batch.frozen_a[count], batch.frozen_b[count], batch.frozen_ids[count] = x, y, e
+    return count + np.int64(_may_be_taken(across, x, y))
 
 
 @njit
