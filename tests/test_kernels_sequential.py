@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import mst
 from mst import order
 from mst.graph import frozen
 from mst.kernels.filter_boruvka.sequential import join, sample, scatter, select, select_rows, trees
@@ -410,7 +411,7 @@ def joined(n, u, v, keys, codes, largest_level, *, shift=None, smallest=4, large
     ends = select.Ends(frozen(u.astype(U32)), frozen(v.astype(U32)), np.empty(0, U64))
     scatter.scatter(ends, codes, m, U64(32 + bits), buckets, records)
     forest = join.Forest(np.arange(n, dtype=U32), np.empty(n, U32))
-    scatter.sort_large_buckets(records, buckets, largest, keys)
+    scatter.sort_large_buckets(records, buckets, largest, False, keys)
     size, _, conflicts = join.join(records, buckets, smallest, largest, keys, forest, 0)
     assert (forest.parent <= np.arange(n)).all()
     return np.sort(forest.edges[:size]), conflicts
@@ -471,12 +472,50 @@ def test_large_buckets_are_sorted(rng):
     records[:, 1] = rng.permutation(400)
     records[:, 0] = records[:, 1] * U64(7)
     before = records.copy()
-    scatter.sort_large_buckets(records, np.array([0, 100, 300, 400], U32), 150, plain_keys(keys))
+    scatter.sort_large_buckets(records, np.array([0, 100, 300, 400], U32), 150, False, plain_keys(keys))
     wanted = sorted(before[100:300, 1].tolist(), key=lambda e: (keys[e], e))
     assert records[100:300, 1].tolist() == wanted
     assert np.array_equal(records[:, 0], records[:, 1] * U64(7))
     assert np.array_equal(records[:100], before[:100])
     assert np.array_equal(records[300:], before[300:])
+
+
+def test_of_buckets_in_order_the_first_and_the_last_are_sorted(rng):
+    keys = rng.integers(0, 3, 600).astype(U32)
+    records = np.empty((600, 2), U64)
+    records[:, 1] = rng.permutation(600)
+    records[200:400, 1] = np.sort(records[200:400, 1])
+    before = records[:, 1].tolist()
+    scatter.sort_large_buckets(records, np.array([200, 400, 600], U32), 150, True, plain_keys(keys))
+
+    def ordered(some):
+        return sorted(some, key=lambda e: (keys[e], e))
+
+    # The bucket between them counts as one of a single key, which this one is not.
+    expected = ordered(before[:200]) + before[200:400] + ordered(before[400:])
+    assert records[:, 1].tolist() == expected
+
+
+def test_buckets_of_one_level_are_in_order_if_ids_ascend(rng):
+    codes = coded(rng.integers(0, 5, 1000))
+    assert scatter.ids_ascend(codes, len(codes))
+    codes[[3, 4]] = codes[[4, 3]]
+    assert scatter.ids_ascend(codes, 4) and not scatter.ids_ascend(codes, 5)
+
+
+@pytest.mark.parametrize("threads", (1, 2))
+@pytest.mark.parametrize("dtype", (np.int32, np.float32, np.int64))
+def test_few_weights_and_outliers_that_no_sample_shows_are_taken_in_order(threads, dtype, rng):
+    n, m = 20_000, 200_000
+    u, v = rng.integers(0, n, (2, m)).astype(np.int32)
+    v = np.where(u == v, (v + 1) % n, v).astype(np.int32)
+    w = rng.integers(0, 6, m).astype(dtype)
+    # As many edges as a large bucket has, in one stretch of rows of which a sample takes few or none.
+    w[5000:5700], w[150_000:150_700] = rng.integers(-9, -1, 700), rng.integers(9, 20, 700)
+    expected = mst.minimum_spanning_forest((n, u, v, w), algorithm="kruskal").edge_ids
+    name = "filter-boruvka" if threads == 1 else "filter-boruvka-threads"
+    found = mst.minimum_spanning_forest((n, u, v, w), algorithm=name, threads=threads).edge_ids
+    assert np.array_equal(found, expected)
 
 
 def test_large_buckets_are_refined(rng):

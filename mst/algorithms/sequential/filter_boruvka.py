@@ -81,6 +81,8 @@ class Buckets(NamedTuple):
         Records per batch; larger buckets are sorted and split.
     uneven : bool
         Whether there are larger buckets.
+    in_order : bool
+        Whether the edges of each bucket but the first and the last ascend by (key, id).
     """
 
     shift: np.uint64
@@ -88,12 +90,17 @@ class Buckets(NamedTuple):
     smallest: int
     largest: int
     uneven: bool
+    in_order: bool
 
 
 class EdgesToJoin:
     """Edges to join next, as records in buckets."""
 
     size: int
+
+    def ids_ascend(self) -> bool:
+        """Return whether the edges are known to be in the order of their ids."""
+        return False
 
     def scatter(self, shift: np.uint64, buckets: np.ndarray, records: np.ndarray) -> None:
         """Write a record of each edge into its bucket; `buckets` advance from the starts to the ends."""
@@ -107,7 +114,7 @@ class EdgesToJoin:
         self.scatter(cut.shift, cut.starts, records)
         lap("scatter")
         if cut.uneven:
-            scatter.sort_large_buckets(records, cut.starts, cut.largest, keys)
+            scatter.sort_large_buckets(records, cut.starts, cut.largest, cut.in_order, keys)
             lap("put in order")
         return join.join(records, cut.starts, cut.smallest, cut.largest, keys, forest, size)
 
@@ -135,6 +142,9 @@ class Candidates(EdgesToJoin):
     def count_buckets(self, shift: np.uint64, large: int, starts: np.ndarray) -> int:
         """Write the start of each bucket; return how many edges are in buckets of more than `large`."""
         return scatter.count_codes(self.codes, self.size, shift, large, starts)
+
+    def ids_ascend(self) -> bool:
+        return bool(scatter.ids_ascend(self.codes, self.size))
 
     def scatter(self, shift: np.uint64, buckets: np.ndarray, records: np.ndarray) -> None:
         scatter.scatter(self.ends, self.codes, self.size, shift, buckets, records)
@@ -321,8 +331,11 @@ class GrowingForest:
             finer = scatter.refine_buckets(candidates.codes, count, shift, buckets, batch)
             shift, buckets = np.uint64(32), np.zeros(finer, np.uint32)
             in_large = candidates.count_buckets(shift, 8 * batch, buckets)
+        # Buckets of one level: that of a 32-bit key, but for keys beyond the sample's, which share the first or last.
+        of_one_key = bits == 0 and self.keys.words.itemsize == 4
+        in_order = in_large > 0 and of_one_key and candidates.ids_ascend()
         self.lap("count")
-        cut = Buckets(shift, buckets, max(4, batch // 2), 16 * batch, in_large > 0)
+        cut = Buckets(shift, buckets, max(4, batch // 2), 16 * batch, in_large > 0, in_order)
         forest = join.Forest(self.parent, self.edges)
         self.size, batches, conflicts = candidates.join(cut, self.keys, forest, self.size, self.lap)
         self.lap("join")

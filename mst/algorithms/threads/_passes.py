@@ -39,6 +39,11 @@ class _SharedCandidates(Candidates):
         self.counts[:] = [np.empty((self.width, len(starts)), np.uint32)]
         return passes.count_codes(self.width, self.codes, self.size, shift, large, self.counts[0], starts)
 
+    def ids_ascend(self) -> bool:
+        if self.size < _FEW:
+            return super().ids_ascend()
+        return bool(passes.ids_ascend(self.width, self.codes, self.size))
+
     def join(
         self, cut: Buckets, keys: LazyKeys, forest: join.Forest, size: int, lap: Lap
     ) -> tuple[int, int, int]:

@@ -175,6 +175,22 @@ def _count_worker(worker, width, codes, count, shift, counts):
 
 
 @njit
+def ids_ascend(width, codes, count):
+    """As on one core, by `width` workers, each of the share that `count_codes` gives it."""
+    ascends = np.zeros(width, np.bool_)
+    run(width, _ids_ascend_worker, width, codes, count, ascends)
+    return ascends.all()
+
+
+@njit
+def _ids_ascend_worker(worker, width, codes, count, ascends):
+    """One worker of `ids_ascend`."""
+    first, last = _share(worker, width, count)
+    before = max(first - 1, 0)
+    ascends[worker] = call(one_core.ids_ascend, codes[before:last], last - before)
+
+
+@njit
 def scatter(width, ends, codes, count, shift, counts, records):
     """As on one core, by `width` workers; the last row of `counts`, from `count_codes`, becomes the bucket ends."""
     run(width, _scatter_worker, width, ends, codes, count, shift, counts, records)
@@ -242,10 +258,9 @@ def _put_in_order_worker(worker, records, cut, keys, sorted_before):
     start = large = np.int64(0)
     for bucket in range(cut.starts.size):
         stop = np.int64(cut.starts[bucket])
-        if stop - start > cut.largest:
+        if stop - start > cut.largest and not (cut.in_order and 0 < bucket < cut.starts.size - 1):
             if compare_and_swap(sorted_before, 0, large, large + 1) == large:
-                own = cut.starts[bucket : bucket + 1] - np.uint32(start)
-                call(one_core.sort_large_buckets, records[start:stop], own, cut.largest, keys)
+                call(one_core.sort_bucket, records, start, stop, keys)
             large += 1
         start = stop
 

@@ -122,17 +122,34 @@ def refine_buckets(codes, count, shift, starts, wanted):
 
 
 @njit
-def sort_large_buckets(records, buckets, largest, keys):
+def ids_ascend(codes, count):
+    """Return whether the first `count` codes ascend by edge id, so that buckets of one key are in order."""
+    ordered = True
+    for j in range(1, count):
+        ordered &= (codes[j - 1] & _LOW) < (codes[j] & _LOW)
+    return ordered
+
+
+@njit
+def sort_large_buckets(records, buckets, largest, in_order, keys):
     """Sort the records by (key, id) in each bucket of more than `largest`.
 
-    `records` and `buckets`, the ends of buckets, are as written by `scatter`; `keys` are `LazyKeys` by edge id.
+    `records` and `buckets`, the ends of buckets, are as written by `scatter`; `in_order` says that all buckets but the
+    first and the last are in this order already; `keys` are `LazyKeys` by edge id.
     """
     start = np.int64(0)
     for bucket in range(buckets.size):
         stop = np.int64(buckets[bucket])
-        if stop - start > largest and not _ascends(records, start, stop, keys):
-            _sort(records, start, stop, keys)
+        if stop - start > largest and not (in_order and 0 < bucket < buckets.size - 1):
+            sort_bucket(records, start, stop, keys)
         start = stop
+
+
+@njit
+def sort_bucket(records, start, stop, keys):
+    """Sort the records ``start … stop - 1`` by (key, id)."""
+    if not _ascends(records, start, stop, keys):
+        _sort(records, start, stop, keys)
 
 
 @njit
