@@ -77,7 +77,7 @@ def test_an_interpreter_that_the_engine_cannot_start_is_named(tmp_path):
     done = subprocess.run(command, cwd=clone.folder, env=environment, capture_output=True, text=True)
     assert (
         done.returncode == 1
-        and f"cannot start scripts by {python}, whose path has a blank" in done.stdout + done.stderr
+        and f"cannot start scripts with {python}: its path has a blank" in done.stdout + done.stderr
     )
 
 

@@ -26,8 +26,8 @@ from mst.yaml_models import read_yaml
 if re.search(r"[^\w@%+=:,./-]", sys.executable):
     # Snakemake hands this path to a shell without quotes.
     raise WorkflowError(
-        f"Snakemake cannot start scripts by {sys.executable}, whose path has a blank or another character with a "
-        "meaning for the shell: move the clone, or its .venv, to a path without such characters"
+        f"Snakemake cannot start scripts with {sys.executable}: its path has a blank or another character that the "
+        "shell interprets. Move the clone, or its .venv, to a path without such characters"
     )
 
 if not workflow.is_main_process and settings_of.ENVIRONMENT in os.environ:
@@ -44,7 +44,7 @@ try:
 except MSTError as error:
     raise WorkflowError(str(error))
 
-# The model has explained any mistake and read the words of the command line; the schema made from it is for others, too.
+# The model has reported any mistake and read the values of the command line; its schema also serves other tools.
 validate(
     CONFIG.model_dump(mode="json"),
     "../schemas/config.schema.yaml",

@@ -79,7 +79,7 @@ class Exhibits(StrictModel):
 class Cell:
     """One number of an exhibit, and why it judges no claim; or the reason why there is none.
 
-    `printed` is what the paper has in its place, if that is another source.
+    `printed` is the paper's number in its place, if the cell has another source.
     """
 
     value: float | None = None

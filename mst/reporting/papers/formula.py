@@ -76,7 +76,7 @@ class Selection:
 class Leaf:
     """A number from a source: its estimate, and the numbers of the processes behind it; none if it does not vary.
 
-    It comes from a record, whose path and width it has, with the objection to its judging a claim, if any. A time has
+    It has the path and the width of its record, and the objection to its judging a claim, if there is one. A time has
     its session, with the σ of the logarithm of a session's speed.
     """
 
@@ -129,14 +129,14 @@ class Names:
 
 @dataclass
 class Result:
-    """A formula's value and its interval, which holds it; both ends are the value where nothing varies.
+    """A formula's value and an interval that contains it; both ends are the value if nothing varies.
 
-    The interval covers 95 %, or what that of the run with fewest `processes` covers
-    (`mst.bench.statistics.interval_ranks`); that number is None where nothing varies. The value leaves out `missing`
-    terms and the `failed` or wrong runs that `where_run` skipped. `objections` say why some records judge no claim. Of
-    `compared` quantities, missing ones too, a least or greatest one was taken: the interval allows for their number.
-    `best` has the widths that ``@best`` chose, by selection and graph, `used` the graphs, stand-ins under their own
-    names, and `stood_in` these by the names of the graphs that they replace.
+    The interval covers 95 %, or as much as that of the run with the fewest `processes`
+    (`mst.bench.statistics.interval_ranks`); that number is None if nothing varies. The value leaves out `missing` terms
+    and the `failed` or wrong runs that `where_run` skipped. `objections` say why some records judge no claim. If a
+    minimum or maximum was taken of `compared` quantities, missing ones included, the interval allows for their number.
+    `best` has the widths that ``@best`` chose, by selection and graph, `used` the graphs, stand-ins by their own names,
+    and `stood_in` the stand-ins by the names of the graphs that they replace.
     """
 
     value: float = np.nan
@@ -183,10 +183,10 @@ def parse(text: str) -> ast.expr:
 def evaluate(
     text: str, source: Source, names: Names, bound: Values | None = None, *, stand_ins: bool = False
 ) -> Result:
-    """Return the value of a formula; raise `Missing` when nothing of it is there.
+    """Return the value of a formula; raise `Missing` if it has none.
 
-    `bound` are values of further names, such as the row of a table. With `stand_ins`, the stand-in of a graph is used
-    where nothing was measured on that; published numbers are looked up under the name of the graph itself in any case.
+    `bound` has the values of further names, such as the row of a table. With `stand_ins`, a stand-in replaces a graph
+    on which nothing was measured; published numbers are always looked up by the name of the graph itself.
     """
     tree, values = parse(text), {**names.sets, **(bound or {})}
     run = _Evaluation(source, names, stand_ins)
@@ -211,14 +211,14 @@ def evaluate(
 
 
 class _Evaluation:
-    """The one walk over a formula's tree: it checks names, computes values, and fills in the result."""
+    """A traversal of a formula's tree: it checks names, computes values, and fills in the result."""
 
     def __init__(self, source: Source, names: Names, stand_ins: bool, drifting: bool = False):
         self.source, self.names, self.stand_ins, self.drifting = source, names, stand_ins, drifting
         self.sessions: set[tuple[str, float]] = set()
         self.result = Result()
         self.processes: list[int] = []
-        """Those of each run that was read."""
+        """The number of processes of each run that was read."""
 
     def value(self, node: ast.expr, values: Values) -> Any:
         match node:
@@ -286,7 +286,7 @@ class _Evaluation:
             return AGGREGATES[name](rows)
         # Whichever part is measured counts, so the interval allows for the other terms, too.
         number = len(rows) + len(result.missing) - before
-        # A number that never varies, as a counter, is no draw of chance.
+        # A number that never varies, such as a counter, is not random.
         if np.ptp(rows, axis=1).any():
             result.compared = max(result.compared, number)
         return of_extremes(rows, _EXTREMES[name], fewest, number)
@@ -304,7 +304,7 @@ class _Evaluation:
     def generated(
         self, element: ast.expr, loops: list[ast.comprehension], values: Values, silently: Silently
     ) -> Iterator[Any]:
-        """Yield the element for every binding of the loops; missing ones are left out, and noted unless silently."""
+        """Yield the element for every binding of the loops; missing ones are left out, and listed unless silently."""
         try:
             if not loops:
                 yield self.value(element, values)

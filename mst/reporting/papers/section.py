@@ -164,7 +164,7 @@ def _outcome(claim: Claim, outcome: Outcome) -> dict[str, Any]:
             covered = f"{100 * min(interval_ranks(result.processes)[1], COVERAGE):.4g} %"
             if result.compared > 1:
                 covered = f"{100 * COVERAGE:.4g} % for {result.compared} together"
-            # Of the greatest of many runs with few processes each, an interval has hardly an upper end.
+            # The interval of the largest of many runs with few processes each has hardly an upper end.
             open_ended = 0 < _UNBOUNDED * result.value < result.high
             high = "no bound" if open_ended else _value(unit, result.high)
             measured += f" [{_value(unit, result.low)}, {high}; {covered}]"
