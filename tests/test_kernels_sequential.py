@@ -8,8 +8,10 @@ import pytest
 import mst
 from mst import order
 from mst.graph import frozen
+from mst.kernels.filter_boruvka.parallel import passes
 from mst.kernels.filter_boruvka.sequential import join, sample, scatter, select, select_rows, trees
 from mst.kernels.graph import csr
+from mst.kernels.parallel.runtime import workers
 from mst.kernels.primitives import buckets, radix
 from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.keys import LazyKeys, keys_at, lazy_keys
@@ -411,7 +413,7 @@ def joined(n, u, v, keys, codes, largest_level, *, shift=None, smallest=4, large
     ends = select.Ends(frozen(u.astype(U32)), frozen(v.astype(U32)), np.empty(0, U64))
     scatter.scatter(ends, codes, m, U64(32 + bits), buckets, records)
     forest = join.Forest(np.arange(n, dtype=U32), np.empty(n, U32))
-    scatter.sort_large_buckets(records, buckets, largest, False, keys)
+    scatter.sort_large_buckets(records, buckets, largest, np.zeros(len(buckets), bool), keys)
     size, _, conflicts = join.join(records, buckets, smallest, largest, keys, forest, 0)
     assert (forest.parent <= np.arange(n)).all()
     return np.sort(forest.edges[:size]), conflicts
@@ -472,7 +474,9 @@ def test_large_buckets_are_sorted(rng):
     records[:, 1] = rng.permutation(400)
     records[:, 0] = records[:, 1] * U64(7)
     before = records.copy()
-    scatter.sort_large_buckets(records, np.array([0, 100, 300, 400], U32), 150, False, plain_keys(keys))
+    scatter.sort_large_buckets(
+        records, np.array([0, 100, 300, 400], U32), 150, np.zeros(4, bool), plain_keys(keys)
+    )
     wanted = sorted(before[100:300, 1].tolist(), key=lambda e: (keys[e], e))
     assert records[100:300, 1].tolist() == wanted
     assert np.array_equal(records[:, 0], records[:, 1] * U64(7))
@@ -480,27 +484,38 @@ def test_large_buckets_are_sorted(rng):
     assert np.array_equal(records[300:], before[300:])
 
 
-def test_of_buckets_in_order_the_first_and_the_last_are_sorted(rng):
-    keys = rng.integers(0, 3, 600).astype(U32)
-    records = np.empty((600, 2), U64)
-    records[:, 1] = rng.permutation(600)
-    records[200:400, 1] = np.sort(records[200:400, 1])
+def test_settled_buckets_are_left_as_they_are(rng):
+    keys = rng.integers(0, 3, 400).astype(U32)
+    records = np.empty((400, 2), U64)
+    records[:, 1] = rng.permutation(400)
     before = records[:, 1].tolist()
-    scatter.sort_large_buckets(records, np.array([200, 400, 600], U32), 150, True, plain_keys(keys))
-
-    def ordered(some):
-        return sorted(some, key=lambda e: (keys[e], e))
-
-    # The bucket between them counts as one of a single key, which this one is not.
-    expected = ordered(before[:200]) + before[200:400] + ordered(before[400:])
+    settled = np.array([False, True])
+    scatter.sort_large_buckets(records, np.array([200, 400], U32), 150, settled, plain_keys(keys))
+    expected = sorted(before[:200], key=lambda e: (keys[e], e)) + before[200:]
     assert records[:, 1].tolist() == expected
 
 
-def test_buckets_of_one_level_are_in_order_if_ids_ascend(rng):
-    codes = coded(rng.integers(0, 5, 1000))
-    assert scatter.ids_ascend(codes, len(codes))
-    codes[[3, 4]] = codes[[4, 3]]
-    assert scatter.ids_ascend(codes, 4) and not scatter.ids_ascend(codes, 5)
+@pytest.mark.parametrize("width", (1, 2))
+def test_buckets_of_one_key_are_settled_if_ids_ascend(width, rng):
+    count = 10_000
+    keys = rng.choice(np.array([0, 1, 2, 16, 17, 40], U32), count)
+    keys[keys == 2] = np.where(np.arange(count)[keys == 2] < 5000, 0, 1)
+    keys[9000] = 41
+    codes, shift = coded(keys >> 1), U64(32 + 1)
+    # Keys 0 and 1 share the first bucket, 16 and 17 another, 40 and 41 the last; 8, in none, has one.
+    keys[keys == 17] = 16
+
+    def settled(some):
+        if width == 1:
+            return scatter.settled_buckets(some, len(some), shift, plain_keys(keys), 12)
+        with workers(width):
+            return passes.settled_buckets(width, some, len(some), shift, plain_keys(keys), 12)
+
+    assert np.flatnonzero(~settled(codes)).tolist() == [0, 10]
+    for place in (3, 4999, 5000, count - 2):
+        swapped = codes.copy()
+        swapped[[place, place + 1]] = swapped[[place + 1, place]]
+        assert not settled(swapped).any()
 
 
 @pytest.mark.parametrize("threads", (1, 2))

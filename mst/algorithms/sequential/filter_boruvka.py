@@ -81,8 +81,8 @@ class Buckets(NamedTuple):
         Records per batch; larger buckets are sorted and split.
     uneven : bool
         Whether there are larger buckets.
-    in_order : bool
-        Whether the edges of each bucket but the first and the last ascend by (key, id).
+    settled : numpy.ndarray of bool, shape (buckets,)
+        Larger buckets that need not be sorted: their edges will ascend by (key, id).
     """
 
     shift: np.uint64
@@ -90,7 +90,7 @@ class Buckets(NamedTuple):
     smallest: int
     largest: int
     uneven: bool
-    in_order: bool
+    settled: np.ndarray
 
 
 class EdgesToJoin:
@@ -98,9 +98,9 @@ class EdgesToJoin:
 
     size: int
 
-    def ids_ascend(self) -> bool:
-        """Return whether the edges are known to be in the order of their ids."""
-        return False
+    def settled_buckets(self, shift: np.uint64, keys: LazyKeys, buckets: int) -> np.ndarray:
+        """Return which buckets are known to be in order once the edges are scattered: bool of shape (buckets,)."""
+        return np.zeros(buckets, np.bool_)
 
     def scatter(self, shift: np.uint64, buckets: np.ndarray, records: np.ndarray) -> None:
         """Write a record of each edge into its bucket; `buckets` advance from the starts to the ends."""
@@ -114,7 +114,7 @@ class EdgesToJoin:
         self.scatter(cut.shift, cut.starts, records)
         lap("scatter")
         if cut.uneven:
-            scatter.sort_large_buckets(records, cut.starts, cut.largest, cut.in_order, keys)
+            scatter.sort_large_buckets(records, cut.starts, cut.largest, cut.settled, keys)
             lap("put in order")
         return join.join(records, cut.starts, cut.smallest, cut.largest, keys, forest, size)
 
@@ -143,8 +143,8 @@ class Candidates(EdgesToJoin):
         """Write the start of each bucket; return how many edges are in buckets of more than `large`."""
         return scatter.count_codes(self.codes, self.size, shift, large, starts)
 
-    def ids_ascend(self) -> bool:
-        return bool(scatter.ids_ascend(self.codes, self.size))
+    def settled_buckets(self, shift: np.uint64, keys: LazyKeys, buckets: int) -> np.ndarray:
+        return scatter.settled_buckets(self.codes, self.size, shift, keys, buckets)
 
     def scatter(self, shift: np.uint64, buckets: np.ndarray, records: np.ndarray) -> None:
         scatter.scatter(self.ends, self.codes, self.size, shift, buckets, records)
@@ -331,11 +331,11 @@ class GrowingForest:
             finer = scatter.refine_buckets(candidates.codes, count, shift, buckets, batch)
             shift, buckets = np.uint64(32), np.zeros(finer, np.uint32)
             in_large = candidates.count_buckets(shift, 8 * batch, buckets)
-        # Buckets of one level: that of a 32-bit key, but for keys beyond the sample's, which share the first or last.
-        of_one_key = bits == 0 and self.keys.words.itemsize == 4
-        in_order = in_large > 0 and of_one_key and candidates.ids_ascend()
+        settled = np.zeros(len(buckets), np.bool_)
+        if in_large > count // 16:
+            settled = candidates.settled_buckets(shift, self.keys, len(buckets))
         self.lap("count")
-        cut = Buckets(shift, buckets, max(4, batch // 2), 16 * batch, in_large > 0, in_order)
+        cut = Buckets(shift, buckets, max(4, batch // 2), 16 * batch, in_large > 0, settled)
         forest = join.Forest(self.parent, self.edges)
         self.size, batches, conflicts = candidates.join(cut, self.keys, forest, self.size, self.lap)
         self.lap("join")

@@ -39,10 +39,10 @@ class _SharedCandidates(Candidates):
         self.counts[:] = [np.empty((self.width, len(starts)), np.uint32)]
         return passes.count_codes(self.width, self.codes, self.size, shift, large, self.counts[0], starts)
 
-    def ids_ascend(self) -> bool:
+    def settled_buckets(self, shift: np.uint64, keys: LazyKeys, buckets: int) -> np.ndarray:
         if self.size < _FEW:
-            return super().ids_ascend()
-        return bool(passes.ids_ascend(self.width, self.codes, self.size))
+            return super().settled_buckets(shift, keys, buckets)
+        return passes.settled_buckets(self.width, self.codes, self.size, shift, keys, buckets)
 
     def join(
         self, cut: Buckets, keys: LazyKeys, forest: join.Forest, size: int, lap: Lap

@@ -621,19 +621,21 @@ def _join(edges, block, codes, largest_level, forest, size, held):
         return call(_join_rows, edges, block, codes, direction, forest, size, held)
     batch = max(np.int64(8), np.int64((forest.parent.size - size) ** (1 / 3)))
     bits = max(np.int64(0), _bit_length(largest_level) - max(np.int64(1), _bit_length(count // batch)))
-    shift, of_one_key = np.uint64(32 + bits), bits == 0 and edges.keys.words.itemsize == 4
+    shift = np.uint64(32 + bits)
     buckets = np.zeros((largest_level >> bits) + 1, np.uint32)
     in_large = call(scatter.count_codes, codes, count, shift, 8 * batch, buckets)
     if in_large > count // 16 and bits > 0:
         finer = call(scatter.refine_buckets, codes, count, shift, buckets, np.uint64(batch))
         shift, buckets = np.uint64(32), np.zeros(finer, np.uint32)
         in_large = call(scatter.count_codes, codes, count, shift, 8 * batch, buckets)
+    settled = np.zeros(buckets.size, np.bool_)
+    if in_large > count // 16:
+        settled = call(scatter.settled_buckets, codes, count, shift, edges.keys, buckets.size)
     records = forest.records[:count]
     call(_scatter, edges, block, codes, shift, buckets, records)
     smallest, largest = max(np.int64(4), batch // 2), 16 * batch
     if in_large:
-        in_order = of_one_key and call(scatter.ids_ascend, codes, count)
-        call(scatter.sort_large_buckets, records, buckets, largest, in_order, edges.keys)
+        call(scatter.sort_large_buckets, records, buckets, largest, settled, edges.keys)
     ends = call(batch_ends, buckets, smallest, largest)
     return call(_join_batches, records, ends, edges.keys, block, forest, size, held)
 

@@ -175,19 +175,22 @@ def _count_worker(worker, width, codes, count, shift, counts):
 
 
 @njit
-def ids_ascend(width, codes, count):
+def settled_buckets(width, codes, count, shift, keys, buckets):
     """As on one core, by `width` workers, each of the share that `count_codes` gives it."""
-    ascends = np.zeros(width, np.bool_)
-    run(width, _ids_ascend_worker, width, codes, count, ascends)
-    return ascends.all()
+    first, seen = np.empty((width, buckets), keys.words.dtype), np.zeros((width, buckets), np.uint8)
+    ascend = np.zeros(width, np.bool_)
+    run(width, _settled_worker, width, codes, count, shift, keys, first, seen, ascend)
+    for worker in range(1, width):
+        at = _share(worker, width, count)[0]
+        ascend[worker] &= at == 0 or (codes[at - 1] & _LOW) < (codes[at] & _LOW)
+    return one_core.of_one_key(first, seen) if ascend.all() else np.zeros(buckets, np.bool_)
 
 
 @njit
-def _ids_ascend_worker(worker, width, codes, count, ascends):
-    """One worker of `ids_ascend`."""
-    first, last = _share(worker, width, count)
-    before = max(first - 1, 0)
-    ascends[worker] = call(one_core.ids_ascend, codes[before:last], last - before)
+def _settled_worker(worker, width, codes, count, shift, keys, first, seen, ascend):
+    """One worker of `settled_buckets`."""
+    begin, end = _share(worker, width, count)
+    ascend[worker] = call(one_core.note_keys, codes[begin:end], shift, keys, first[worker], seen[worker])
 
 
 @njit
@@ -258,7 +261,7 @@ def _put_in_order_worker(worker, records, cut, keys, sorted_before):
     start = large = np.int64(0)
     for bucket in range(cut.starts.size):
         stop = np.int64(cut.starts[bucket])
-        if stop - start > cut.largest and not (cut.in_order and 0 < bucket < cut.starts.size - 1):
+        if stop - start > cut.largest and not cut.settled[bucket]:
             if compare_and_swap(sorted_before, 0, large, large + 1) == large:
                 call(one_core.sort_bucket, records, start, stop, keys)
             large += 1

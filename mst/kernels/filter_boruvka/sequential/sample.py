@@ -110,7 +110,7 @@ class Sample(NamedTuple):
             int(self.ordered[0] if low is None else low),
             int(self.ordered[-1] if high is None else high),
         )
-        margin = (greatest - least) // 64 + 1
+        margin = (greatest - least) // 64
         least, greatest = max(least - margin, 0), min(greatest + margin, int(np.iinfo(kind).max))
         return Window(kind(least), kind(greatest), kind(max(0, (greatest - least).bit_length() - 32)))
 

@@ -122,25 +122,64 @@ def refine_buckets(codes, count, shift, starts, wanted):
 
 
 @njit
-def ids_ascend(codes, count):
-    """Return whether the first `count` codes ascend by edge id, so that buckets of one key are in order."""
-    ordered = True
-    for j in range(1, count):
-        ordered &= (codes[j - 1] & _LOW) < (codes[j] & _LOW)
-    return ordered
+def note_keys(codes, shift, keys, first, seen):
+    """Note the keys in each bucket, ``code >> shift``; return whether the codes ascend by edge id.
+
+    `codes` is uint64 of shape (k,), `keys` are `LazyKeys` by edge id; `first`, of the dtype of the keys, and `seen`,
+    uint8, have the shape (buckets,). The first key of a bucket is written to `first`; `seen`, zero before, becomes 1
+    for a bucket of that key alone, and 2 for one of several.
+    """
+    before, ascends = _ZERO, True
+    for code in codes:
+        e, b = code & _LOW, code >> shift
+        key = key_at(keys, e)
+        if seen[b] == 0:
+            first[b], seen[b] = key, 1
+        elif key != first[b]:
+            seen[b] = 2
+        ascends &= before <= e
+        before = e
+    return ascends
 
 
 @njit
-def sort_large_buckets(records, buckets, largest, in_order, keys):
-    """Sort the records by (key, id) in each bucket of more than `largest`.
+def of_one_key(first, seen):
+    """Return which buckets hold a single key, bool of shape (buckets,).
 
-    `records` and `buckets`, the ends of buckets, are as written by `scatter`; `in_order` says that all buckets but the
-    first and the last are in this order already; `keys` are `LazyKeys` by edge id.
+    `first` and `seen`, of shape (parts, buckets), are those of `note_keys` for each part of the codes.
+    """
+    single = np.ones(seen.shape[1], np.bool_)
+    for b in range(single.size):
+        key = first[0, b]
+        for part in range(seen.shape[0]):
+            if seen[part, b]:
+                key = first[part, b]
+        for part in range(seen.shape[0]):
+            single[b] &= seen[part, b] == 0 or (seen[part, b] == 1 and first[part, b] == key)
+    return single
+
+
+@njit
+def settled_buckets(codes, count, shift, keys, buckets):
+    """Return which of the buckets of the first `count` codes will be in order: those of one key, if ids ascend.
+
+    A look at the keys of a bucket after scattering would fetch them from anywhere in memory.
+    """
+    first, seen = np.empty((1, buckets), keys.words.dtype), np.zeros((1, buckets), np.uint8)
+    ascends = note_keys(codes[:count], shift, keys, first[0], seen[0])
+    return of_one_key(first, seen) if ascends else np.zeros(buckets, np.bool_)
+
+
+@njit
+def sort_large_buckets(records, buckets, largest, settled, keys):
+    """Sort the records by (key, id) in each bucket of more than `largest` that is not `settled`, bool (buckets,).
+
+    `records` and `buckets`, the ends of buckets, are as written by `scatter`; `keys` are `LazyKeys` by edge id.
     """
     start = np.int64(0)
     for bucket in range(buckets.size):
         stop = np.int64(buckets[bucket])
-        if stop - start > largest and not (in_order and 0 < bucket < buckets.size - 1):
+        if stop - start > largest and not settled[bucket]:
             sort_bucket(records, start, stop, keys)
         start = stop
 
