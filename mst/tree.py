@@ -23,10 +23,10 @@ from mst.rounding import converted
 from mst.units import counted
 
 _MANY_EDGES, _MANY_PAIRS = 1 << 16, 1 << 17
-"""Edges, and pairs, from which on threads pay."""
+"""The numbers of edges, and of pairs, from which on threads pay."""
 
 _WRITERS = 4
-"""Threads that write a hierarchy as fast as memory takes it."""
+"""The number of threads that write a hierarchy as fast as memory permits."""
 
 
 class MergeTree:

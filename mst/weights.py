@@ -42,7 +42,7 @@ class WeightSpec:
     order : {"random", "ascending", "descending", "local"}
         Whether the weights are sorted by row afterwards, so that they follow the edges' places: those of a grid or a
         path from one end to the other, those of communities that are numbered one after the other by community.
-        *local* ones ascend, but are out of order within each 64 rows.
+        *local* weights ascend, but are out of order within each 64 rows.
 
     Raises
     ------

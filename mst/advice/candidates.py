@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 GPU = (None, "host", "device")
-"""Values of `gpu`: no GPU may be used, or one may and the graph is in host memory, or the graph is on the device."""
+"""Values of `gpu`: no GPU may be used; one may, and the graph is in host memory; or the graph is on the device."""
 
 _LOCATIONS = {"gpu": "host", "device": "device"}
 
@@ -30,7 +30,7 @@ class Choice:
     times : mapping of str to float
         Every usable candidate's time over the best one's, ascending.
     m, density : int, float
-        The cell that decided: edges, and edges a vertex.
+        The cell that decided: edges, and edges per vertex.
     kinds : tuple of str
         The kinds of graphs that it stands for, such as ``even random``.
     machine : str
@@ -56,7 +56,7 @@ class Choice:
 
 
 OURS_ON_GPU = "filter-boruvka-cuda"
-"""Our algorithm on a GPU; its calls check arrays in host memory there, too."""
+"""Our algorithm on a GPU, where its calls also check arrays that are in host memory."""
 
 FALLBACK = Choice("filter-boruvka", 1)
 FALLBACK_ON_DEVICE = Choice(OURS_ON_GPU, 1, options={"start": "edges"}, gpu="device")

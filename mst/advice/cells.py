@@ -14,16 +14,16 @@ from mst.advice.candidates import FALLBACK, FALLBACK_ON_DEVICE, GPU, Candidate, 
 from mst.advice.traits import ALONG_ROWS, DEGREES, WEIGHTS, Traits, degrees_of, sample_size
 
 _STEPS = 4
-"""Sizes are looked up in steps of a fourth of an octave."""
+"""Sizes are looked up in steps of a quarter of an octave."""
 
 HOPELESS = 2.5
 """A candidate this many times slower than another on the same hardware may be missing from a cell."""
 
 LOOKING = 1e-5
-"""Seconds of looking at a few weights: one core of an EPYC, 10 to 12 µs."""
+"""Seconds that looking at a few weights takes: 10 to 12 µs on one core of an EPYC."""
 
 SAMPLING = 8e-8
-"""Further seconds for each edge of a sample: Xeon of 2 cores, sizes 128 to 2048."""
+"""Further seconds for each edge of a sample: a Xeon with 2 cores, samples of 128 to 2048 edges."""
 
 _OTHER_WEIGHTS, _OTHER_DEGREES = 6.0, 2.0
 """Distance, in octaves of m, that is added for a cell with other weights or degrees."""

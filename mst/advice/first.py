@@ -40,10 +40,10 @@ _KEPT = 4
 """Compiled code is kept for later processes, so only this part of its time weighs on one graph."""
 
 _LIKE = 2
-"""Code that has solved a graph is taken to be all that a graph needs whose m has up to this many bits more."""
+"""Code that has solved a graph counts as enough for any graph whose m has up to this many more bits."""
 
 _NEVER = -_LIKE - 1
-"""Bits of the largest m that code which has not run has solved: too few for a graph without edges, too."""
+"""Stands for the bits of the largest m of code that has not run: too few even for a graph without edges."""
 
 
 class _Code(NamedTuple):
@@ -66,10 +66,10 @@ _solved: dict[_Code, int] = {}
 """The code that this process has run, with the bits of the largest m."""
 
 _settled: set[tuple] = set()
-"""Kinds of graphs that compiled code solves from now on, by the bits of n and m, the weights' dtype, and the cores."""
+"""Kinds of graphs that compiled code solves from now on: bits of n and of m, the weights' dtype, and the cores."""
 
 _passed_up = 0.0
-"""Seconds that this process would have saved so far if all compiled code had been at hand."""
+"""Seconds that this process would have saved so far if all compiled code had been available."""
 
 
 def early_choice(graph: Any, width: int) -> Choice | None:

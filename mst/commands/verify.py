@@ -181,7 +181,7 @@ def _refuse_new_numbers(arguments: argparse.Namespace, n: int) -> None:
 
 
 def _summary(mismatches: list[str]) -> str:
-    """Return the first mismatches, one a line, and how many there are beyond."""
+    """Return the first mismatches, one per line, and the number of further ones."""
     more = len(mismatches) - _NAMED
     return "\n".join(
         [*mismatches[:_NAMED], *([f"and {more:,} more: --json lists them all"] if more > 0 else [])]

@@ -50,7 +50,7 @@ class Batch(NamedTuple):
             yield Batch(self.u[part], self.v[part], self.w[part], self.name, self.first + start)
 
     def after(self, start: int) -> Batch:
-        """Return the edges from the place `start` on, counted as `first` is."""
+        """Return the edges from the place `start` on, which is counted in the same way as `first`."""
         skipped = max(start - self.first, 0)
         u, v, w = (column[skipped:] for column in (self.u, self.v, self.w))
         return Batch(u, v, w, self.name, self.first + min(skipped, len(self.w)))
@@ -93,7 +93,7 @@ def batch_of(given: Any, name: str) -> Batch:
 
 
 def _stored(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """Return a column, shape (k,), as `dtype`; a copy of one that can be written to: its producer may use it again."""
+    """Return a column, shape (k,), as `dtype`; a copy if it is writable, since its producer may reuse it."""
     return (np.array if values.flags.writeable else np.ascontiguousarray)(values, dtype)
 
 
@@ -150,9 +150,9 @@ def slices(
     start : int
         The place of the first edge of all.
     rows : callable
-        It is asked for each batch.
+        Called for each batch.
     dtype : dtype, optional
-        Of the weights before.
+        The dtype of earlier weights.
 
     Raises
     ------
@@ -198,7 +198,7 @@ class EdgeSemaphore:
         self._changed = threading.Condition()
 
     def acquire(self, edges: int) -> bool:
-        """Wait for so much space, or for all of it, and take it; return False where there is none any more."""
+        """Wait for this much space, or for all of it, and take it; return False if the semaphore was closed."""
         with self._changed:
             self._changed.wait_for(lambda: self._closed or not self._taken or self._taken + edges <= self.edges)
             self._taken += edges
@@ -211,7 +211,7 @@ class EdgeSemaphore:
             self._changed.notify()
 
     def close(self) -> None:
-        """Let nobody wait any more."""
+        """Release all that wait, now and later."""
         with self._changed:
             self._closed = True
             self._changed.notify()
@@ -221,7 +221,7 @@ class ResultsAhead(Generic[_Sized]):
     """The results of a pool for the slices of a stream, in their order.
 
     A thread reads, and hands slices to the pool, as long as there is space: a slice takes that of its edges, and its
-    result that of the edges in it. So reading and filtering go on while a result is used.
+    result that of the edges in it. So reading and filtering continue while a result is used.
 
     Parameters
     ----------
@@ -265,7 +265,7 @@ class ResultsAhead(Generic[_Sized]):
         return result
 
     def again(self, function: Callable[[_Sized], _Sized]) -> None:
-        """Replace each result that is there already by what `function` returns for it; the pool calls it."""
+        """Replace each finished result by the value that `function` returns for it; the pool calls it."""
 
         def repeat(future: Future[_Sized]) -> _Sized:
             before = future.result()

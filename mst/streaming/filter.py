@@ -27,19 +27,19 @@ from mst.kernels.streaming.filter import (
 )
 
 _SLICE, _SLICES = 1 << 17, 8
-"""The least vertices or edges that a thread takes at a time, and how often each does of many."""
+"""Fewest vertices or edges that a thread takes at a time, and how often each thread does so if there are many."""
 
 _FEWEST, _FACTOR = 0.01, 2.0
-"""Share of the forest's edges up to the first level, and by how much the next levels have more, or leave fewer out."""
+"""Share of the forest's edges up to the first level, and the factor by which later levels have more or omit fewer."""
 
 _LAST_LEFT_OUT = 1 / 16
-"""Of as many vertices as there are edges for each vertex, how many the last level leaves out."""
+"""How many vertices the last level leaves out, of as many vertices as there are edges per vertex."""
 
 _LARGEST_GROUPS, _SMALL_BITMAP, _LARGE_BITMAP = 4, 1 << 17, 1 << 23
-"""Bits of the size of a bitmap's groups; bits that a core's first cache holds besides all else, and its second one."""
+"""Bits of the largest group size of a bitmap; bits of a bitmap that fits the L1 cache among other data, and the L2."""
 
 _MORE_OPEN, _MORE_OPEN_LARGE = 1 / 100, 1 / 20
-"""The share of the edges that may turn open so that a bitmap, or a large one, takes half the space."""
+"""Share of the edges that may become open if that halves the space of a bitmap, or of a large one."""
 
 _LEAST_INSIDE = 1 / 32
 """Share of the edges that the largest tree has to connect to be worth a level."""
@@ -75,7 +75,7 @@ class Filter(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """Some edges of the stream, as they came.
+    """Some edges of the stream, in its order.
 
     Attributes
     ----------
@@ -112,12 +112,12 @@ def filter_of(
     w : numpy.ndarray of any weight dtype, shape (k,)
         Their weights.
     n, seen : int
-        Vertices, and edges of the stream that it is the forest of.
+        Vertices, and edges of the stream whose forest it is.
     threads : Threads
     sample : iterable of Sample
         Edges of the stream like those to come, for the choice of the levels.
     levels : bool
-        Whether there is to be more than the last level.
+        Whether to have more levels than the last one.
     """
     if not len(w):
         return NO_FILTER
@@ -138,7 +138,7 @@ def filter_of(
         ordered = np.sort(roots)
         giant = ordered[longest_run(ordered)[0]]
         if roots_of(label, member)[0] != giant:
-            # The largest tree is another one now.
+            # Another tree is the largest now.
             member, bounds = one[roots == giant][:1], bounds[:0]
             level[:] = OUTSIDE
         connected = np.mean((roots == giant) & (others == giant))
@@ -197,9 +197,9 @@ def bounds_of_levels(w: np.ndarray, n: int, seen: int) -> np.ndarray:
 
     The lower a bound is, the more edges of the stream are heavier; the higher, the more of these have both ends in one
     tree. In a random graph with ``k`` edges per vertex so far, a single level that joins ``x`` of them leaves
-    ``x / k + 2 exp(-2 x)`` of the edges open, least where a share of ``1 / 4 k`` of the vertices, and about as many
-    edges of the forest, are left out. The last level leaves out a quarter of that; the first ones serve graphs most of
-    whose edges have their ends in a core. Of the dtype of `w`, the weights of the forest.
+    ``x / k + 2 exp(-2 x)`` of the edges open, which is least if a share of ``1 / 4 k`` of the vertices, and about as
+    many edges of the forest, are left out. The last level leaves out a quarter of that; the first ones are for graphs
+    most of whose edges are within a core. The result has the dtype of `w`, the weights of the forest.
     """
     sample = np.sort(w[:: max(len(w) // 65_536, 1)])
     last = min(_LAST_LEFT_OUT * n / max(seen, n) * (n / max(len(w), 1)), 0.5)
@@ -212,7 +212,7 @@ def bounds_of_levels(w: np.ndarray, n: int, seen: int) -> np.ndarray:
 def best_bitmap(bounds: np.ndarray, level: np.ndarray, sample: Iterable[Sample]) -> tuple[int, int]:
     """Return the level whose bitmap drops most of the edges of a sample, and the binary logarithm of its groups' size.
 
-    Groups are twice as large as long as that leaves few more edges open and the bitmap takes much of a cache. Without a
+    Groups are doubled as long as few more edges become open and the bitmap takes much of a cache. Without a
     sample, it is the last level, and each vertex has a bit.
     """
     parts = [(part, (part[0] < len(level)) & (part[1] < len(level))) for part in sample]

@@ -1,4 +1,4 @@
-"""The memory that a stream may take, and how many edges its table may hold for that."""
+"""The memory that a stream may take, and how many edges its table may hold within it."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ _MOST = 2**57
 _TEXT = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
 
 _ROW_BYTES = 44
-"""Of an edge in the table: 20 or 24 for itself, the rest for a solve (a batch, a place, a record, a key)."""
+"""Bytes for an edge in the table: 20 or 24 for itself, the rest for a solve (a batch, a place, a record, a key)."""
 
 _VERTEX_BYTES = 38
-"""Of a vertex: the labels and levels of two filters, the parents of a solve, and its result."""
+"""Bytes for a vertex: the labels and levels of two filters, the parents of a solve, and its result."""
 
 _PROOF_BYTES = 110
-"""Of a vertex in a proof: the forest, its records in order, and paths."""
+"""Bytes for a vertex in a proof: the forest, its records in order, and paths."""
 
 _CODE_BYTES = 300 * 2**20
-"""Machine code and libraries that are loaded on the way."""
+"""Bytes for machine code and libraries that are loaded meanwhile."""
 
 _AHEAD_BYTES, _LARGEST_SLICE, _SMALLEST_SLICE = 32, 1 << 18, 1 << 14
 """Bytes of an edge that waits to be filtered, or to be added to the table; bounds on the edges of a slice."""
 
 _LARGER_SLICES = 4
-"""How many times as large slices are where there are many vertices."""
+"""The factor by which slices grow if there are many vertices."""
 
 _SLICES_AHEAD = 3
-"""Slices for each thread that wait at least."""
+"""The fewest slices per thread that may wait."""
 
 
 def parse_memory(text: int | str) -> int:
@@ -72,7 +72,7 @@ class Budget(NamedTuple):
     Attributes
     ----------
     memory : int
-        All of them.
+        Total.
     free : int
         Those left for the table and the vertices.
     slice : int
@@ -89,7 +89,7 @@ class Budget(NamedTuple):
 
     @classmethod
     def of(cls, memory: int | str | None, width: int, reading: int = 0) -> Budget:
-        """Return the budget of a process that has taken some, and filters by `width` threads.
+        """Return the budget of a process that already uses some memory, and filters with `width` threads.
 
         `reading` is the number of bytes that reading takes.
         """
@@ -97,7 +97,7 @@ class Budget(NamedTuple):
 
         taken = psutil.Process().memory_info().rss
         if memory is None:
-            # Half of the free memory: the system caches the pages that are read in the rest.
+            # Half of the free memory: in the rest, the system caches the pages that are read.
             given = psutil.virtual_memory().available // 2 + taken
         else:
             given = parse_memory(memory)
@@ -120,8 +120,8 @@ class Budget(NamedTuple):
     def ahead(self, n: int) -> int:
         """Return how many edges may wait to be filtered, or to be added to the table.
 
-        Threads read and filter them during a solve. During the first one, no filter drops any: hence no more than the
-        vertices, so that few more solves follow.
+        Threads read and filter them during a solve. During the first one, no filter drops any: hence no more edges
+        than vertices, so that few more solves follow.
         """
         return min(max(self.least_ahead, n), self.most_ahead)
 

@@ -1,4 +1,4 @@
-"""The running forest of a stream: its edges, those that came after them, and the filter for those to come."""
+"""The running forest of a stream: its edges, those added since, and the filter for those to come."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _SLICE = 1 << 20
 _ROWS_PER_VERTEX, _SMALLEST_TABLE = 4, 1 << 22
 
 _SAMPLED, _SAMPLES = 512, 16
-"""Every so many edges of a slice are its sample, and so many of the latest samples are kept."""
+"""One edge in this many of a slice is in its sample, and this many of the latest samples are kept."""
 
 _USELESS, _TRIED = 1 / 2, 8
-"""A filter that keeps more than such a share is followed by one of a single level, save every so many times."""
+"""A filter that keeps more than this share is followed by one of a single level, except once in this many times."""
 
 
 class Kept(NamedTuple):
@@ -47,7 +47,7 @@ class Kept(NamedTuple):
     sample : Sample
         Some of them.
     filter : Filter
-        Which has kept the edges.
+        The filter that has kept the edges.
     """
 
     columns: Columns
@@ -67,7 +67,7 @@ class Limit(NamedTuple):
     ----------
     n : int
     declared : bool
-        Whether the caller gave the number; else it is the most that fit into the memory.
+        Whether the caller gave the number; otherwise it is the most that fit into memory.
     """
 
     n: int
@@ -75,7 +75,7 @@ class Limit(NamedTuple):
 
 
 class _Places(threading.local):
-    """An array for each thread, whose pages need not be cleared again for each slice."""
+    """An array for each thread, so that its pages need not be cleared again for each slice."""
 
     array = np.empty(0, np.uint32)
 
@@ -296,7 +296,7 @@ class RunningForest:
             self._columns[i][: self.size] = values
 
     def has_space(self, edges: int) -> bool:
-        """Return whether so many edges fit, and are not so many that a solve, and a new filter, pay before them."""
+        """Return whether this many edges fit, and are too few for a solve and a new filter before them to pay."""
         return self.size + edges <= min(
             self.budget.rows(self.n), max(_ROWS_PER_VERTEX * self.n, _SMALLEST_TABLE)
         )

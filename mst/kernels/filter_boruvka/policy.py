@@ -79,7 +79,7 @@ class Policy:
         Up to this many edges left by the blocks are joined by one thread.
     tile, fewest_for_tiles, left_by_tiles : int, int and float
         Where weights follow rows, edges that close cycles among `tile` rows are dropped first, in graphs of at least
-        `fewest_for_tiles` edges a vertex, unless more than the share `left_by_tiles` is left (``many-cores.md``, step
+        `fewest_for_tiles` edges per vertex, unless more than the share `left_by_tiles` is left (``many-cores.md``, step
         61). A tile is a multiple of 64.
     smallest_chunk, largest_chunk : int
         Edges per chunk of the work queue: taking a smaller chunk costs as much as its work, and all other workers may

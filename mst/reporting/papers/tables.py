@@ -47,7 +47,7 @@ def number(value: float | None, kind: str) -> str:
 
 
 def write_files(filled: Filled, stem: Path) -> list[Path]:
-    """Write every number of an exhibit as CSV, one a line, and its tables for LaTeX (with the package booktabs).
+    """Write every number of an exhibit as CSV, one per line, and its tables for LaTeX (with the package booktabs).
 
     The paths are `stem` with the suffixes ``.csv`` and ``.tex``.
     """
