@@ -8,7 +8,7 @@ import os
 import pytest
 import yaml
 
-from mst import cli, registry
+from mst import catalog, cli, registry
 from mst.bench.measure import runner
 
 
@@ -77,3 +77,35 @@ def test_refill_repeats_runs_with_fewer_processes(experiment, tmp_path, capsys):
     assert after["created"] > before["created"] and "fewer-processes" not in after["conditions"]["flags"]
     assert json.loads(short.with_suffix(".proof.json").read_text())["grade"] == "identical"
     assert full.read_bytes() == unchanged
+
+
+def test_a_changed_file_of_a_graph_is_read_and_measured_again(experiment, tmp_path, capsys, monkeypatch):
+    file, entries = tmp_path / "own.gr", tmp_path / "graphs.yaml"
+    entry = f"\n  own: {{title: Own, family: road, sources: [{{path: {file}}}]}}\n"
+    entries.write_text(catalog.load().file.read_text() + entry)
+    listed = catalog.load(entries)
+    monkeypatch.setattr(catalog, "load", lambda path=None: listed)
+    settings = yaml.safe_load((tmp_path / "config.yaml").read_text())
+    settings["experiment"] |= {"graphs": ["own"], "runs": [{"algorithms": ["kruskal"]}]}
+    settings["experiment"]["measure"] |= {"processes": 1, "samples": 1}
+    (tmp_path / "config.yaml").write_text(yaml.safe_dump(settings))
+
+    def change(weight):
+        file.write_text(f"p sp 3 2\na 1 2 5\na 2 3 {weight}\n")
+        for made in tmp_path.glob("results/graphs/own/*/manifest.json"):
+            os.utime(made, (0, 0))
+
+    change(7)
+    assert cli.main(experiment) == 0
+    change(9)
+    capsys.readouterr()
+    assert cli.main(["plan", *experiment[1:]]) == 0
+    assert "its file is newer than the graph" in capsys.readouterr().out
+    assert cli.main(experiment) == 0
+    output = capsys.readouterr().out
+    assert output.count("; identical") == 1 and "1 run measured, 0 wrong" in output
+    change(6)
+    assert cli.main(["run", "kruskal", "own", *experiment[1:]]) == 0
+    assert "; identical" in capsys.readouterr().out
+    records = [p for p in tmp_path.glob("results/records/box/own/*/*/*/*.json") if "proof" not in p.name]
+    assert {json.loads(p.read_text())["forest"]["weight"] for p in records} == {"12", "14", "11"}

@@ -139,7 +139,7 @@ def _kept(entry: Entry, folder: Path) -> Manifest | None:
     try:
         manifest = read_manifest(folder)
         made = (folder / "graph.arrow").stat()
-        newer = any(file.stat().st_mtime > made.st_mtime for file in entry.own_files)
+        newer = entry.has_changed_since(folder / "graph.arrow")
     except (InputError, OSError):
         return None
     kept = manifest.status == "ok" and manifest.recipe == entry.recipe and manifest.bytes == made.st_size

@@ -207,6 +207,10 @@ class Entry(StrictModel):
         named = (source.own_file for source in self.sources)
         return tuple(file for file in named if file and file.is_file())
 
+    def has_changed_since(self, made: Path) -> bool:
+        """Return whether a file of this machine that the graph is made of is newer than the file `made`."""
+        return any(file.stat().st_mtime > made.stat().st_mtime for file in self.own_files)
+
     def stated_edges(self, published: Published) -> float | None:
         """Return the undirected edges that a publication states; a row of a DIMACS file is one direction of an edge.
 

@@ -87,13 +87,17 @@ def move_staged(settings: Config, rows: list[Planned]) -> None:
             staged.replace(record)
 
 
-def graph_of(settings: Config, name: str) -> tuple[Path, dict[str, Any]]:
-    """Return a graph's folder and manifest; make it first if it is not on disk."""
+def graph_of(settings: Config, name: str, *, in_workflow: bool = False) -> tuple[Path, dict[str, Any]]:
+    """Return a graph's folder and manifest; make it first if it is not on disk.
+
+    If its file has changed, it is made again, except in the workflow, whose other jobs may be reading it.
+    """
     entry = catalog.load()[name]
     folder = config.graph_folder(settings, entry)
-    if not (folder / "manifest.json").is_file():
+    made = folder / "manifest.json"
+    if not made.is_file() or (not in_workflow and entry.has_changed_since(made)):
         catalog.materialise(entry, folder, sources=settings.sources())
-    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest = json.loads(made.read_text())
     if manifest["status"] != "ok":
         raise UnavailableError(f"{entry.name}: unavailable: {manifest['reason']}")
     return folder, manifest

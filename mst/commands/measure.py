@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -141,11 +142,11 @@ def _measured(
 
 
 def reference_of(folder: Path, manifest: dict[str, Any]) -> Path:
-    """Return the file of a graph's reference forest, made and proved if it is missing."""
+    """Return the file of a graph's reference forest, made and proved if it is missing or of an earlier graph."""
     from mst.bench.records.verify import make_reference
 
     reference = folder / "reference.json"
-    if not reference.is_file():
+    if not reference.is_file() or json.loads(reference.read_text())["graph_digest"] != manifest["digest"]:
         with step(f"computing and proving the reference forest of {manifest['name']}"):
             make_reference(folder / "graph.arrow", manifest, reference)
     return reference

@@ -13,7 +13,7 @@ from mst.commands._arguments import add_config, add_json, add_paper
 from mst.units import counted
 
 if TYPE_CHECKING:
-    from mst.bench.planning.plan import GraphState, Planned
+    from mst.bench.planning.plan import Planned
     from mst.config import Config
 
 HELP = "show the planned runs with their earlier times, and the impossible ones with the reason"
@@ -36,7 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the plan."""
     from mst import catalog, config
-    from mst.bench.planning.plan import plan
+    from mst.bench.planning.plan import GraphState, plan
 
     settings = config.load(arguments.configfile)
     if arguments.profile:
@@ -45,6 +45,9 @@ def run(arguments: argparse.Namespace) -> int:
     entries = catalog.load()
     config.check_graphs(settings, {arguments.paper: experiment} if arguments.paper else {}, entries)
     graphs = config.graph_states(settings, entries, experiment.graphs)
+    for name in graphs:
+        if entries[name].has_changed_since(config.graph_folder(settings, entries[name]) / "manifest.json"):
+            graphs[name] = GraphState(name, "waiting", reason="its file is newer than the graph made of it")
     machines = config.machines(settings)
 
     def rows_of(states: Mapping[str, GraphState]) -> list[Planned]:

@@ -73,7 +73,7 @@ def _run_batch(arguments: argparse.Namespace, settings: Config) -> int:
         if refused := list(filter(None, (request.refused() for request in requests))):
             raise ConfigError("\n".join(refused))
         note_machine(settings, requests[0].run.machine)
-        folder, manifest = graph_of(settings, requests[0].run.graph)
+        folder, manifest = graph_of(settings, requests[0].run.graph, in_workflow=True)
         file = folder / "graph.arrow"
         for measurement in measure_runs(
             requests, manifest=manifest, graph_file=file, granted=arguments.granted

@@ -161,7 +161,7 @@ def _status(
     if absent:
         return "unsupported", absent
     if state.facts is None:
-        return "waiting", "its graph has not been made yet"
+        return "waiting", state.reason or "its graph has not been made yet"
     if reason := algorithm.skip(state.facts, width=width, options=wanted.options):
         return "unsupported", reason
     return "planned", ""
