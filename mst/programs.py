@@ -193,7 +193,10 @@ def _typed(where: str, key: str, value: Any) -> Any:
     if not isinstance(value, kind):
         raise ConfigError(f"{where}.{key}: {value!r} has the wrong type, {type(value).__name__}")
     if key in ("command", "instrumented"):
-        return tuple(shlex.split(value)) if isinstance(value, str) else tuple(map(str, value))
+        try:
+            return tuple(shlex.split(value)) if isinstance(value, str) else tuple(map(str, value))
+        except ValueError as error:
+            raise ConfigError(f"{where}.{key}: {value!r}: {error}") from None
     if key == "weights":
         return (value,) if isinstance(value, str) else tuple(map(str, value))
     if key in ("environment", "versions", "counters", "phases"):
@@ -228,7 +231,7 @@ def _check(where: str, program: Program) -> None:
         for used in _placeholders(where, text):
             if used not in placeholders:
                 raise ConfigError(
-                    f"{where}.command: unknown placeholder {{{used}}}{nearest(used, placeholders)}; "
+                    f"{where}: unknown placeholder {{{used}}}{nearest(used, placeholders)}; "
                     f"known: {', '.join(sorted(placeholders))}; double a literal brace"
                 )
     for key in ("command", "instrumented"):
@@ -257,7 +260,7 @@ def _placeholders(where: str, text: str) -> set[str]:
     try:
         return {name for _, name, _, _ in Formatter().parse(text) if name is not None}
     except ValueError as error:
-        raise ConfigError(f"{where}.command: {text!r}: {error}; double a literal brace") from None
+        raise ConfigError(f"{where}: {text!r}: {error}; double a literal brace") from None
 
 
 def export(programs: Mapping[str, Any] | None) -> None:

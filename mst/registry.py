@@ -94,6 +94,15 @@ _ALLOWED = frozenset(
     ("id", "paradigm", "paper", "title", "input", "options", "exact", "ties", "requires", "limits")
 )
 _NEEDED = frozenset(("id", "paradigm", "title"))
+_KINDS: dict[str, tuple[Any, str]] = {
+    **dict.fromkeys(("id", "paradigm", "title", "input", "ties"), (str, "a string")),
+    "paper": (str | None, "a string or None"),
+    "exact": (bool, "True or False"),
+    "requires": (tuple | list, 'a tuple of names, such as ("numba",)'),
+    **dict.fromkeys(("options", "limits"), (Mapping, "a mapping")),
+}
+_LEGAL = {"paradigm": PARADIGMS, "input": ("edges", "csr"), "ties": ("order", "any")}
+_RESERVED = ("comm", "facts", "graph", "output", "part", "width")
 # Everything of an algorithm that a run reaches; `skip` only decides whether there is a run.
 _REACHED_BY_RUNS = (
     *("prepare", "transfer", "solve", "collect", "weight", "counters", "phases", "timed_solve"),
@@ -180,9 +189,7 @@ class Algorithm:
     def options_slug(self, options: Mapping[str, Any] | None = None) -> str:
         """Return the canonical text of options: those that differ from the defaults, or ``default``."""
         resolved = self.resolve(options)
-        changed = [
-            f"{k}={_option_text(v)}" for k, v in sorted(resolved.items()) if v != self.options[k].default
-        ]
+        changed = [_option_text(k, v) for k, v in sorted(resolved.items()) if v != self.options[k].default]
         return ",".join(changed) or "default"
 
     def parse_slug(self, slug: str) -> dict[str, Any]:
@@ -304,12 +311,16 @@ def algorithms() -> dict[str, Algorithm]:
 
 def use_programs(described: Mapping[str, Any] | None) -> None:
     """List the configuration's programs as ``command-<name>``, here and in every process started from here."""
+    if isinstance(described, Mapping):
+        for name, values in described.items():
+            _algorithm_of_program(programs.from_mapping(name, values))
     programs.export(described)
     algorithms.cache_clear()
 
 
 def _algorithm_of_program(program: programs.Program) -> Algorithm:
     where = f"programs.{program.name}"
+    _check_limits(where, program.limits)
     return Algorithm(
         id=f"command-{program.name}",
         paradigm=program.paradigm,
@@ -352,11 +363,22 @@ def _algorithm_of_literal(file: Path, line: int, literal: dict[str, Any]) -> Alg
             raise ConfigError(f"{where}: unknown key {key!r}{nearest(key, _ALLOWED)}")
     if absent := _NEEDED - literal.keys():
         raise ConfigError(f"{where}: ALGORITHM lacks {', '.join(sorted(absent))}")
+    for key, value in literal.items():
+        kind, words = _KINDS[key]
+        if not isinstance(value, kind):
+            raise ConfigError(f"{where}: {key} must be {words}, got {value!r}")
+        if key in _LEGAL and value not in _LEGAL[key]:
+            raise ConfigError(f"{where}: {key} {value!r} must be one of {', '.join(_LEGAL[key])}")
     path_part(literal["id"], "algorithm", where)
-    if literal["paradigm"] not in PARADIGMS:
-        raise ConfigError(f"{where}: paradigm {literal['paradigm']!r} must be one of {', '.join(PARADIGMS)}")
+    _check_limits(where, literal.get("limits", {}))
     options = _options(where, literal.pop("options", {}), most=2**31 - 1)  # kernels add to them in 64 bits
     return Algorithm(file=file, options=options, **literal)
+
+
+def _check_limits(where: str, limits: Mapping[str, Any]) -> None:
+    for name, limit in limits.items():
+        if name not in ("n", "m") or type(limit) is not int:
+            raise ConfigError(f"{where}: limits must give n or m as whole numbers, got {name} = {limit!r}")
 
 
 def _options(
@@ -369,7 +391,21 @@ def _options(
             raise ConfigError(f"{where}: option {name!r} must be a mapping with a default")
         for key in spec:
             if key not in known:
-                raise ConfigError(f"{where}: option {name!r}: unknown key {key!r}{nearest(key, known)}")
+                hint = f"{nearest(str(key), known)}; known: {', '.join(known)}"
+                raise ConfigError(f"{where}: option {name!r}: unknown key {key!r}{hint}")
+        if name in _RESERVED or not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", str(name)):
+            raise ConfigError(
+                f"{where}: option {name!r}: use letters, digits, dashes and _, and none of {', '.join(_RESERVED)}"
+            )
+        default, choices = spec["default"], spec.get("choices", ())
+        if not isinstance(default, bool | int | float | str):
+            raise ConfigError(f"{where}: option {name!r}: its default must be a number, a string or a bool")
+        if not isinstance(choices, tuple | list) or (choices and default not in choices):
+            raise ConfigError(
+                f"{where}: option {name!r}: choices must list the default, {default!r}, and others"
+            )
+        if not all(isinstance(spec.get(bound, 0), int | float) for bound in ("min", "max")):
+            raise ConfigError(f"{where}: option {name!r}: min and max must be numbers")
     whole = {name: {"max": most} if type(spec["default"]) is int else {} for name, spec in literal.items()}
     return {
         name: Option(name, **{**whole[name], **spec, "choices": tuple(spec.get("choices", ()))})
@@ -404,8 +440,12 @@ def _standalone_function(file: Path, name: str) -> Callable[..., str | None] | N
     return None
 
 
-def _option_text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+def _option_text(name: str, value: Any) -> str:
+    """Return an option in the form that names its records' folder."""
+    text = f"{name}={str(value).lower() if isinstance(value, bool) else value}"
+    if "," in text:
+        raise ConfigError(f"option {text}: a value must not contain a comma")
+    return path_part(text, "option")
 
 
 @cache

@@ -57,6 +57,34 @@ LITERAL = 'ALGORITHM = dict(id="mine", paradigm="sequential", title="Mine"{more}
             LITERAL.format(more=", options=dict(a=dict(default=1, choises=(1, 2)))"),
             r"option 'a': unknown key 'choises' \(did you mean 'choices'\?\)",
         ),
+        (
+            LITERAL.format(more=", options=dict(a=dict(default=1, choices=1))"),
+            "choices must list the default, 1",
+        ),
+        (
+            LITERAL.format(more=", options=dict(a=dict(default=1, choices=(2,)))"),
+            "choices must list the default",
+        ),
+        (
+            LITERAL.format(more=", options=dict(a=dict(default=None))"),
+            "default must be a number, a string or a bool",
+        ),
+        (LITERAL.format(more=", options=dict(a=dict(default=1, min='0'))"), "min and max must be numbers"),
+        (
+            LITERAL.format(more=", options=dict(width=dict(default=1))"),
+            "option 'width': use letters, .* none of comm",
+        ),
+        (LITERAL.format(more=", options=3"), "line 1: options must be a mapping, got 3"),
+        (
+            LITERAL.format(more=', requires=("numba")'),
+            r"requires must be a tuple of names, such as \(\"numba\",\)",
+        ),
+        (LITERAL.format(more=', exact="no"'), "exact must be True or False, got 'no'"),
+        (LITERAL.format(more=', ties="all"'), "ties 'all' must be one of order, any"),
+        (LITERAL.format(more=', input="list"'), "input 'list' must be one of edges, csr"),
+        (LITERAL.format(more=", limits=9"), "limits must be a mapping, got 9"),
+        (LITERAL.format(more=', limits=dict(n="9")'), "limits must give n or m as whole numbers, got n = '9'"),
+        (LITERAL.replace('"mine"', "5").format(more=""), "id must be a string, got 5"),
     ],
 )
 def test_wrong_literal_is_refused_with_its_line(folder, text, message):
@@ -190,6 +218,13 @@ def test_unknown_option_or_algorithm_is_refused_with_the_nearest_known():
         mst.minimum_spanning_forest((0, [], [], []), algorithm="Kruskal")
     with pytest.raises(ConfigError, match=r'with algorithm="auto", .* has no option \'weight\''):
         mst.minimum_spanning_forest((0, [], [], []), weight="length")
+
+
+@pytest.mark.parametrize("value", ["a/b", "a,b=c"])
+def test_an_option_that_cannot_name_a_folder_is_refused(folder, value):
+    algorithm = read_literal(folder(LITERAL.format(more=", options=dict(mode=dict(default='a'))")))
+    with pytest.raises(ConfigError, match=f"mode={value}"):
+        algorithm.options_slug({"mode": value})
 
 
 @pytest.mark.parametrize("name", registry.algorithms())
