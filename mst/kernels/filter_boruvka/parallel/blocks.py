@@ -636,8 +636,8 @@ def _join(edges, block, codes, largest_level, forest, size, held):
     smallest, largest = max(np.int64(4), batch // 2), 16 * batch
     if in_large:
         call(scatter.sort_large_buckets, records, buckets, largest, settled, edges.keys)
-    ends = call(batch_ends, buckets, smallest, largest)
-    return call(_join_batches, records, ends, edges.keys, block, forest, size, held)
+    ends, in_order = call(batch_ends, buckets, smallest, largest)
+    return call(_join_batches, records, ends, in_order, edges.keys, block, forest, size, held)
 
 
 @njit
@@ -771,8 +771,8 @@ def _at(order, direction, j, count):
 
 
 @njit
-def _join_batches(records, ends, keys, block, forest, size, held):
-    """Join the records in batches that end at `ends`; return the new `size` and `held`."""
+def _join_batches(records, ends, in_order, keys, block, forest, size, held):
+    """Join the records in the batches of `batch_ends`; return the new `size` and `held`."""
     # Unpacked once: taking an array from a tuple counts its references.
     parent, edges, _, across, state, _ = forest
     longest = start = np.int64(0)
@@ -829,7 +829,9 @@ def _join_batches(records, ends, keys, block, forest, size, held):
                     parent[x] = root
                     root += 1
         if closed:
-            size, frozen = call(_join_in_order, keys, block, forest, before, arrays, np.int64(kept), frozen)
+            size, frozen = call(
+                _join_in_order, keys, block, forest, before, arrays, np.int64(kept), in_order[end], frozen
+            )
         else:
             state[0], state[1] = root, 0
         if frozen:
@@ -845,16 +847,18 @@ def _add_between_frozen(across, x, y, e, batch, count):
 
 
 @njit
-def _join_in_order(keys, block, forest, size, batch, count, frozen):
+def _join_in_order(keys, block, forest, size, batch, count, ordered, frozen):
     """Join the first `count` edges of a batch by (key, id), one by one; return the new `size` and `frozen`.
 
-    Edges between frozen trees are appended to the first `frozen` of the batch.
+    They are in this order already if `ordered`. Edges between frozen trees are appended to the first `frozen` of the
+    batch.
     """
     parent, edges, _, across, state, _ = forest
     first = block.first
     a, b, ids, frozen_a, frozen_b, frozen_ids = batch
     linked = np.int64(0)
-    direction, order = call(_in_order, keys, ids, count)
+    # Of one edge, the answer is that they ascend.
+    direction, order = call(_in_order, keys, ids, np.int64(1) if ordered else count)
     for j in range(count):
         i = _at(order, direction, j, count)
         x, y = find(parent, a[i]), find(parent, b[i])

@@ -238,7 +238,7 @@ def join(width, records, cut, lowest, taken, keys, forest, size):
     """
     if cut.uneven:
         run(width, _put_in_order_worker, records, cut, keys, np.zeros(1, np.int64))
-    ends = batch_ends(cut.starts, cut.smallest, cut.largest)
+    ends, _ = batch_ends(cut.starts, cut.smallest, cut.largest)
     ranges = _cut_into_ranges(ends)
     state = np.zeros(_STAGES + 32 * width, np.int64)
     state[_STAGES + _SIZE] = size
@@ -329,7 +329,9 @@ def _join_next(stage, width, records, ends, ranges, smallest, lowest, taken, key
     own, start = ends[ranges[i, 0] : ranges[i + 1, 0]], ranges[i, 1]
     some, size = records[start : start + own[-1]], state[place + _SIZE]
     if stage == 0:
-        size, closed = call(join_batches, some, own, smallest, keys, forest, size)
+        # Of records that stages above have passed on, none are known to be in order.
+        in_order = np.zeros(own.size, np.bool_)
+        size, closed = call(join_batches, some, own, in_order, smallest, keys, forest, size)
     else:
         mine = taken[lowest[stage] :]
         size, closed = call(pass_on, some, own, lowest[stage], keys, forest.parent, mine, size)

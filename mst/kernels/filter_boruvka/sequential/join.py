@@ -74,36 +74,37 @@ def join(records, buckets, smallest, largest, keys, forest, size):
     size, batches, conflicts : int
         Edges in the forest now, batches, and those of them that closed a cycle.
     """
-    ends = batch_ends(buckets, smallest, largest)
-    size, conflicts = join_batches(records, ends, smallest, keys, forest, size)
+    ends, in_order = batch_ends(buckets, smallest, largest)
+    size, conflicts = join_batches(records, ends, in_order, smallest, keys, forest, size)
     return size, ends.size, conflicts
 
 
 @njit
 def batch_ends(buckets, smallest, largest):
-    """Return where each batch of `join` ends: int64."""
+    """Return where each batch of `join` ends, int64, and which are in order, bool: those cut from large buckets."""
     ends = np.empty(np.int64(buckets[-1]) // smallest + 2 * buckets.size + 1, np.int64)
+    in_order = np.zeros(ends.size, np.bool_)
     batches = start = before = np.int64(0)
     for bucket in range(buckets.size):
         stop = np.int64(buckets[bucket])
         if stop - before > largest:
             # Only such buckets are sorted: records pending before one must not be cut together with it.
             for cut in range(before, stop, smallest):
-                ends[batches] = cut
+                ends[batches], in_order[batches] = cut, cut > before
                 batches += cut > start
-            start = before
+            start, in_order[batches] = before, True
         if stop - start >= smallest or bucket == buckets.size - 1:
             ends[batches] = start = stop
             batches += 1
         before = stop
-    return ends[:batches]
+    return ends[:batches], in_order[:batches]
 
 
 @njit
-def join_batches(records, ends, smallest, keys, forest, size):
-    """As `join`, in batches that end at `ends`; one of fewer than `smallest` records is joined with the next.
+def join_batches(records, ends, in_order, smallest, keys, forest, size):
+    """As `join`, in the batches of `batch_ends`; one of fewer than `smallest` records is joined with the next.
 
-    Returns the edges in the forest now, and the batches that closed a cycle.
+    Returns the edges in the forest now, and the batches that closed a cycle and were not in order.
     """
     start = longest = np.int64(0)
     for stop in ends:
@@ -119,6 +120,7 @@ def join_batches(records, ends, smallest, keys, forest, size):
         count = np.uint64(ends[end]) - (first >> _ONE)
         if count < np.uint64(smallest) and end < ends.size - 1:
             continue
+        ordered = in_order[end] and first >> _ONE == np.uint64(ends[end - 1] if end else 0)
         for i in range(count):
             # Four dependent loads fill the processor's buffers with too few records.
             far = words[min(first + ((i + _AHEAD) << _ONE), last)]
@@ -135,6 +137,14 @@ def join_batches(records, ends, smallest, keys, forest, size):
             a[kept], b[kept], ids[kept] = x, y, np.uint32(words[first + (i << _ONE) | _ONE])
             kept += np.uint64(x != y)
         first += count << _ONE
+        if ordered:
+            for i in range(kept):
+                x, y = find(parent, a[i]), find(parent, b[i])
+                if x != y:
+                    parent[max(x, y)] = min(x, y)
+                    taken[np.uint64(size)] = ids[i]
+                    size += 1
+            continue
         joined = _ZERO
         while joined < kept:
             x, y = find(parent, a[joined]), find(parent, b[joined])
