@@ -1,4 +1,4 @@
-"""Graphs whose arrays are on a CUDA device (CuPy, the CUDA array interface, DLPack), solved where they are."""
+"""Graphs whose arrays are on a CUDA device (CuPy, the CUDA array interface, DLPack), solved on it."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ class DeviceForest:
 
     @property
     def weight(self) -> int | float:
-        """Total weight, as in `mst.Forest`: of floats, the edges' weights are copied to the host."""
+        """Total weight, as in `mst.Forest`: for a sum of floats, the edges' weights are copied to the host."""
         weights = self.graph.w[as_cupy(self.edge_ids, "edge_ids")]
         return order.total(weights if weights.dtype.kind == "i" else weights.get())
 
@@ -228,7 +228,7 @@ def unchecked_graph(n: Any, u: Any, v: Any, w: Any) -> Graph | None:
 
 
 class _WideGraph(Graph):
-    """A graph given with ids of 64 bits, which it converts once they are asked for: the forest does not need them."""
+    """A graph given with ids of 64 bits, which are converted only when they are used: the forest does not need them."""
 
     _given: tuple[np.ndarray, np.ndarray]
 

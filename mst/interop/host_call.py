@@ -1,6 +1,6 @@
 """A whole call of `filter-boruvka-cuda` with arrays in host memory: copies, checks, solve, and the ids' way back.
 
-The device finds ids that are no vertices, and NaN; on the host that would take longer than the transfer. Calls of small
+The device checks ids and looks for NaN, which on the host would take longer than the transfer. Calls of small
 graphs spend most of their time between kernels, so all that depends on a graph's shape alone is kept for the next one.
 """
 
@@ -64,7 +64,7 @@ def edge_ids_of(graph: Graph, options: dict[str, Any]) -> Found | None:
 
 
 def marked_is_shorter(n: int, m: int) -> bool:
-    """Return whether a bit for each edge is less to copy and read than sorted ids: unless there are far more edges."""
+    """Return whether one bit per edge is less to copy and read than sorted ids: true unless m is far above n."""
     return m <= max(64 * n, 1 << 23)
 
 

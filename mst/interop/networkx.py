@@ -102,7 +102,7 @@ def minimum_spanning_edges(
     algorithm : str
         One of `ALGORITHMS`, which all give the same edges.
     weight : str
-        The edge attribute to weigh by, numbers of any ordered type; edges without it weigh 1.
+        The edge attribute with the weights, numbers of any ordered type; edges without it weigh 1.
     keys, data : bool
         Whether edges come with their keys, where it is a multigraph, and with their attributes.
     ignore_nan : bool

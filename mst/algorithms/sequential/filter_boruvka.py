@@ -3,7 +3,7 @@
 1. A sample of the weights decides which edges are light: slightly more edges than there are vertices
    (`mst.kernels.filter_boruvka.policy`).
 2. The light edges are joined as in Kruskal's algorithm, but without sorting them: they are scattered into buckets of
-   ascending weight and joined a bucket at a time (`mst.kernels.filter_boruvka.sequential.join`). This replaces
+   ascending weight and joined one bucket at a time (`mst.kernels.filter_boruvka.sequential.join`). This replaces
    Borůvka's rounds, whose contractions pay off on many cores; on one core, a tree edge costs less this way.
 3. By now most vertices are in one giant tree. A heavy edge inside it closes a cycle whose other edges are all
    light, so only edges with an end outside can belong to the forest. A bitmap with one bit per vertex, which fits
@@ -54,7 +54,7 @@ ALGORITHM = dict(
 )
 
 NARROW = 2**31
-"""Graphs of as many vertices or edges take the generic path: records of the batches hold 32-bit ids."""
+"""Graphs of this many vertices or edges take the generic path: records of the batches hold 32-bit ids."""
 
 _ALL = np.uint32(2**32 - 1)
 
@@ -390,7 +390,7 @@ class EdgeListSource:
     def __init__(self, graph: Graph, keys: LazyKeys) -> None:
         self.m = graph.m
         self.keys = self.keys_by_id = keys
-        # Of 24 bytes a vertex and 16 an edge, the union-find takes 8 a vertex, and a light edge 24 bytes.
+        # Of 24 bytes per vertex and 16 per edge, the union-find takes 8 per vertex, and a light edge 24 bytes.
         self.at_once = 2 * (graph.n + graph.m) // 3
         self.ends = select.Ends(graph.u.view(np.uint32), graph.v.view(np.uint32), np.empty(0, np.uint64))
 
@@ -431,7 +431,7 @@ class RowSource:
     def __init__(self, graph: Graph) -> None:
         csr = graph.csr()
         self.graph_m, self.m = graph.m, len(csr.weights) // 2
-        # Of 24 bytes a vertex and 16 an edge, the union-find takes 8 a vertex and the rows' starts 4 and 2, which
+        # Of 24 bytes per vertex and 16 per edge, the union-find takes 8 per vertex and the rows' starts 4 and 2, which
         # an allocator may keep; an edge's code and ends take 32 bytes, and tables of buckets a little.
         self.at_once = max(1, (6 * graph.n + 7 * self.m) // 17)
         self.keys, self.keys_by_id = lazy_keys(frozen(csr.weights)), lazy_keys(graph.w)
