@@ -238,7 +238,11 @@ def join(width, records, cut, lowest, taken, keys, forest, size):
     """
     if cut.uneven:
         run(width, _put_in_order_worker, records, cut, keys, np.zeros(1, np.int64))
-    ends, _ = batch_ends(cut.starts, cut.smallest, cut.largest)
+    ends, in_order = batch_ends(cut.starts, cut.smallest, cut.largest)
+    if 2 * in_order.sum() > ends.size:
+        # Stages pass edges on in another order, and would join most batches twice.
+        size, conflicts = call(join_batches, records, ends, in_order, cut.smallest, keys, forest, size)
+        return size, ends.size, conflicts
     ranges = _cut_into_ranges(ends)
     state = np.zeros(_STAGES + 32 * width, np.int64)
     state[_STAGES + _SIZE] = size
