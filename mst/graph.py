@@ -177,7 +177,8 @@ def vertex_count(n: Any) -> int:
     except Exception:  # every library has its own
         count = -1
     if count < 0 or count != n:
-        raise InputError(f"the vertex count must be an integer ≥ 0, got {n!r}")
+        shown = " ".join(repr(n).split())
+        raise InputError(f"the vertex count must be an integer ≥ 0, got {shown:.80}")
     if count > _MOST_VERTICES:
         raise InputError(f"{count:,} vertices do not fit into any memory: number them from 0 without gaps")
     return count

@@ -115,7 +115,8 @@ def from_points(
     Returns
     -------
     Forest, or ArrayForest if `X` is an array of a library such as PyTorch, or DeviceForest if that is on a device
-        Its graph has only the edges of the tree, with ``u < v``, ordered by (weight, u, v). Ties between equal weights
+        Its graph has only the edges of the tree, with ``u < v``, ordered by (weight, u, v), so that
+        `Forest.is_unique` ignores other pairs of points. Ties between equal weights
         are broken by distance, then by the smaller end, then by the larger one: the tree is the same
         for any number of threads. `Forest.labels` and `Forest.linkage` give its clusters.
 

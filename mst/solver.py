@@ -281,8 +281,9 @@ def _run_choice(graph: Graph, choice: advice.Choice, options: dict[str, Any]) ->
     try:
         algorithm.resolve(options)
     except ConfigError as error:
+        hint = "; n and memory are for batches of edges" if options.keys() & {"n", "memory"} else ""
         raise ConfigError(
-            f'with algorithm="auto", options must be those of the algorithm that is chosen: {error}'
+            f'with algorithm="auto", options must be those of the algorithm that is chosen: {error}{hint}'
         ) from error
     return _run(graph, algorithm, choice.width, {**choice.options, **options})
 

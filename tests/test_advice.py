@@ -348,6 +348,12 @@ def fake_cupy(devices: int = 1) -> types.ModuleType:
     return cupy
 
 
+def test_an_algorithm_that_returns_neither_edges_nor_a_total_is_named():
+    implementation = types.SimpleNamespace(collect=lambda problem, result: None, weight=None)
+    with pytest.raises(AssertionError, match="collect returned None, but there is no function weight"):
+        sampler.Sampler(None, implementation, None, loaded=True).forest(None, None)
+
+
 def test_gpus_are_called_with_arrays_on_the_host_and_on_the_device(monkeypatch):
     graph, called = generate("uniform", n=100, m=300), []
     monkeypatch.setitem(sys.modules, "cupy", fake_cupy())

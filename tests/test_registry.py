@@ -216,6 +216,8 @@ def test_unknown_option_or_algorithm_is_refused_with_the_nearest_known():
         registry.get("kruscal")
     with pytest.raises(ConfigError, match="'kruskal'"):
         mst.minimum_spanning_forest((0, [], [], []), algorithm="Kruskal")
+    with pytest.raises(ConfigError, match=r"has no option 'memory'.*; n and memory are for batches of edges"):
+        mst.minimum_spanning_forest((0, [], [], []), memory="2G")
     with pytest.raises(ConfigError, match=r'with algorithm="auto", .* has no option \'weight\''):
         mst.minimum_spanning_forest((0, [], [], []), weight="length")
 

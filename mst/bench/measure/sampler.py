@@ -131,7 +131,7 @@ class Sampler:
         """Return the forest's facts, and save its edge ids if they are kept."""
         ids = self.implementation.collect(problem, result)
         if ids is None:
-            assert self.implementation.weight is not None
+            assert self.implementation.weight, "collect returned None, but there is no function weight"
             weight = self.implementation.weight(problem, result)
             return {"edges": None, "components": None, "weight": weight, "digest": None}
         ids = np.asarray(ids).astype(np.int64, copy=False)
