@@ -167,6 +167,10 @@ def columns_of(given: tuple) -> tuple:
         n, u, v, w = given
     except ValueError:
         raise InputError(f"a graph as a tuple must be (n, u, v, w), got {len(given)} values") from None
+    if isinstance(n, tuple | list):
+        raise InputError(
+            f"a graph as a tuple must be (n, u, v, w), but n is a {type(n).__name__}: give batches of edges as a list"
+        )
     return n, u, v, w
 
 
@@ -177,8 +181,7 @@ def vertex_count(n: Any) -> int:
     except Exception:  # every library has its own
         count = -1
     if count < 0 or count != n:
-        shown = " ".join(repr(n).split())
-        raise InputError(f"the vertex count must be an integer ≥ 0, got {shown:.80}")
+        raise InputError(f"the vertex count must be an integer ≥ 0, got {n!r}")
     if count > _MOST_VERTICES:
         raise InputError(f"{count:,} vertices do not fit into any memory: number them from 0 without gaps")
     return count

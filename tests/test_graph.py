@@ -15,7 +15,6 @@ GOOD = dict(n=3, u=[0, 1], v=[1, 2], w=[1, 2])
     [
         (dict(n=-1), "vertex count must be an integer ≥ 0, got -1"),
         (dict(n=2.5), "vertex count must be an integer ≥ 0, got 2.5"),
-        (dict(n=(np.arange(500),) * 3), r"vertex count must be an integer ≥ 0, got \(array.{,80}$"),
         (dict(n="many"), "vertex count must be an integer ≥ 0, got 'many'"),
         (dict(n=float("nan")), "vertex count"),
         (dict(n=float("inf")), "vertex count"),

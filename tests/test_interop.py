@@ -361,6 +361,9 @@ def test_other_objects_are_refused_with_a_list_of_accepted_types(thing):
 
 
 def test_a_tuple_of_another_number_of_values_is_refused():
+    batch = (np.arange(2), np.arange(2), np.arange(2))
+    with pytest.raises(InputError, match="but n is a tuple: give batches of edges as a list"):
+        mst.minimum_spanning_forest((batch,) * 4)
     with pytest.raises(InputError, match=r"a graph as a tuple must be \(n, u, v, w\), got 2 values"):
         as_graph((1, 2))
 
