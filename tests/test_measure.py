@@ -95,7 +95,10 @@ def test_a_changed_file_of_a_graph_is_read_and_measured_again(experiment, tmp_pa
         for made in tmp_path.glob("results/graphs/own/*/manifest.json"):
             os.utime(made, (0, 0))
 
+    assert cli.main(experiment) == 0
+    assert f"own: unavailable: {file}: no such file" in capsys.readouterr().out
     change(7)
+    os.utime(file, (0, 0))
     assert cli.main(experiment) == 0
     change(9)
     capsys.readouterr()

@@ -95,9 +95,13 @@ def graph_of(settings: Config, name: str, *, in_workflow: bool = False) -> tuple
     entry = catalog.load()[name]
     folder = config.graph_folder(settings, entry)
     made = folder / "manifest.json"
-    if not made.is_file() or (not in_workflow and entry.has_changed_since(made)):
+    manifest = json.loads(made.read_text()) if made.is_file() else None
+    if manifest and not in_workflow:
+        found = manifest["status"] != "ok" and entry.own_files
+        manifest = None if found or entry.has_changed_since(made) else manifest
+    if manifest is None:
         catalog.materialise(entry, folder, sources=settings.sources())
-    manifest = json.loads(made.read_text())
+        manifest = json.loads(made.read_text())
     if manifest["status"] != "ok":
         raise UnavailableError(f"{entry.name}: unavailable: {manifest['reason']}")
     return folder, manifest
