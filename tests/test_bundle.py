@@ -690,6 +690,13 @@ def test_export_does_not_make_folders(origin, tmp_path, capsys, more):
     assert capsys.readouterr().err == error and not out.parent.exists()
 
 
+def test_a_crate_of_one_machine_is_refused(origin, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["export", "--crate", "crate.zip", "--results", str(origin)]) == 2
+    assert "--crate packs all machines, so leave crate.zip out" in capsys.readouterr().err
+    assert not list(tmp_path.glob("*.zip"))
+
+
 def test_commands_export_and_import_a_bundle(origin, results, tmp_path, capsys):
     out = tmp_path / "box.mst.zip"
     assert main(["export", MACHINE, "--results", str(origin), "--out", str(out)]) == 0

@@ -24,10 +24,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Pack, and print the counts."""
     from mst.bench.records.bundle import SUFFIX, export_bundle
+    from mst.errors import ConfigError
     from mst.formats.files import check_place
 
     if arguments.out:
         check_place(arguments.out)
+    if arguments.crate and arguments.machine:
+        raise ConfigError(f"--crate packs all machines, so leave {arguments.machine} out; --out names the file")
     if arguments.crate:
         return _crate(arguments.out or Path("mst-crate.zip"), results_of(arguments))
     machine = arguments.machine or _this_machine()

@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"{'would remove' if arguments.dry_run else 'removed'}: {file}")
         if not arguments.dry_run:
             file.unlink()
-    print("nothing has failed" if not files else "the next run of snakemake makes them again")
+    print("nothing has failed" if not files else "the next run of snakemake or mst measure makes them again")
     return 0
 
 
