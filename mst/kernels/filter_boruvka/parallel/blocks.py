@@ -534,22 +534,32 @@ def _solve_block(edges, block, light, split, rest, parts, forest):
 
 @njit
 def _add_open(edges, block, rest, parts, count, label):
-    """Append the codes of edges in stretches whose ends differ in `label` to the first `count`; return how many."""
+    """Add the codes of edges in stretches whose ends differ in `label` to the first `count`; return how many there are.
+
+    They are in the order of ids before and afterwards: with few distinct weights, buckets need not be sorted then.
+    """
     (u, v, keys), codes, (classes, common) = edges, rest.codes, (parts.classes, parts.common)
+    if rest.coded == codes.size:
+        return count
     own, window = rest.own, rest.window
     offset, found = np.uint64(block.first) - np.uint64(block.start), np.empty(_BLOCK + 1, np.uint64)
-    at = np.uint64(count)
+    others, taken, at = codes[:count].copy(), np.int64(0), _ZERO
     for stretch in range(common.size):
+        first, last = np.uint64(stretch * _BLOCK), np.uint64(min((stretch + 1) * _BLOCK, u.size))
+        if common[stretch] == _LEAVING:
+            while taken < others.size and others[taken] & _LOW < last:
+                codes[at] = others[taken]
+                taken, at = taken + 1, at + _ONE
         if common[stretch] != own // np.uint8(_CLASSES):
             continue
         opened = _ZERO
-        for e in range(np.uint64(stretch * _BLOCK), np.uint64(min((stretch + 1) * _BLOCK, u.size))):
+        for e in range(first, last):
             found[opened] = e
             apart = label[np.uint64(u[e]) + offset] != label[np.uint64(v[e]) + offset]
             opened += np.uint64(apart & (classes[e] == own))
         for j in range(opened):
             codes[at] = (level_of(key_at(keys, found[j]), window) << _HALF) | found[j]
-            at += np.uint64(1)
+            at += _ONE
     return np.int64(at)
 
 
@@ -811,29 +821,42 @@ def _join_batches(records, ends, in_order, keys, block, forest, size, held):
                     e = np.uint32(words[at + (i << _ONE) | _ONE])
                     frozen = call(_add_between_frozen, across, x, y, e, arrays, frozen)
         at += count << _ONE
-        before, root, closed = size, state[0], state[1] > _CONFLICTS
-        if not closed:
+        if in_order[end]:
             for i in range(kept):
                 x, y = find(parent, a[i]), find(parent, b[i])
                 x, y = max(x, y), min(x, y)
-                if (x == y) | (x < first):
-                    for j in range(i):
-                        parent[a[j]], parent[b[j]] = a[j], b[j]
-                    closed = True
-                    break
-                if y > 0:
-                    parent[x] = y
-                    edges[np.uint64(size)] = ids[i]
-                    size += 1
-                else:
-                    parent[x] = root
-                    root += 1
-        if closed:
-            size, frozen = call(
-                _join_in_order, keys, block, forest, before, arrays, np.int64(kept), in_order[end], frozen
-            )
+                if (x != y) & (x >= first):
+                    if y > 0:
+                        parent[x] = y
+                        edges[np.uint64(size)] = ids[i]
+                        size += 1
+                    else:
+                        parent[x] = state[0]
+                        state[0] += 1
+                elif x != y:
+                    frozen = call(_add_between_frozen, across, x, y, ids[i], arrays, frozen)
         else:
-            state[0], state[1] = root, 0
+            before, root, closed = size, state[0], state[1] > _CONFLICTS
+            if not closed:
+                for i in range(kept):
+                    x, y = find(parent, a[i]), find(parent, b[i])
+                    x, y = max(x, y), min(x, y)
+                    if (x == y) | (x < first):
+                        for j in range(i):
+                            parent[a[j]], parent[b[j]] = a[j], b[j]
+                        closed = True
+                        break
+                    if y > 0:
+                        parent[x] = y
+                        edges[np.uint64(size)] = ids[i]
+                        size += 1
+                    else:
+                        parent[x] = root
+                        root += 1
+            if closed:
+                size, frozen = call(_join_in_order, keys, block, forest, before, arrays, np.int64(kept), frozen)
+            else:
+                state[0], state[1] = root, 0
         if frozen:
             held = call(_defer, keys, forest, arrays, frozen, held)
     return size, held
@@ -847,18 +870,16 @@ def _add_between_frozen(across, x, y, e, batch, count):
 
 
 @njit
-def _join_in_order(keys, block, forest, size, batch, count, ordered, frozen):
+def _join_in_order(keys, block, forest, size, batch, count, frozen):
     """Join the first `count` edges of a batch by (key, id), one by one; return the new `size` and `frozen`.
 
-    They are in this order already if `ordered`. Edges between frozen trees are appended to the first `frozen` of the
-    batch.
+    Edges between frozen trees are appended to the first `frozen` of the batch.
     """
     parent, edges, _, across, state, _ = forest
     first = block.first
     a, b, ids, frozen_a, frozen_b, frozen_ids = batch
     linked = np.int64(0)
-    # Of one edge, the answer is that they ascend.
-    direction, order = call(_in_order, keys, ids, np.int64(1) if ordered else count)
+    direction, order = call(_in_order, keys, ids, count)
     for j in range(count):
         i = _at(order, direction, j, count)
         x, y = find(parent, a[i]), find(parent, b[i])
