@@ -111,6 +111,7 @@ def graphs(cores: int) -> Iterator[Any]:
                 wide * random.random(m) ** 16,  # most of them share their first bits
                 random.integers(0, 2, m),
                 np.ones(m),
+                np.maximum(u, v),  # most batches close cycles
                 1000 * (u // 33) + random.integers(0, 4, m),
             ):
                 weights[far] = weights.max()
