@@ -116,6 +116,8 @@ def minimum_spanning_forest(
     >>> mst.minimum_spanning_forest((3, [0, 1, 2], [1, 2, 0], [5, 7, 6]), maximum=True).weight
     13
     """
+    if isinstance(maximum, str):
+        raise InputError(f"maximum must be True or False, got {maximum!r}")
     asked = Request(algorithm, threads, options)
     if isinstance(graph, tuple) and not all(isinstance(part, _HOST_TYPES) for part in columns_of(graph)):
         return _forest_of_foreign_arrays(graph, asked, maximum)

@@ -46,3 +46,8 @@ def test_a_table_of_the_forest_is_a_graph_again():
     graph = convert(forest.to_table())
     assert (graph.n, graph.u.tolist(), graph.v.tolist(), graph.w.tolist()) == (5, [0, 2], [1, 0], [5.5, 6.5])
     assert forest.to_table().column("id").to_pylist() == [0, 2]
+
+
+def test_maximum_given_as_text_is_refused():
+    with pytest.raises(mst.InputError, match="maximum must be True or False, got 'no'"):
+        mst.minimum_spanning_forest((2, [0], [1], [5]), maximum="no")
