@@ -217,9 +217,9 @@ def _ends(ids: Any, n: int, field: str, threads: int) -> np.ndarray:
         kept = array
     if largest >= n:
         row = int(np.argmax((array < 0) | (array >= n)))
+        remedy = "shift the ids" if array[row] < 0 else "raise n or compact the ids"
         raise InputError(
-            f"{field}[{row}] = {array[row]} is not a vertex: ids run from 0 to {n - 1} (n = {n}); "
-            "raise n or compact the ids"
+            f"{field}[{row}] = {array[row]} is not a vertex: ids run from 0 to {n - 1} (n = {n}); {remedy}"
         )
     return np.ascontiguousarray(kept, dtype=stored)
 

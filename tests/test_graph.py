@@ -22,7 +22,7 @@ GOOD = dict(n=3, u=[0, 1], v=[1, 2], w=[1, 2])
         (dict(u=[0]), "u, v and w must have the same length, got 1, 2 and 2"),
         (dict(w=[1, 2, 3]), "the same length, got 2, 2 and 3"),
         (dict(u=[0, 3]), r"u\[1\] = 3 is not a vertex: ids run from 0 to 2 \(n = 3\)"),
-        (dict(v=[-1, 2]), r"v\[0\] = -1 is not a vertex"),
+        (dict(v=[-1, 2]), r"v\[0\] = -1 is not a vertex: ids run from 0 to 2 \(n = 3\); shift the ids"),
         (dict(n=0), r"u\[0\] = 0 is not a vertex"),
         (dict(v=[2**40, 2]), r"v\[0\] = 1099511627776 is not a vertex"),
         (dict(v=np.array([2**63, 2], np.uint64)), r"v\[0\] = 9223372036854775808 is not a vertex"),
