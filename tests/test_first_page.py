@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import time
 import types
@@ -46,33 +47,30 @@ sys.exit({code})
 """
 
 
-def test_an_interruption_ends_the_engine_even_if_it_ignores_the_keyboard(tmp_path, capsys):
-    own = types.SimpleNamespace(root=tmp_path, records=tmp_path / "records")
+def interrupted_by(folder, ignored):
+    """Let the workflow's engine, which ignores a signal, interrupt the command that waits for it."""
+    own = types.SimpleNamespace(root=folder, records=folder / "records")
     lines = (
         "import os, signal, time",
-        "signal.signal(2, signal.SIG_IGN)",
-        "os.kill(os.getppid(), 2)",
-        "time.sleep(60)",
-    )
-    (tmp_path / "failed.json").touch()
-    begun = time.monotonic()
-    assert experiment._watched([sys.executable, "-c", "\n".join(lines)], own, []) == 130
-    assert time.monotonic() - begun < 30 and "interrupted" in capsys.readouterr().err
-    assert not (tmp_path / "failed.json").exists()
-
-
-def test_an_interruption_kills_an_engine_that_does_not_end(tmp_path, monkeypatch):
-    monkeypatch.setattr(experiment, "_ENDING_SECONDS", 0.5)
-    own = types.SimpleNamespace(root=tmp_path, records=tmp_path / "records")
-    lines = (
-        "import os, signal, time",
-        "signal.signal(15, signal.SIG_IGN)",
+        f"signal.signal({int(ignored)}, signal.SIG_IGN)",
         "os.kill(os.getppid(), 2)",
         "time.sleep(60)",
     )
     begun = time.monotonic()
     assert experiment._watched([sys.executable, "-c", "\n".join(lines)], own, []) == 130
     assert time.monotonic() - begun < 30
+
+
+def test_an_interruption_ends_the_engine_even_if_it_ignores_the_keyboard(tmp_path, capsys):
+    (tmp_path / "failed.json").touch()
+    interrupted_by(tmp_path, signal.SIGINT)
+    assert "interrupted" in capsys.readouterr().err
+    assert not (tmp_path / "failed.json").exists()
+
+
+def test_an_interruption_kills_an_engine_that_does_not_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(experiment, "_ENDING_SECONDS", 0.5)
+    interrupted_by(tmp_path, signal.SIGTERM)
 
 
 @pytest.mark.parametrize("code", [0, 3])

@@ -433,18 +433,34 @@ def test_two_experiments_in_one_folder_leave_whole_records(place):
 # --- whatever starts the runner
 
 
-@pytest.mark.slow
-@pytest.mark.workflow
-def test_runs_end_with_the_workflow_engine(tmp_path):
+def slow_clone(tmp_path):
     clone = Clone.create(tmp_path / "clone", algorithms=["kruskal", "probe-slow"])
     clone.add_probe("probe-slow", "time.sleep(3600)")
     clone.configure(algorithms=["kruskal", "probe-slow"], experiment={"graphs": ["small-grid"]})
-    process = clone.start()
+    return clone
+
+
+def await_measuring(clone, engine):
     deadline = time.monotonic() + 200
     while not any("fork_server" in command for command in processes_of(clone.folder)):
-        assert time.monotonic() < deadline and process.poll() is None
+        assert time.monotonic() < deadline and engine.poll() is None
         time.sleep(0.2)
     time.sleep(2)
+
+
+def assert_nothing_runs(folder):
+    deadline = time.monotonic() + 60
+    while left := processes_of(folder):
+        assert time.monotonic() < deadline, f"still running: {left}"
+        time.sleep(0.2)
+
+
+@pytest.mark.slow
+@pytest.mark.workflow
+def test_runs_end_with_the_workflow_engine(tmp_path):
+    clone = slow_clone(tmp_path)
+    process = clone.start()
+    await_measuring(clone, process)
     # The engine alone, not its group. On SIGTERM it would wait for the jobs that run.
     process.kill()
     process.communicate(timeout=100)
@@ -454,27 +470,14 @@ def test_runs_end_with_the_workflow_engine(tmp_path):
 @pytest.mark.slow
 @pytest.mark.workflow
 def test_the_engine_in_a_job_of_a_scheduler_ends_with_the_job(tmp_path):
-    clone = Clone.create(tmp_path / "clone", algorithms=["kruskal", "probe-slow"])
-    clone.add_probe("probe-slow", "time.sleep(3600)")
-    clone.configure(algorithms=["kruskal", "probe-slow"], experiment={"graphs": ["small-grid"]})
+    clone = slow_clone(tmp_path)
     engine = f"{sys.executable} -m snakemake --cores 2 --mode remote"
     # A shell that does not become the engine, as the script of a job is.
     job = subprocess.Popen(["sh", "-c", f"{engine}; true"], cwd=clone.folder, env=clone.environment())
-    deadline = time.monotonic() + 200
-    while not any("fork_server" in command for command in processes_of(clone.folder)):
-        assert time.monotonic() < deadline and job.poll() is None
-        time.sleep(0.2)
-    time.sleep(2)
+    await_measuring(clone, job)
     job.kill()
     job.wait()
     assert_nothing_runs(clone.folder)
-
-
-def assert_nothing_runs(folder):
-    deadline = time.monotonic() + 60
-    while left := processes_of(folder):
-        assert time.monotonic() < deadline, f"still running: {left}"
-        time.sleep(0.2)
 
 
 RANKS = """import pathlib
