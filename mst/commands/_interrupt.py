@@ -37,7 +37,8 @@ def end_with_job() -> None:
     """Have this process, the workflow engine inside a scheduler's job, killed when the job's script has ended.
 
     When SIGTERM reaches the engine while it handles a failed rule, it waits forever for a lock that it holds itself
-    (Snakemake 9.27). Without a parent, it is outside the process tree that some schedulers kill.
+    (Snakemake 9.27). Without a parent, it is outside the process tree that some schedulers kill. Unlike
+    `mst.bench.measure.processes.end_with_parent`, this waits for a process, not for the thread of it that forked.
     """
     _signal_after(os.getppid(), signal.SIGKILL)
 
