@@ -50,6 +50,12 @@ def test_measured_and_proved_runs_are_not_repeated(experiment, tmp_path, capsys)
     assert "0 runs measured" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("within", ["-1", "0", "nan"])
+def test_a_limit_of_time_that_is_not_positive_is_refused(experiment, capsys, within):
+    assert cli.main([*experiment, "--within", within]) == 2
+    assert f"--within {within} must be above 0 seconds: leave it out" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("arguments", [["measure"], ["run", "kruskal", "path-100k"]])
 def test_results_that_cannot_be_written_are_refused_before_measuring(
     experiment, tmp_path, capsys, monkeypatch, arguments

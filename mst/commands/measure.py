@@ -37,7 +37,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Measure graph by graph; print the counts."""
     from mst import config
+    from mst.errors import ConfigError
 
+    if arguments.within is not None and not arguments.within > 0:
+        raise ConfigError(f"--within {arguments.within:g} must be above 0 seconds: leave it out for no limit")
     interrupt_on_sigterm()
     begun, settings = time.monotonic(), config.load(arguments.configfile)
     statuses = measure_scopes(
