@@ -89,8 +89,15 @@ class Parameter:
             items = value.split(",") if isinstance(value, str) else value
             if not isinstance(items, Iterable):
                 items = [items]
-            return tuple(self._within(_whole(item)) for item in items)
+            return tuple(map(self._element, items))
         return self._within(_whole(value) if self.kind is int else _real(value))
+
+    def _element(self, item: Any) -> int:
+        try:
+            return self._within(_whole(item))
+        except ValueError:
+            allowed = f"must be a whole number, {_range(self.low, self.high)}"
+            raise ValueError(f"has the element {item!r}, but each {allowed}") from None
 
     def _within(self, number: Any) -> Any:
         if not self.low <= number <= self.high:
