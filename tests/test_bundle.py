@@ -179,7 +179,7 @@ def test_import_leaves_other_machines_unchanged(origin, bundle, results, tmp_pat
     assert {r.run.machine for r in load_records(results / "records")} == {MACHINE, "fake-cluster"}
 
 
-def test_conflict_is_refused_and_named(bundle, results):
+def test_conflict_is_refused_and_named(bundle, results, capsys):
     import_bundle(bundle, results=results)
     path = next(load_records(results / "records")).path
     measurement = read_measurement(path)
@@ -192,7 +192,8 @@ def test_conflict_is_refused_and_named(bundle, results):
         import_bundle(bundle, results=results)
     assert path.name in str(refused.value)
     assert files(results) == before, "a refused import must not bring in the rest"
-    import_bundle(bundle, results=results, replace=True)
+    assert main(["import", str(bundle), "--results", str(results), "--replace"]) == 0
+    assert f"{bundle}: 1 new record and 1 replaced of {MACHINE}" in capsys.readouterr().out
     assert read_measurement(path)["samples"]["compute"][0][0] != 123.0
     assert new.is_file()
 

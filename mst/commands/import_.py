@@ -21,7 +21,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Merge, and print the counts of new files."""
+    """Merge, and print the counts of new and replaced files."""
     from mst.bench.records.merge import import_bundle
     from mst.errors import ConfigError
 
@@ -32,8 +32,10 @@ def run(arguments: argparse.Namespace) -> int:
         added = import_bundle(
             bundle, results=results_of(arguments), rename=arguments.rename, replace=arguments.replace
         )
+        new = counted(added.records - added.replaced, "new record")
+        replaced = f" and {added.replaced} replaced" if added.replaced else ""
         print(
-            f"{bundle}: {counted(added.records, 'new record')} of {added.machine}, {counted(added.proofs, 'proof')}, "
+            f"{bundle}: {new}{replaced} of {added.machine}, {counted(added.proofs, 'proof')}, "
             f"{counted(added.manifests, 'graph manifest')}; {counted(added.unchanged, 'record')} already here"
         )
         if added.claimed:

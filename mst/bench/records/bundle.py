@@ -57,7 +57,7 @@ _TEXTS_WITH_PATHS = ("detail", "reason", "location", "source")
 
 @dataclass(frozen=True)
 class Summary:
-    """Counts of members that an export packed, or that an import added, found unchanged or could not prove."""
+    """Counts of what an export packed, or an import added, found unchanged, could not prove or replaced."""
 
     machine: str
     records: int
@@ -65,6 +65,7 @@ class Summary:
     manifests: int
     unchanged: int = 0
     claimed: int = 0
+    replaced: int = 0
 
 
 def export_bundle(machine: str, *, results: Path, out: Path) -> Summary:
@@ -134,7 +135,7 @@ def kind_of(name: str) -> str:
 
 
 def summary_of(machine: str, names: Iterable[str], *counts: int) -> Summary:
-    """Count members by kind; `counts` are those of unchanged and claimed records."""
+    """Count members by kind; `counts` are those of unchanged, claimed and replaced records."""
     kinds = [kind_of(name) for name in names]
     return Summary(machine, *map(kinds.count, ("record", "proof", "manifest")), *counts)
 

@@ -57,7 +57,8 @@ def import_bundle(bundle: Path, *, results: Path, rename: str | None = None, rep
                 _refuse_other_hardware(bundle, machine, tree, results)
                 claimed = prove_again(tree, results)
                 moves, unchanged = _union(bundle, tree, results, stage / "replaced", replace=replace)
-                summary = summary_of(machine, _files_of(tree, moves), unchanged, claimed)
+                replaced = sum(kind_of(name) == "record" for name in _files_of(results, moves))
+                summary = summary_of(machine, _files_of(tree, moves), unchanged, claimed, replaced)
                 _move_all(moves, stage)
     finally:
         if fresh:
@@ -180,8 +181,6 @@ def _move_back(moves: list[Move]) -> None:
 
 
 def _files_of(tree: Path, moves: Iterable[Move]) -> Iterator[str]:
-    """Yield the names of the staged files that move, relative to `tree`."""
-    for source, _ in moves:
-        if source.is_relative_to(tree):
-            files = filter(Path.is_file, (source, *source.rglob("*")))
-            yield from (file.relative_to(tree).as_posix() for file in files)
+    """Yield the names of the files that move out of `tree`, relative to it."""
+    files = (file for source, _ in moves for file in (source, *source.rglob("*")) if file.is_file())
+    yield from (file.relative_to(tree).as_posix() for file in files if file.is_relative_to(tree))
