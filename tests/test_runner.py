@@ -26,7 +26,7 @@ from mst.bench.measure.driver import RunDriver
 from mst.bench.measure.fork_server import ForkServer
 from mst.bench.measure.messages import MessageReader, RunSpec, send
 from mst.bench.measure.outcome import Outcome
-from mst.bench.measure.processes import pinned_environment
+from mst.bench.measure.processes import module_command, pinned_environment
 from mst.bench.measure.runner import Request, measure_runs
 from mst.bench.planning.experiment import Measure
 from mst.bench.records.store import Run, load_ids, read_measurement
@@ -472,6 +472,14 @@ def test_a_stopped_server_ends_though_its_runner_is_killed(tmp_path):
     finally:
         with contextlib.suppress(psutil.NoSuchProcess):
             server.kill()
+
+
+def test_modules_are_found_in_the_folder_where_a_process_is_started(tmp_path, monkeypatch):
+    (tmp_path / "mst").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert module_command("json.tool", "a.json") == [sys.executable, "-P", "-m", "json.tool", "a.json"]
+    (tmp_path / "mst" / "__init__.py").touch()
+    assert "-P" not in module_command("json.tool")
 
 
 def test_events_that_arrive_together_reach_their_runs(tmp_path):

@@ -18,13 +18,13 @@ from mst import registry
 from mst.bench.machine import cores_first
 from mst.bench.measure.messages import MessageReader, RunSpec, send
 from mst.bench.measure.processes import (
-    PYTHON,
     adopt_orphans,
     continue_without_parent,
     end_descendants,
     end_tree,
     end_with_parent,
     exit_after,
+    module_command,
     pinned_environment,
 )
 from mst.bench.measure.template import serve_run
@@ -56,7 +56,7 @@ class ForkServer:
         self._unread: dict[int, list[dict[str, Any]]] = {}
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
-                [*PYTHON, "mst.bench.measure.fork_server", str(its_events), str(its_commands)],
+                module_command("mst.bench.measure.fork_server", str(its_events), str(its_commands)),
                 env={**os.environ, **pinned_environment(width)},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -88,8 +88,7 @@ class ForkServer:
         Events of other runs are kept until requested.
         """
         if run not in self._unread and select.select([self._reader.descriptor], [], [], seconds)[0]:
-            received = self._reader.read()
-            if received is None:
+            if (received := self._reader.read()) is None:
                 return None
             for event in received:
                 self._unread.setdefault(event.pop("run"), []).append(event)
@@ -178,8 +177,7 @@ def main(events: str, commands: str) -> None:
             templates.reap()
         if reader.descriptor not in ready:
             continue
-        received = reader.read()
-        if received is None:
+        if (received := reader.read()) is None:
             end_descendants()
             return
         for message in received:

@@ -17,8 +17,6 @@ import psutil
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
-# Files of the working folder, such as types.py, must not hide modules of Python; a clone may hold the only mst.
-PYTHON = (sys.executable, *(() if Path("mst/__init__.py").is_file() else ("-P",)), "-m")
 _NUM_THREADS = ("OMP", "OPENBLAS", "MKL", "BLIS", "RAYON", "NUMEXPR", "NUMBA")
 
 
@@ -32,6 +30,12 @@ def pinned_environment(width: int) -> dict[str, str]:
         "OMP_DYNAMIC": "false",
         "PYTHONHASHSEED": "0",
     }
+
+
+def module_command(name: str, *arguments: str) -> list[str]:
+    """Return the command that runs a module as a program in the present working folder."""
+    # Its files, such as types.py, must not hide modules of Python; a clone may hold the only mst.
+    return [sys.executable, *([] if Path("mst/__init__.py").is_file() else ["-P"]), "-m", name, *arguments]
 
 
 def end_with_parent() -> None:

@@ -17,7 +17,7 @@ from typing import Any
 
 from mst import registry
 from mst.bench.measure.messages import RunSpec
-from mst.bench.measure.processes import PYTHON
+from mst.bench.measure.processes import module_command
 from mst.bench.output import output_of
 from mst.execute import Implementation, implementation_of
 from mst.formats.canonical import read_canonical
@@ -38,8 +38,7 @@ def read_profile(program: Sequence[str], metrics: Sequence[str]) -> list[Launch]
     command = ["ncu", "--clock-control", "none", "--profile-from-start", "off", "--csv"]
     command += ["--metrics", ",".join(metrics), *program]
     text = output_of(command, timeout=_SECONDS, stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT)
-    launches = list(parse_ncu(text))
-    if not launches:
+    if not (launches := list(parse_ncu(text))):
         print(f"ncu read nothing within {_SECONDS} s: {text[-400:]}")
     return launches
 
@@ -80,7 +79,7 @@ def profiled_counters(implementation: Implementation, spec: RunSpec) -> dict[str
     An implementation that defines neither `metrics` nor `profiled` gets `achieved_occupancy`.
     """
     metrics = implementation.metrics or (OCCUPANCY,)
-    launches = read_profile([*PYTHON, "mst.bench.measure.profiler", json.dumps(asdict(spec))], metrics)
+    launches = read_profile(module_command("mst.bench.measure.profiler", json.dumps(asdict(spec))), metrics)
     return (implementation.profiled or achieved_occupancy)(launches) if launches else {}
 
 

@@ -29,7 +29,7 @@ from mst.bench.launch import VARIABLE, find_launcher, launch_command
 from mst.bench.machine import this_machine
 from mst.bench.measure.messages import Emit, RunSpec, send
 from mst.bench.measure.mpi_phases import phases_of
-from mst.bench.measure.processes import PYTHON, end_with_parent, failure_of_exit, pinned_environment
+from mst.bench.measure.processes import end_with_parent, failure_of_exit, module_command, pinned_environment
 from mst.bench.measure.sampler import Sampler
 from mst.bench.measure.samples import failure, memory_status, peak, reset_peak
 from mst.bench.measure.warm_up import small_graph, solve_once
@@ -54,8 +54,7 @@ def start_ranks(spec: RunSpec, step: str, emit: Emit) -> None:
         os.environ.update(OMPI_MCA_ess_singleton_isolated="1")
         be_rank(spec, step, emit)
         return
-    launcher = find_launcher()
-    if launcher is None:
+    if (launcher := find_launcher()) is None:
         raise DependencyError(
             f"{spec.width} ranks need mpiexec, which is neither next to {sys.executable} nor on PATH: "
             f"pip install '.[mpi]' in a clone of mst, or name a launcher in ${VARIABLE}"
@@ -63,7 +62,7 @@ def start_ranks(spec: RunSpec, step: str, emit: Emit) -> None:
     file, events = Path(spec.scratch, "ranks.json"), Path(spec.scratch, "events.jsonl")
     events.unlink(missing_ok=True)
     file.write_text(json.dumps({"spec": asdict(spec), "step": step, "events": str(events)}))
-    command, extra = launch_command(spec.width, [*PYTHON, "mst.bench.measure.ranks", str(file)], launcher)
+    command, extra = launch_command(spec.width, module_command("mst.bench.measure.ranks", str(file)), launcher)
     # A rank has one thread at every width.
     environment = {**os.environ, **pinned_environment(1), **extra}
     # The launcher ends with this process, and ends its ranks; on this host they also end themselves (`main`).
