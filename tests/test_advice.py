@@ -466,3 +466,10 @@ def test_a_wrong_number_of_threads_for_numba_is_refused(named, monkeypatch):
         command = [sys.executable, "-c", "import mst.kernels.primitives.jit"]
         done = subprocess.run(command, capture_output=True, text=True)
         assert done.stderr.splitlines()[-1] == f"mst.errors.ConfigError: {refused}"
+
+
+def test_numba_without_its_compiler_is_refused():
+    command = [sys.executable, "-c", "import mst.kernels.primitives.jit"]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "NUMBA_DISABLE_JIT": "1"})
+    refused = "NUMBA_DISABLE_JIT is set, but kernels run only as compiled code: unset it"
+    assert done.stderr.splitlines()[-1] == f"mst.errors.ConfigError: {refused}"

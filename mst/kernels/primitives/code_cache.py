@@ -27,6 +27,7 @@ import numpy as np
 from numba.core import config
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _CacheLocator
 
+from mst.errors import ConfigError
 from mst.fingerprints import fingerprint
 from mst.kernels.primitives import (
     forks,  # noqa: F401  (before any thread is launched)
@@ -69,17 +70,18 @@ def _load_numba_without_linear_algebra() -> None:
     arraymath.ensure_blas = complete
 
 
-if not config.DISABLE_JIT:  # type: ignore[attr-defined]
-    _load_numba_without_linear_algebra()
+if config.DISABLE_JIT:  # type: ignore[attr-defined]
+    raise ConfigError("NUMBA_DISABLE_JIT is set, but kernels run only as compiled code: unset it")
+_load_numba_without_linear_algebra()
 
 
 def keep_code(dispatcher: Any, function: Callable) -> None:
     """Have a function's numba dispatcher keep its machine code on disk, if the function comes from a file.
 
-    Without a writable cache, or with numba disabled, nothing is kept.
+    Without a writable cache nothing is kept.
     """
     known = Path(function.__code__.co_filename).is_file()
-    if known and not config.DISABLE_JIT and _writable(cache_root() / "numba"):  # type: ignore[attr-defined]
+    if known and _writable(cache_root() / "numba"):
         dispatcher._cache = _Cache(function)
 
 
