@@ -13,6 +13,19 @@ from mst.errors import ConfigError, nearest
 
 _MOST_MISTAKES = 3
 _DEEPEST, _MOST_NODES = 64, 100_000
+_ALLOWED = {
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "string_type": "text",
+    "list": "a list",
+    "tuple": "a list",
+    "dict": "a mapping of keys to values",
+    "model": "a mapping of keys to values",
+    "greater_than": "above {gt:g}",
+    "greater_than_equal": "at least {ge:g}",
+}
+"""The allowed values, by pydantic's kinds of mistakes, whole or up to the first underscore."""
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -140,8 +153,7 @@ def parse(
     ...     x: int
     >>> parse(Point, {"x": "one"}, "points.yaml")
     Traceback (most recent call last):
-    mst.errors.ConfigError: points.yaml: x: Input should be a valid integer, unable to parse string as an integer \
-(got 'one')
+    mst.errors.ConfigError: points.yaml: x: must be a whole number (got 'one')
     """
     if not isinstance(value, dict):
         raise ConfigError(f"{where}: expected a mapping of keys to values, got {value!r:.80}")
@@ -194,7 +206,10 @@ def _explain(model: type[BaseModel], error: Any, value: Any = None) -> str:
     elif error["type"] == "missing":
         return f"{'.'.join(map(str, place))} is missing"
     else:
-        problem = error["msg"].removeprefix("Value error, ")
+        kind, message = error["type"], error["msg"].removeprefix("Value error, ")
+        if allowed := _ALLOWED.get(kind) or _ALLOWED.get(kind.partition("_")[0]):
+            message = f"must be {allowed.format(**error.get('ctx', {}))}"
+        problem = message.replace("Input should be", "must be", 1)
         if not isinstance(error["input"], dict):
             problem += f" (got {error['input']!r:.80})"
     return ": ".join(

@@ -450,9 +450,12 @@ WRONG_CONTENT = {
     ),
     "a negative sample": (
         edited("records/", lambda v: v["samples"]["compute"][0].append(-1.0)),
-        "greater than or equal",
+        "must be at least 0",
     ),
-    "a sample of text": (edited("records/", lambda v: v["samples"]["compute"][0].append("1")), "valid number"),
+    "a sample of text": (
+        edited("records/", lambda v: v["samples"]["compute"][0].append("1")),
+        "must be a number",
+    ),
     "no samples": (
         edited("records/", lambda v: v["samples"].update(compute=[])),
         "needs samples of every process",

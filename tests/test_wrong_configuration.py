@@ -24,14 +24,23 @@ experiment:
     ("old", "new", "complaint"),
     [
         ("offline: false", "offlin: false", "FILE, line 1: unknown key 'offlin' (did you mean 'offline'?)"),
-        ("offline: false", "offline: maybe", "FILE, line 1: offline: Input should be a valid boolean"),
-        ("widths: powers", "widths: power", "FILE, line 9: experiment.runs.1.widths: Input should be 'one'"),
+        ("offline: false", "offline: maybe", "FILE, line 1: offline: must be true or false (got 'maybe')"),
+        ("widths: powers", "widths: power", "FILE, line 9: experiment.runs.1.widths: must be 'one'"),
         (
             "title:",
             "measure: {budget: .inf}\n  title:",
-            "FILE, line 4: experiment.measure.budget: Input should be a finite number (got inf)",
+            "FILE, line 4: experiment.measure.budget: must be a finite number (got inf)",
         ),
-        ("widths: powers", "widths: [0]", "FILE, line 9: experiment.runs.1.widths.0: Input should be greater"),
+        (
+            "widths: powers",
+            "widths: [0]",
+            "FILE, line 9: experiment.runs.1.widths.0: must be above 0 (got 0)",
+        ),
+        ('"A test"', "7", "FILE, line 4: experiment.title: must be text (got 7)"),
+        ("[kruskal]", "kruskal", "FILE, line 7: experiment.runs.0.algorithms: must be a list (got 'kruskal')"),
+        ("title:", "measure: 5\n  title:", "experiment.measure: must be a mapping of keys to values (got 5)"),
+        ("title:", "measure: {processes: x}\n  title:", "measure.processes: must be a whole number (got 'x')"),
+        ("title:", "measure: {budget: 0}\n  title:", "experiment.measure.budget: must be above 0 (got 0)"),
         ("widths: powers", "width: powers", "FILE, line 9: experiment.runs.1: unknown key 'width'"),
         (
             "    - algorithms: [cas",
