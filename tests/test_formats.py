@@ -90,6 +90,13 @@ FILES = [
         [(1, 0, 5), (2, 1, 6)],
     ),
     (
+        "header row and row names of R",
+        b'"","source","target","weight"\n"1",7,3,1.5\n"2",3,9,2\n',
+        "edges",
+        3,
+        [(1, 0, 1.5), (0, 2, 2.0)],
+    ),
+    (
         "header row, more columns",
         b"source,target,colour,year\n0,1,red,3\n1,2,,4\n",
         "edges",

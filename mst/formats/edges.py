@@ -241,10 +241,10 @@ def _row_layout(columns: str, delimiter: str, extra_columns: bool = False) -> La
 
 
 def _is_header_row(fields: list[bytes]) -> bool:
-    """True when no column holds a number, and every column that is not empty holds a letter."""
+    """True when no column holds a number, and every column with a name (R's row names have none) holds a letter."""
     return (
         any(fields)
-        and all(not field or _LETTER.search(field) for field in fields)
+        and all(not _column_name(field) or _LETTER.search(field) for field in fields)
         and not any(map(_NUMBER.fullmatch, fields))
     )
 
