@@ -67,11 +67,12 @@ def format_of(source: Source) -> Format:
             source.path,
             "only mst solve and mst verify read Parquet files: in Python, pass a pyarrow.dataset or a table",
         )
+    line = source.head.split(b"\n")[0]
     raise FormatError(
         source.path,
         f"unknown format: convert the file to one of {', '.join(FORMATS)}; if it is in one of these, "
         "say which with format=…, or --format (convert: --from)",
-        text=source.head.split(b"\n")[0],
+        text=line.decode() if line.isascii() else line,
     )
 
 
