@@ -51,10 +51,7 @@ class Scopes:
             if not any(block.covers(name) and not block.left_out for block in runs):
                 # All blocks name other graphs: a request for this one means the runs of any of them.
                 runs = [block.model_copy(update={"graphs": None}) for block in runs if not block.left_out]
-            # One graph has its part of the time that all graphs of the experiment have.
-            whole = self.config.experiment.within
-            within = whole and whole / max(len(self.config.experiment.graphs), 1)
-            return self.config.experiment.model_copy(update={"graphs": [name], "runs": runs, "within": within})
+            return self.config.experiment.model_copy(update={"graphs": [name], "runs": runs})
         if kind == "algorithms":
             registry.get(name)
         elif scope != "default":
