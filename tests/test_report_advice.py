@@ -106,6 +106,7 @@ def test_the_chooser_is_on_the_page_of_everything_alone(monkeypatch, tmp_path, s
     )  # fmt: skip
     page = (tmp_path / "report.html").read_text()
     assert ('id="choices"' in page) == (scope == "default") == ("19 of 20 checks" in page)
+    assert ("What to use" in page) == (scope == "default")
 
 
 def test_the_committed_table_is_small_and_a_cell_a_line():

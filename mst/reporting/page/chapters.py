@@ -128,8 +128,10 @@ def _alone(template: str, title: str, context: Mapping[str, Any]) -> Section:
 
 def _front(report: ReportData) -> list[Section]:
     drawn = {figure.name: figure for figure in report.figures}
+    context = _answer(report)
+    links = [("answer", "What to use")] * bool(context["choices"]) + [("fastest", "Fastest")]
     return [
-        Section("answer", [("answer", "What to use"), ("fastest", "Fastest")], _answer(report)),
+        Section("answer", links, context),
         *(_charts([drawn[name]]) for name in _FRONT if name in drawn),
         *([_alone("papers", "Five papers", _papers(report))] if report.papers else []),
         _alone("doubts", "Doubts and gaps", _doubts(report)),
@@ -176,8 +178,7 @@ def _answer(report: ReportData) -> dict[str, Any]:
     made = chooser.choices(table)
     at, rows = chooser.overview(made)
     made["evidence"] = chooser.evidence(report.rows, report.baseline, largest)
-    choices, overview = Markup(as_json(made)), (made["hardware"], rows)
-    return {"cards": report.cards, "choices": choices, "at": at, "overview": overview}
+    return {"cards": report.cards, "choices": as_json(made), "at": at, "overview": (made["hardware"], rows)}
 
 
 def _papers(report: ReportData) -> dict[str, Any]:
