@@ -399,6 +399,12 @@ def test_run_measures_and_proves_a_graph_of_the_catalogue(tmp_path, monkeypatch,
     assert json.loads(record.read_text())["forest"]["components"] == 1
     assert main(["plan", "--configfile", "config.yaml"]) == 0
     assert "1 done" in capsys.readouterr().out
+    proof.unlink()
+    assert main(["plan", "--configfile", "config.yaml"]) == 0
+    assert "its forest is not proved" in capsys.readouterr().out
+    record.rename(record.with_name("0" * 12 + ".json"))
+    assert main(["plan", "--configfile", "config.yaml"]) == 0
+    assert "its code or its graph has changed" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
