@@ -102,9 +102,10 @@ def explanation(facts: dict[str, Any], width: int, choice: Any, elsewhere: bool)
         lines[-1] += f": about {about} for {facts['m']:,} edges, a whole call"
     if choice.margin is not None:
         lines.append(f"the next best algorithm took {choice.margin:.2f} times as long")
-    lines += [f"  {name}: {ratio:.2f}" for name, ratio in choice.times.items()]
     if not choice.times:
         return [*lines, "no measurements apply to this"]
+    lines.append("times relative to the best (@ cores, or where the graph is):")
+    lines += [f"  {name}: {ratio:.2f}" for name, ratio in choice.times.items()]
     kinds = ", ".join(choice.kinds)
     lines.append(
         f"nearest measurement: m={choice.m:,}, {choice.density:g} edges per vertex ({kinds}), on {choice.machine}"

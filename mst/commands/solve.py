@@ -174,7 +174,7 @@ def _is_parquet_name(path: Path) -> bool:
 
 def _as_text(summary: dict[str, Any]) -> str:
     # The parts of a stream overlap, and code is loaded in all of them.
-    code = "of which machine code" if "all" in summary["seconds"] else "machine code"
+    code = "of which " * ("all" in summary["seconds"]) + "compiling or loading code"
     parts = {{"code": code}.get(part, part): value for part, value in summary["seconds"].items()}
     phases = ", ".join(f"{part} {seconds(value)}" for part, value in parts.items())
     return (
