@@ -10,7 +10,7 @@ from typing import Any
 from mst import catalog, registry
 from mst import config as settings
 from mst.bench.planning.batches import BATCHES, Batch, batches, folder_of
-from mst.bench.planning.experiment import Experiment
+from mst.bench.planning.experiment import Experiment, Part
 from mst.bench.planning.plan import GraphState, Planned, plan
 from mst.bench.planning.site import Machine
 from mst.bench.records.reference import Reference, bundles
@@ -53,8 +53,12 @@ class Scopes:
                 runs = [block.model_copy(update={"graphs": None}) for block in runs if not block.left_out]
             return self.config.experiment.model_copy(update={"graphs": [name], "runs": runs})
         if kind == "algorithms":
-            registry.get(name)
-        elif scope != "default":
+            whole, algorithm = self.config.experiment, registry.get(name)
+            blocks = [block for block in whole.runs if block.takes(algorithm)]
+            graphs = [graph for graph in whole.graphs if any(block.covers(graph) for block in blocks)]
+            # With the baseline, or the page would call the algorithm the fastest: it would be the only one.
+            return Part(graphs=graphs, algorithms=[name, whole.baseline]).of(whole)
+        if scope != "default":
             raise ConfigError(
                 f"no experiment {scope!r}{nearest(scope, ('default', 'first'))}: give default, first, papers/NAME, "
                 "graphs/NAME or algorithms/NAME"
@@ -70,9 +74,7 @@ class Scopes:
         return self._plan(scope, settings.graph_states(self.config, self.catalog, self.graphs(scope)))
 
     def _plan(self, scope: str, graphs: Mapping[str, GraphState]) -> list[Planned]:
-        rows = plan(self.experiment(scope), graphs, machines=self.machines, records=self.config.records)
-        kind, _, name = scope.partition("/")
-        return [row for row in rows if row.algorithm == name] if kind == "algorithms" else rows
+        return plan(self.experiment(scope), graphs, machines=self.machines, records=self.config.records)
 
     def batches(self, scope: str, rows: Iterable[Planned], *, apart: bool = False) -> list[Batch]:
         """Return the batches of the plan `rows` of a scope; with `apart` each software environment has its own."""

@@ -34,6 +34,13 @@ def test_one_graph_has_the_time_of_the_whole_experiment(settings):
     assert one.graphs == ["rmat16.sym"] and one.within == settings.experiment.within
 
 
+def test_one_algorithm_is_compared_with_the_baseline(settings):
+    rows = experiment._plan(settings, "algorithms/lock-boruvka")
+    assert {(row.algorithm, row.graph) for row in rows} == {
+        (name, graph) for name in ("lock-boruvka", "kruskal") for graph in ("cnr-2000", "rmat-17")
+    }
+
+
 def test_the_first_page_says_what_is_still_to_come(settings):
     text = experiment._to_come(settings)
     assert text.startswith("First results: ") and "cnr-2000" in text and "make report continues" in text
