@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, overload
@@ -25,9 +26,11 @@ from mst.errors import (
 from mst.execute import execute
 from mst.forest import Forest
 from mst.graph import MANY, Graph, columns_of
+from mst.kernels.primitives.recycled import keeping
 
 _HOST_TYPES = (np.ndarray, list, int)
 _GRAPH_TYPES = (Graph, tuple, str, os.PathLike)
+_LARGE = 1 << 18  # edges or vertices; calls for smaller graphs keep no memory
 
 if TYPE_CHECKING:
     from mst.interop.arrays import ArrayForest
@@ -295,6 +298,20 @@ def _run(graph: Graph, algorithm: registry.Algorithm, threads: int | None, optio
     width = _width_in_process(algorithm, threads)
     if algorithm.paradigm == "threads":
         check_cores(width)
+    # Not while `Forest` sorts the ids: what is returned has memory of its own.
+    with keeping() if max(graph.n, graph.m) >= _LARGE else nullcontext():
+        edge_ids, seconds, used = _solved(graph, algorithm, width, options)
+    first.solved(graph, algorithm, options, used)
+    cores = width if algorithm.paradigm == "threads" else usable_width() if algorithm.paradigm == "cuda" else 1
+    return Forest(
+        graph, edge_ids, algorithm=algorithm.id, seconds=seconds, exact=algorithm.exact, threads=cores
+    )
+
+
+def _solved(
+    graph: Graph, algorithm: registry.Algorithm, width: int, options: dict[str, Any]
+) -> tuple[np.ndarray, dict[str, float], int]:
+    """Return edge ids, the seconds of the stages, and the width whose code was needed."""
     timed = _TimedWithoutCode()
     execution = execute(algorithm, graph, width, options, timed=timed)
     edge_ids = execution.collect()
@@ -305,11 +322,7 @@ def _run(graph: Graph, algorithm: registry.Algorithm, threads: int | None, optio
     if algorithm.paradigm == "threads" and width > 1:
         # A graph that was left to one core has no code for threads compiled.
         used = execution.counters().get("width", width)
-    first.solved(graph, algorithm, options, used)
-    cores = width if algorithm.paradigm == "threads" else usable_width() if algorithm.paradigm == "cuda" else 1
-    return Forest(
-        graph, edge_ids, algorithm=algorithm.id, seconds=seconds, exact=algorithm.exact, threads=cores
-    )
+    return edge_ids, seconds, used
 
 
 class _TimedWithoutCode:

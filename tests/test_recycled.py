@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import threading
 
 import numpy as np
 import pytest
 
+import mst
+from mst.generators import generate
 from mst.kernels.primitives import recycled
-from mst.kernels.primitives.recycled import empty, recycling
+from mst.kernels.primitives.recycled import empty, keeping, recycling, release
 
 SIZE = 1 << 23
 
@@ -70,3 +73,118 @@ def test_other_threads_and_later_arrays_take_no_part():
         with recycling():
             assert address(empty(SIZE, np.uint64)) == place
     assert empty(SIZE, np.uint64).base is None
+
+
+@pytest.fixture
+def nothing_kept():
+    release()
+    yield
+    release()
+
+
+def kept_sizes():
+    return sorted(len(memory) // (8 * SIZE) for kept in recycled._kept for memory in kept._left)
+
+
+def call(*sizes):
+    """Return the addresses of arrays in use at once within a call."""
+    with keeping():
+        return [address(array) for array in [empty(size, np.uint64) for size in sizes]]
+
+
+@pytest.mark.usefixtures("nothing_kept")
+def test_memory_is_kept_for_the_next_call():
+    assert set(call(SIZE, 2 * SIZE)) == set(call(SIZE, 2 * SIZE))
+    assert kept_sizes() == [1, 2]
+    release()
+    assert kept_sizes() == []
+
+
+@pytest.mark.usefixtures("nothing_kept")
+def test_memory_that_a_call_does_not_use_goes_back_to_the_system():
+    call(SIZE, 2 * SIZE)
+    call(SIZE)
+    assert kept_sizes() == [1]
+
+
+@pytest.mark.usefixtures("nothing_kept")
+def test_kept_memory_is_limited(monkeypatch):
+    monkeypatch.setattr(recycled, "MOST_KEPT", 32 * SIZE)
+    call(SIZE, 4 * SIZE, SIZE)
+    assert kept_sizes() == [1, 1]
+    with keeping():
+        late = [empty(SIZE, np.uint64), empty(SIZE, np.uint64), empty(2 * SIZE, np.uint64)]
+    assert kept_sizes() == []
+    del late
+    assert kept_sizes() == []
+
+
+@pytest.mark.usefixtures("nothing_kept")
+def test_arrays_that_outlive_a_call_keep_their_content():
+    with keeping():
+        array = empty(SIZE, np.uint64)
+        array[:] = 7
+    with keeping():
+        other = empty(SIZE, np.uint64)
+        other[:] = 1
+    assert (array == 7).all()
+
+
+@pytest.mark.usefixtures("nothing_kept")
+def test_calls_at_the_same_time_share_no_memory():
+    barrier, places = threading.Barrier(2), []
+
+    def work():
+        with keeping():
+            array = empty(SIZE, np.uint64)
+            barrier.wait()
+            places.append(address(array))
+            del array
+            barrier.wait()
+
+    for _ in range(2):
+        threads = [threading.Thread(target=work) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(set(places)) == 2 and kept_sizes() == [1]
+        places.clear()
+
+
+@pytest.mark.usefixtures("nothing_kept")
+def test_memory_that_the_system_does_not_take_is_not_kept(monkeypatch):
+    monkeypatch.setattr(recycled.mmap, "MADV_FREE", -1)
+    call(SIZE)
+    assert kept_sizes() == []
+
+
+@pytest.mark.usefixtures("nothing_kept")
+def test_a_fork_keeps_nothing_and_changes_nothing():
+    with keeping():
+        array = empty(SIZE, np.uint64)
+        array[:] = 7
+        call(SIZE)
+    call(SIZE)
+    child = os.fork()
+    if child == 0:
+        right = not recycled._kept and (array == 7).all()
+        array[:] = 1
+        call(SIZE)
+        os._exit(0 if right else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert (array == 7).all() and kept_sizes() == [1]
+
+
+@pytest.mark.usefixtures("nothing_kept")
+@pytest.mark.parametrize("algorithm", ["filter-boruvka", "filter-boruvka-threads"])
+def test_forests_have_memory_of_their_own(algorithm):
+    graph = generate("grid", rows=1500, columns=1500, order="sorted")
+    first = mst.minimum_spanning_forest(graph, algorithm=algorithm)
+    memory = [np.frombuffer(block, np.uint8) for kept in recycled._kept for block in kept._left]
+    assert memory and not any(np.shares_memory(first.edge_ids, block) for block in memory)
+    before = first.edge_ids.copy()
+    del memory
+    other = mst.Graph(graph.n, graph.u, graph.v, -graph.w)
+    mst.minimum_spanning_forest(other, algorithm=algorithm)
+    assert np.array_equal(first.edge_ids, before)

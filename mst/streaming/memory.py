@@ -6,6 +6,7 @@ import re
 from typing import NamedTuple
 
 from mst.errors import InputError, OutOfMemoryError
+from mst.kernels.primitives.recycled import release
 from mst.units import size
 
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
@@ -95,6 +96,7 @@ class Budget(NamedTuple):
         """
         import psutil
 
+        release()
         taken = psutil.Process().memory_info().rss
         if memory is None:
             # Half of the free memory: in the rest, the system caches the pages that are read.

@@ -1,4 +1,4 @@
-"""Large arrays in memory that earlier ones have left, while a computation is repeated.
+"""Large arrays in memory that earlier ones have left, while a computation is repeated, and from one call to the next.
 
 The system clears the pages of a new array at their first touch. On a virtual machine whose free pages go back to its
 host, the host has to find and clear them first, at a few tenths of a gigabyte a second.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import mmap
+import os
 import threading
 import weakref
 from collections.abc import Iterator
@@ -25,6 +26,9 @@ _SPARE, _LOOSEST = 4, 4
 _MORE = 1.25
 """How much more memory than has been in use at once may be kept."""
 
+MOST_KEPT = 1 << 29
+"""The most bytes that are kept between calls."""
+
 
 class _Memory:
     """Memory of arrays that are gone."""
@@ -32,6 +36,8 @@ class _Memory:
     def __init__(self) -> None:
         self._left: list[mmap.mmap] = []
         self._bytes = self._most = 0
+        self._used: set[mmap.mmap] = set()
+        self._resting = False
 
     def empty(self, shape: int | tuple[int, ...], dtype: Any) -> np.ndarray:
         """As for `empty`."""
@@ -39,9 +45,10 @@ class _Memory:
         if size < _LEAST:
             return np.empty(shape, dtype)
         memory = self._take(size)
+        self._used.add(memory)
         lent = np.frombuffer(memory, np.uint8)
         # Called once neither this array nor a view of it is left: each view refers to it.
-        weakref.finalize(lent, self._left.append, memory).atexit = False
+        weakref.finalize(lent, self._put_back, memory).atexit = False
         return lent[:size].view(dtype).reshape(shape)
 
     def _take(self, size: int) -> mmap.mmap:
@@ -57,8 +64,7 @@ class _Memory:
         self._most = max(self._most, in_use + size)
         # A block that has become too small goes back to the system.
         while left and self._bytes + size > _MORE * self._most:
-            self._bytes -= len(left[0])
-            self._left.remove(left.pop(0))
+            self._unmap(left.pop(0))
         try:
             memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         except OSError as error:
@@ -67,6 +73,40 @@ class _Memory:
         if hasattr(mmap, "MADV_HUGEPAGE"):
             memory.madvise(mmap.MADV_HUGEPAGE)
         return memory
+
+    def _unmap(self, memory: mmap.mmap) -> None:
+        self._left.remove(memory)
+        self._used.discard(memory)
+        self._bytes -= len(memory)
+
+    def _put_back(self, memory: mmap.mmap) -> None:
+        if self._resting:
+            # Maybe in another thread, where memory that is kept may be in use again at any time: not kept.
+            self._used.discard(memory)
+            self._bytes -= len(memory)
+        else:
+            self._left.append(memory)
+
+    def _offer(self, memory: mmap.mmap) -> None:
+        """Let the system take the pages if it is short of memory; unmap memory that is not to be kept."""
+        if memory not in self._used or sum(map(len, self._left)) > MOST_KEPT:
+            self._unmap(memory)
+            return
+        try:
+            memory.madvise(mmap.MADV_FREE)
+        except OSError:  # pages that are locked, or a system that does not take them
+            self._unmap(memory)
+
+    def wake(self) -> None:
+        """Prepare for a call, which may use what the last one left."""
+        self._resting, self._most = False, 0
+        self._used.clear()
+
+    def rest(self) -> None:
+        """Keep what was used since `wake`, the smallest first; the system gets all else."""
+        self._resting = True
+        for memory in sorted(self._left, key=lambda memory: (memory in self._used, -len(memory))):
+            self._offer(memory)
 
 
 class _Current(threading.local):
@@ -85,7 +125,7 @@ def empty(shape: int | tuple[int, ...], dtype: Any) -> np.ndarray:
 
 
 @contextmanager
-def recycling() -> Iterator[None]:
+def recycling(memory: _Memory | None = None) -> Iterator[None]:
     """Let arrays of `empty` in this thread take the memory of those that are gone; at the end, the system gets it back.
 
     Examples
@@ -97,8 +137,55 @@ def recycling() -> Iterator[None]:
     True
     """
     before = _current.memory
-    _current.memory = before or _Memory()
+    _current.memory = before or memory or _Memory()
     try:
         yield
     finally:
         _current.memory = before
+
+
+_kept: list[_Memory] = []
+"""The memory of the last call, unless another call uses it."""
+
+if hasattr(os, "register_at_fork"):
+    # A fork would copy pages that it writes to.
+    os.register_at_fork(after_in_child=_kept.clear)
+
+
+@contextmanager
+def keeping() -> Iterator[None]:
+    """Let arrays of `empty` in this thread take memory that those of the last call have left, unless in `recycling`.
+
+    Up to `MOST_KEPT` bytes are kept. They count as used by this process, but if the system is short of memory, it takes
+    them first. Of several calls at a time, the last one to end leaves its memory.
+
+    Examples
+    --------
+    >>> from mst.kernels.primitives.recycled import empty, keeping
+    >>> with keeping():
+    ...     place = empty(9_000_000, "uint64").ctypes.data
+    >>> with keeping():
+    ...     empty((8_000_000, 2), "uint32").ctypes.data == place
+    True
+    """
+    if _current.memory is not None or not hasattr(mmap, "MADV_FREE"):
+        yield
+        return
+    try:
+        memory = _kept.pop()
+    except IndexError:
+        memory = _Memory()
+        # glibc keeps freed memory for arrays up to the largest size that it has given back to the system.
+        np.empty(_LEAST - _PAGE, np.uint8)
+    memory.wake()
+    try:
+        with recycling(memory):
+            yield
+    finally:
+        memory.rest()
+        _kept[:] = [memory]
+
+
+def release() -> None:
+    """Give memory that is kept between calls back to the system."""
+    _kept.clear()
