@@ -447,7 +447,7 @@ def test_command_prints_the_cell_and_the_machine(capsys, tmp_path):
     text = capsys.readouterr().out
     # Constant weights are in order, and `auto` takes them for random ones; on a GPU they are equal.
     assert "random weights, rows in their order (1 distinct among 2 sampled edges)" in text
-    assert "nearest measurement: m=" in text
+    assert "nearest measurement: m=" in text and "about" not in text, "not in proportion to two edges"
     assert cli.main(["advise", str(file), "--gpu", "device", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["weights"] == "equal"
     assert cli.main(["advise", "--m", "100000", "--threads", "1", "--gpu", "none"]) == 0

@@ -96,8 +96,8 @@ def explanation(facts: dict[str, Any], width: int, choice: Any, elsewhere: bool)
         "device": "the GPU, where the graph is",
     }[choice.gpu]
     lines.append(f"{choice.algorithm}{given} on {place}")
-    if choice.seconds and choice.m and facts["m"]:
-        # Every algorithm of the table is close to linear in the edges between two sizes of the table.
+    if choice.seconds and choice.m and not (choice.extrapolated and facts["m"] < choice.m):
+        # Every algorithm is close to linear in the edges, except for fewer than those of the table.
         about = seconds(choice.seconds * facts["m"] / choice.m, 2)
         lines[-1] += f": about {about} for {facts['m']:,} edges, a whole call"
     if choice.margin is not None:
