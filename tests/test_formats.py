@@ -625,6 +625,14 @@ PACKERS = [
 ]
 
 
+def test_a_matrix_market_file_without_its_banner_is_no_edge_list(tmp_path):
+    path = tmp_path / "road.mtx"
+    path.write_bytes(b"3 3 2\n1 2 5\n2 3 6\n")
+    with pytest.raises(FormatError, match=r"road\.mtx, line 1: .* begins with %%MatrixMarket.* format=edges"):
+        read(path)
+    assert read(path, format="edges").m == 3
+
+
 @pytest.mark.parametrize("pack", PACKERS, ids=["tar", "zip", "tar.gz", "tar.xz"])
 def test_graph_in_an_archive_is_found(tmp_path, pack):
     path = tmp_path / "road.tar.gz"

@@ -61,6 +61,13 @@ def format_of(source: Source) -> Format:
         raise FormatError(source.path, "the file is empty: expected a graph")
     for candidate in FORMATS.values():
         if candidate.sniff(source):
+            if candidate is edges.FORMAT and strip_compression(source.path.name).lower().endswith(".mtx"):
+                raise FormatError(
+                    source.path,
+                    "a Matrix Market file begins with %%MatrixMarket, without which its size is read as an edge: add "
+                    "that line, or say format=edges (--format edges) if this is an edge list",
+                    line=1,
+                )
             return candidate
     if source.head.startswith(b"PAR1"):
         raise FormatError(
