@@ -27,6 +27,7 @@ from mst.formats import (
 )
 from mst.formats.base import Format
 from mst.formats.source import Source, strip_compression
+from mst.formats.text import decoded
 
 # In the order of detection: from distinctive first bytes to plain rows of numbers.
 FORMATS: dict[str, Format] = {
@@ -61,7 +62,8 @@ def format_of(source: Source) -> Format:
         raise FormatError(source.path, "the file is empty: expected a graph")
     for candidate in FORMATS.values():
         if candidate.sniff(source):
-            if candidate is edges.FORMAT and strip_compression(source.path.name).lower().endswith(".mtx"):
+            name = strip_compression(source.path.name).lower()
+            if candidate is edges.FORMAT and name.endswith(matrix_market.FORMAT.suffixes):
                 raise FormatError(
                     source.path,
                     "a Matrix Market file begins with %%MatrixMarket, without which its size is read as an edge: add "
@@ -74,12 +76,11 @@ def format_of(source: Source) -> Format:
             source.path,
             "only mst solve and mst verify read Parquet files: in Python, pass a pyarrow.dataset or a table",
         )
-    line = source.head.split(b"\n")[0]
     raise FormatError(
         source.path,
         f"unknown format: convert the file to one of {', '.join(FORMATS)}; if it is in one of these, "
         "say which with format=…, or --format (convert: --from)",
-        text=line.decode() if line.isascii() else line,
+        text=decoded(source.head.split(b"\n")[0]),
     )
 
 
