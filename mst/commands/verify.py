@@ -193,8 +193,12 @@ def _of_files(arguments: argparse.Namespace, verdict: dict[str, Any]) -> str:
         return (
             f"{arguments.forest} is not the minimum spanning forest of {arguments.graph}:\n{verdict['reason']}"
         )
-    words = {"read": "read in", "match": "matched in", "prove": "proved in"}
-    words["code"] = "of which compiling or loading code"
+    words = {
+        "read": "read in",
+        "match": "matched in",
+        "prove": "proved in",
+        "code": "of which compiling or loading code",
+    }
     times = ", ".join(f"{words[part]} {seconds(taken)}" for part, taken in verdict["seconds"].items())
     return (
         f"{arguments.forest} is the minimum spanning forest of {arguments.graph}:\n"
