@@ -57,7 +57,7 @@ _TEXTS_WITH_PATHS = ("detail", "reason", "location", "source")
 
 @dataclass(frozen=True)
 class Summary:
-    """Counts of what an export packed, or an import added, found unchanged, could not prove or replaced."""
+    """Counts of members that an export packed, or an import added, found unchanged, could not prove or replaced."""
 
     machine: str
     records: int

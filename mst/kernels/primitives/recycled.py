@@ -103,7 +103,7 @@ class _Memory:
         self._used.clear()
 
     def rest(self) -> None:
-        """Keep what was used since `wake`, the smallest first; the system gets all else."""
+        """Keep memory that was used since `wake`, the smallest first; the rest goes back to the system."""
         self._resting = True
         for memory in sorted(self._left, key=lambda memory: (memory in self._used, -len(memory))):
             self._offer(memory)
