@@ -65,13 +65,9 @@ def run(arguments: argparse.Namespace) -> int:
         if row.status == "done" and not arguments.all:
             continue
         seconds = f"{row.seconds:.1f} s" if row.seconds else ""
-        reason = row.reason
-        if row.seconds and row.run and row.status == "planned":
-            measured = (settings.records / row.run.path).is_file()
-            reason = "its forest is not proved" if measured else "its code or its graph has changed"
         print(
             f"{row.status:<11}  {row.graph:<22}  {row.algorithm:<22}  {row.options:<14}  "
-            f"w{row.width:<4}  {seconds:>8}  {reason}".rstrip()
+            f"w{row.width:<4}  {seconds:>8}  {row.reason}".rstrip()
         )
     print(_summary(rows, ", ".join(machine.name for machine in machines)))
     return 0

@@ -35,7 +35,7 @@ class Planned:
     """One row of the plan; without a `run` if nothing will run.
 
     Its status is ``planned``, ``done`` (its measurement is on disk), ``unsupported``, ``unavailable`` or ``waiting``
-    (its graph, and so its path, is not known yet).
+    (its graph, and so its path, is not known yet). The reason says why it cannot run, or is measured once more.
     """
 
     machine: str
@@ -56,7 +56,8 @@ class Planned:
         """Return the row as plain values, which only change with the plan."""
         keys = ("machine", "graph", "algorithm", "paradigm", "options", "width", "layout", "status", "reason")
         row = {key: getattr(self, key) for key in keys}
-        row["status"] = "planned" if self.status == "done" else self.status
+        if self.run:
+            row |= {"status": "planned", "reason": ""}
         return {**row, "fingerprint": self.run.fingerprint if self.run else None}
 
 
@@ -133,9 +134,11 @@ def _planned(wanted: _Wanted, state: GraphState, machine: Machine, records: Path
         return row
     fingerprint = run_fingerprint(algorithm.source_fingerprint(), state.digest)
     run = Run(machine.name, state.name, algorithm.id, slug, width, fingerprint, layout)
-    record = records / run.path
-    done = record.is_file() and proof_path(record).is_file()
-    return replace(row, status="done" if done else status, run=run, seconds=_seconds_before(records, run))
+    record, seconds = records / run.path, _seconds_before(records, run)
+    if record.is_file() and proof_path(record).is_file():
+        return replace(row, status="done", run=run, seconds=seconds)
+    reason = "its forest is not proved" if record.is_file() else "its code or its graph has changed"
+    return replace(row, run=run, seconds=seconds, reason=reason if seconds else "")
 
 
 def _absence(name: str, block: Block) -> str:
@@ -153,11 +156,8 @@ def _status(
     block, width = wanted.block, wanted.width
     if state.status == "unavailable":
         return "unavailable", state.reason
-    if state.status == "left-out":
-        return "unsupported", state.reason
-    if block.left_out:
-        return "unsupported", block.left_out
-    absent = hardware_reason(algorithm.paradigm, width, machine, block) or algorithm.missing()
+    absent = state.reason if state.status == "left-out" else block.left_out
+    absent = absent or hardware_reason(algorithm.paradigm, width, machine, block) or algorithm.missing()
     if absent:
         return "unsupported", absent
     if state.facts is None:
