@@ -405,6 +405,9 @@ def test_run_measures_and_proves_a_graph_of_the_catalogue(tmp_path, monkeypatch,
     record.rename(record.with_name("0" * 12 + ".json"))
     assert main(["plan", "--configfile", "config.yaml"]) == 0
     assert "its code or its graph has changed" in capsys.readouterr().out
+    assert main(["plan", "--configfile", "config.yaml", "--json"]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [row["reason"] for row in rows] == ["its code or its graph has changed"]
 
 
 @pytest.mark.parametrize(

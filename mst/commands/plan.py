@@ -59,7 +59,8 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     if arguments.json:
         for row in rows:
-            print(json.dumps({**row.row(), "status": row.status, "seconds": row.seconds}))
+            now = {"status": row.status, "reason": row.reason, "seconds": row.seconds}
+            print(json.dumps({**row.row(), **now}))
         return 0
     for row in rows:
         if row.status == "done" and not arguments.all:
