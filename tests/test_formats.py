@@ -631,6 +631,10 @@ def test_a_matrix_market_file_without_its_banner_is_no_edge_list(tmp_path):
     with pytest.raises(FormatError, match=r"road\.mtx, line 1: .* begins with %%MatrixMarket.* format=edges"):
         read(path)
     assert read(path, format="edges").m == 3
+    archive = tmp_path / "road.zip"
+    archive.write_bytes(zip_of({"road.mtx": path.read_bytes()}))
+    with pytest.raises(FormatError, match=r"road\.zip, line 1: .* begins with %%MatrixMarket"):
+        read(archive)
 
 
 @pytest.mark.parametrize("pack", PACKERS, ids=["tar", "zip", "tar.gz", "tar.xz"])

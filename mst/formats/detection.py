@@ -62,8 +62,7 @@ def format_of(source: Source) -> Format:
         raise FormatError(source.path, "the file is empty: expected a graph")
     for candidate in FORMATS.values():
         if candidate.sniff(source):
-            name = strip_compression(source.path.name).lower()
-            if candidate is edges.FORMAT and name.endswith(matrix_market.FORMAT.suffixes):
+            if candidate is edges.FORMAT and source.name.lower().endswith(matrix_market.FORMAT.suffixes):
                 raise FormatError(
                     source.path,
                     "a Matrix Market file begins with %%MatrixMarket, without which its size is read as an edge: add "
