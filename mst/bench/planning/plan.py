@@ -156,8 +156,8 @@ def _status(
     block, width = wanted.block, wanted.width
     if state.status == "unavailable":
         return "unavailable", state.reason
-    absent = state.reason if state.status == "left-out" else block.left_out
-    absent = absent or hardware_reason(algorithm.paradigm, width, machine, block) or algorithm.missing()
+    left_out = state.reason if state.status == "left-out" else block.left_out
+    absent = left_out or hardware_reason(algorithm.paradigm, width, machine, block) or algorithm.missing()
     if absent:
         return "unsupported", absent
     if state.facts is None:
