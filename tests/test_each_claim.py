@@ -140,8 +140,14 @@ NUMBERS = {
         {"parlay-boruvka:edges by round[1]": 4500},
         {"parlay-boruvka:edges by round[1]": 2500},
     ),
-    "bz-07": ({f"{FLAT}[order=shuffled]:stall_cycles": 14}, {f"{FLAT}[order=shuffled]:stall_cycles": 2}),
-    "bz-08": ({f"{FLAT}[order=shuffled]:stalled_share": 0.95}, {f"{FLAT}[order=shuffled]:stalled_share": 0.5}),
+    "bz-07": (
+        {f"{FLAT}[order=shuffled,walk=interleaved]:stall_cycles": 14},
+        {f"{FLAT}[order=shuffled,walk=interleaved]:stall_cycles": 2},
+    ),
+    "bz-08": (
+        {f"{FLAT}[order=shuffled,walk=interleaved]:stalled_share": 0.95},
+        {f"{FLAT}[order=shuffled,walk=interleaved]:stalled_share": 0.5},
+    ),
     "bz-09": (
         {f"{FLAT}[order=shuffled]:assign cheapest": 2},
         {f"{FLAT}[order=shuffled]:assign cheapest": 1},
