@@ -124,6 +124,8 @@ class Option:
     def parse(self, value: Any, owner: str) -> Any:
         """Return `value` (a Python value or its text form) as this option's type, or raise `ConfigError`."""
         kind = type(self.default)
+        if type(value) is kind and value == self.default:
+            return value
         try:
             if kind is bool:
                 parsed: Any = {"true": True, "on": True, "1": True, "false": False, "off": False, "0": False}[

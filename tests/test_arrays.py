@@ -175,7 +175,7 @@ def test_tensors_on_a_device_have_a_forest_of_tensors(monkeypatch):
     )
     monkeypatch.setattr(device, "execute", lambda *_, **__: SimpleNamespace(result=np.array([2, 0])))
     monkeypatch.setattr(device, "implementation_of", lambda _: SimpleNamespace(edge_ids=lambda found: found))
-    forest = mst.minimum_spanning_forest((3, u, v, w), algorithm="filter-boruvka-cuda")
+    forest = mst.minimum_spanning_forest((3, u, v, w), algorithm="ecl-mst-cuda")
     assert isinstance(forest, device.DeviceForest) and isinstance(forest.edge_ids, Tensor)
     assert forest.edge_ids.tolist() == [0, 2] and forest.components == 1
     assert [type(column) for column in forest.edges()] == [Tensor] * 3 and forest.edges()[2].gradient

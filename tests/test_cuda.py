@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import oracles
 import pytest
@@ -155,6 +157,115 @@ def test_device_arrays_are_solved_without_a_copy(cupy):
         assert mst.minimum_spanning_forest((n, *there), algorithm=name).edge_ids.get().tolist() == expected
 
 
+def kruskal(n, u, v, w):
+    return mst.minimum_spanning_forest(Graph(n, u, v, w), algorithm="kruskal").edge_ids
+
+
+@pytest.mark.parametrize("ids", ["int16", "int32", "uint32", "int64", "uint64"])
+@pytest.mark.parametrize("weights", ["int32", "int64", "float32", "float64"])
+def test_device_calls_of_several_shapes_take_turns(cupy, ids, weights):
+    rng = np.random.default_rng(len(ids + weights))
+    graphs = []
+    for n, m in ((2, 1), (2000, 9000), (2000, 9000), (30_000, 60_000), (900, 1_500_000), (30_000, 40)):
+        u, v = rng.integers(0, n, (2, m)).astype(ids)
+        w = rng.integers(-(2**20), 2**20, m).astype(weights)
+        graphs += [(n, u, v, w)] + [(n, u, v, w / 3)] * (weights == "float64")
+    expected = [kruskal(*graph) for graph in graphs]
+    for _ in range(3):
+        for (n, *columns), wanted in zip(graphs, expected, strict=True):
+            there = tuple(map(cupy.asarray, columns))
+            forest = mst.minimum_spanning_forest((n, *there), algorithm="filter-boruvka-cuda")
+            assert forest.edge_ids.dtype == np.int64 and np.array_equal(forest.edge_ids.get(), wanted)
+            assert all(np.array_equal(a.get(), b[wanted]) for a, b in zip(forest.edges(), columns, strict=True))
+
+
+@pytest.mark.parametrize("n,m", [(2_000_000, 5_000_000), (5000, 12_000_000), (3_000_000, 1_000_000)])
+def test_large_graphs_on_host_and_device_have_the_same_ids(cupy, n, m):
+    rng = np.random.default_rng(m)
+    columns = *rng.integers(0, n, (2, m)).astype(np.int32), rng.integers(0, 2**30, m).astype(np.int32)
+    expected = mst.minimum_spanning_forest((n, *columns), algorithm="filter-boruvka").edge_ids
+    there = tuple(map(cupy.asarray, columns))
+    for graph in ((n, *columns), (n, *there), (n, *there)):
+        found = mst.minimum_spanning_forest(graph, algorithm="filter-boruvka-cuda").edge_ids
+        assert np.array_equal(cupy.asnumpy(found), expected)
+
+
+@pytest.mark.parametrize("ids", ["int32", "int64"])
+def test_device_calls_follow_the_current_stream(cupy, ids):
+    rng = np.random.default_rng(8)
+    n, m = 5000, 40_000
+    u, v = rng.integers(0, n, (2, m)).astype(ids)
+    w = rng.random(m)
+    expected = kruskal(n, u, v, w)
+    there, many = [cupy.asarray(column) for column in (u, v, w)], cupy.zeros(1 << 26)
+    cupy.cuda.Device().synchronize()
+    for stream in (cupy.cuda.Stream(non_blocking=True), cupy.cuda.Stream(), cupy.cuda.Stream.null):
+        for _ in range(5):
+            columns = [cupy.zeros_like(column) for column in there]
+            cupy.cuda.Device().synchronize()
+            with stream:
+                for _ in range(20):  # the columns are written long after the call began
+                    cupy.sin(many, out=many)
+                for column, values in zip(columns, there, strict=True):
+                    cupy.add(values, cupy.zeros_like(values), out=column)
+                forest = mst.minimum_spanning_forest((n, *columns), algorithm="filter-boruvka-cuda")
+                total = forest.edges()[2].sum()
+                assert np.array_equal(forest.edge_ids.get(), expected)
+                assert np.isclose(float(total), w[expected].sum())
+
+
+@pytest.mark.parametrize("own_streams", [False, True])
+def test_threads_that_call_at_once_get_their_own_forests(cupy, own_streams):
+    rng = np.random.default_rng(9)
+    graphs = []
+    for n, m, dtype in (
+        (900, 5000, np.float64),
+        (900, 5000, np.float64),
+        (900, 5000, np.int32),
+        (20_000, 70_000, np.int32),
+    ):
+        columns = *rng.integers(0, n, (2, m)).astype(np.int32), (1e6 * rng.random(m)).astype(dtype)
+        graphs.append((n, *columns, tuple(map(cupy.asarray, columns)), kruskal(n, *columns)))
+    cupy.cuda.Device().synchronize()
+
+    def calls(thread):
+        with cupy.cuda.Stream(non_blocking=True) if own_streams else cupy.cuda.Stream.null:
+            for call in range(300):
+                n, u, v, w, there, expected = graphs[(call // 2 + thread * (call % 3)) % len(graphs)]
+                graph = (n, u, v, w) if call % 4 == 3 else (n, *there)
+                found = mst.minimum_spanning_forest(graph, algorithm="filter-boruvka-cuda").edge_ids
+                assert np.array_equal(cupy.asnumpy(found), expected), (thread, call)
+
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(calls, range(2)))
+
+
+def test_every_device_keeps_its_own_state(cupy):
+    rng = np.random.default_rng(10)
+    n, m = 3000, 20_000
+    columns = *rng.integers(0, n, (2, m)), rng.random(m)
+    expected = kruskal(n, *columns)
+    for number in 2 * list(range(cupy.cuda.runtime.getDeviceCount())):
+        with cupy.cuda.Device(number):
+            there = tuple(map(cupy.asarray, columns))
+            for graph in ((n, *columns), (n, *there)):
+                found = mst.minimum_spanning_forest(graph, algorithm="filter-boruvka-cuda").edge_ids
+                assert np.array_equal(cupy.asnumpy(found), expected)
+
+
+def test_tensors_on_a_device_have_a_forest_of_tensors(cupy):
+    torch = pytest.importorskip("torch")
+    if not torch.cuda.is_available():
+        pytest.skip("this PyTorch has no CUDA")
+    rng = np.random.default_rng(11)
+    columns = *rng.integers(0, 500, (2, 4000)), rng.random(4000)
+    for _ in range(3):
+        there = [torch.tensor(column, device="cuda") for column in columns]
+        forest = mst.minimum_spanning_forest((500, *there), algorithm="filter-boruvka-cuda")
+        assert isinstance(forest.edge_ids, torch.Tensor) and forest.edge_ids.is_cuda
+        assert forest.edge_ids.tolist() == kruskal(500, *columns).tolist()
+
+
 class Exported:
     """An array that speaks DLPack only."""
 
@@ -180,12 +291,18 @@ def test_dlpack_arrays_become_a_device_graph_without_a_copy(cupy):
 
 def test_illegal_device_arrays_are_refused_by_row(cupy):
     ends, w = cupy.asarray([0, 5]), cupy.asarray([1.0, 2.0])
-    with pytest.raises(InputError, match=r"u\[1\] = 5 is not a vertex"):
-        mst.minimum_spanning_forest((3, ends, ends, w))
+    for kind in (np.int8, np.int32, np.uint32, np.int64, np.uint64):
+        with pytest.raises(InputError, match=r"u\[1\] = 5 is not a vertex"):
+            mst.minimum_spanning_forest((3, ends.astype(kind), ends, w))
+    for bad in (2**32, -1, -(2**63)):
+        with pytest.raises(InputError, match=rf"v\[1\] = {bad} is not a vertex"):
+            mst.minimum_spanning_forest((9, ends, cupy.asarray([0, bad]), w))
     with pytest.raises(InputError, match=r"w\[1\] is NaN"):
         mst.minimum_spanning_forest((9, ends, ends, cupy.asarray([1.0, np.nan])))
     with pytest.raises(InputError, match="runs on the host"):
         mst.minimum_spanning_forest((9, ends, ends, w), algorithm="kruskal")
+    for n, m in ((0, 0), (1, 0), (7, 0), (1, 2)):
+        assert len(mst.minimum_spanning_forest((n, *(cupy.zeros(m, np.int64) for _ in range(3)))).edge_ids) == 0
 
 
 def test_too_little_memory_names_needed_and_free_bytes(cupy):

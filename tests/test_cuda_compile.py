@@ -17,7 +17,11 @@ VARIANTS = {
         {"TIMED": 1},
         {"ITEMS_PER_THREAD": 4},
     ],
-    "edge_keys.cu": [{"WEIGHT": weight, "KEY_BITS": bits} for weight in range(4) for bits in (32, 64)],
+    "edge_keys.cu": [
+        {"WEIGHT": weight, "KEY_BITS": bits, "WIDE": wide}
+        for weight in range(4)
+        for bits, wide in ((32, 0), (32, 1), (64, 0))
+    ],
     "ecl_mst.cu": [{"RUNG": rung, "KEY_BITS": bits} for bits in (32, 64) for rung in range(9)]
     + [{"RUNG": 4, "JUMPING": 1}, {"BATCH": 2}]
     + [{"WITHOUT": number, "JUMPING": number % 2} for number in range(1, 7)],

@@ -13,8 +13,10 @@ import pytest
 import mst
 from mst import Graph, order, proof, registry
 from mst.algorithms.cuda import bucket, ecl_mst, filter_boruvka
+from mst.algorithms.cuda.device.launch import argument_of
 from mst.algorithms.cuda.device.proof import prove_on
 from mst.algorithms.sequential.bucket import mantissa_bits
+from mst.interop import gpu_call
 from mst.kernels.cuda.filter_boruvka import Shape
 
 sys.path.insert(0, str(Path(__file__).parent / "cuda"))
@@ -141,7 +143,7 @@ def test_keys_made_on_the_device_are_those_of_the_order(folder):
     for w in weights:
         n = 50
         graph = Graph(n, *rng.integers(0, n, (2, len(w))), w)
-        survey, found = emulated.surveyed_keys(folder, graph)
+        survey, found = emulated.surveyed_keys(folder, graph, wide=len(w) % 2 == 0)
         expected = order.keys(graph.w)
         if expected.itemsize == 4:
             expected = expected - expected.min()
@@ -162,6 +164,33 @@ def test_survey_finds_nan_and_ends_out_of_range(folder, dtype):
             survey, _ = emulated.surveyed_keys(folder, Graph(1, ends, ends, w_nan, trusted=True))
             assert survey.has_nan and survey.largest_end == 2**32 - 2
     assert not emulated.surveyed_keys(folder, Graph(1, ends, ends, w, trusted=True))[0].has_nan
+    ends = ends.astype(np.int64)
+    for bad, largest in ((-2, 2**64 - 2), (2**32, 2**32)):
+        ends[350:] = bad
+        survey, _ = emulated.surveyed_keys(folder, Graph(1, ends, ends, w, trusted=True), wide=True)
+        assert survey.largest_end == largest and not survey.has_nan
+
+
+@pytest.mark.parametrize("blocks", [1, 2, 5])
+@pytest.mark.parametrize(
+    "m,share", [(1, 1), (31, 0), (32, 1), (33, 0.5), (5000, 0.3), (40_000, 0.01), (9000, 1)]
+)
+def test_ids_are_listed_in_ascending_order(folder, m, share, blocks):
+    rng = np.random.default_rng(m)
+    expected = np.flatnonzero(rng.random(m) < share)
+    words, guard = -(-m // 32), np.uint64(7)
+    arrays = {
+        "forest": rng.permutation(expected).astype(np.uint32),
+        "count": np.array([len(expected)], np.uint32),
+        "marked": np.zeros(words, np.uint32),
+        "ids": np.full(len(expected) + 1, guard),
+        "sums": np.full(blocks, emulated.FILL, np.uint32),
+        "control": np.zeros(1, np.uint32),
+    }
+    argument = argument_of(gpu_call.MARKED, {name: array.ctypes.data for name, array in arrays.items()})
+    argument["words"] = words
+    emulated.mark_kernels(folder)("list_edges", blocks, argument, m)
+    assert np.array_equal(arrays["ids"][:-1], expected) and arrays["ids"][-1] == guard
 
 
 # Every variant of the source: rungs, single removals, both at once, explicit compressions, slots that a lane reads.

@@ -11,14 +11,15 @@ import numpy as np
 from mst import advice, arrays, order, registry
 from mst.algorithms.cuda.device import staging
 from mst.algorithms.cuda.device.graph import DeviceGraph
-from mst.algorithms.cuda.device.keys import KeyKernels, SurveyedGraph
+from mst.algorithms.cuda.device.keys import EdgeList, SurveyedGraph, kernels_for
 from mst.errors import DependencyError, InputError, UnsupportedError
 from mst.execute import execute, implementation_of, refuse_unfit
 from mst.forest import Forest
 from mst.graph import WEIGHT_DTYPES, Graph, frozen, vertex_count
+from mst.interop import gpu_call
 
 
-def device_graph(n: int, u: Any, v: Any, w: Any) -> DeviceGraph:
+def device_graph(n: int, u: Any, v: Any, w: Any) -> SurveyedGraph:
     """Return a graph over arrays on the device; int32 ends and a legal weight dtype are not copied.
 
     Parameters
@@ -45,14 +46,15 @@ def device_graph(n: int, u: Any, v: Any, w: Any) -> DeviceGraph:
     for name, ends in (("u", u), ("v", v)):
         if ends.dtype.kind not in "iu":
             raise InputError(f"{name} must hold integers, got dtype {ends.dtype}: convert the ids first")
-        if ends.itemsize == 8 and len(ends):
-            _refuse_outside(n, name, ends)
     if w.dtype not in WEIGHT_DTYPES:
         raise InputError(f"w has dtype {w.dtype}: use int32, int64, float32 or float64")
-    narrow = u.astype(cupy.int32, copy=False), v.astype(cupy.int32, copy=False)
+    wide = 8 in (u.itemsize, v.itemsize)
+    given = [ends.astype(cupy.int64 if wide else cupy.int32, copy=False) for ends in (u, v)]
+    narrow_u, narrow_v = cupy.empty((2, len(w)), cupy.int32) if wide else given
     if not len(w):
-        return SurveyedGraph(n, *narrow, w)
-    survey = KeyKernels.of(DeviceGraph(n, *narrow, w)).survey()
+        return SurveyedGraph(n, narrow_u, narrow_v, w)
+    addresses = [ends.data.ptr for ends in given] if wide else (0, 0)
+    survey = kernels_for(w.dtype).survey(EdgeList.of(narrow_u, narrow_v, w), addresses)
     if survey.largest_end >= n:
         _refuse_outside(n, "u", u)
         _refuse_outside(n, "v", v)
@@ -61,7 +63,7 @@ def device_graph(n: int, u: Any, v: Any, w: Any) -> DeviceGraph:
             f"w[{int(cupy.argmax(cupy.isnan(w)))}] is NaN, which cannot be ordered: drop that edge or replace "
             "its weight"
         )
-    return SurveyedGraph(n, *narrow, w, survey)
+    return SurveyedGraph(n, narrow_u, narrow_v, w, survey)
 
 
 def _refuse_outside(n: int, name: str, ends: Any) -> None:
@@ -95,6 +97,8 @@ def _vertex_count(n: Any) -> int:
 def as_cupy(array: Any, name: str) -> Any:
     """Return an array on a device as a contiguous one of CuPy; raise `InputError` where it is on the host."""
     cupy = _cupy()
+    if isinstance(array, cupy.ndarray):
+        return cupy.ascontiguousarray(array)
     if not arrays.is_on_device(array):
         raise InputError(f"{name} is not on the device: give u, v and w all on the host or all on the device")
     readable = arrays.detached(array)
@@ -190,21 +194,39 @@ def forest_on_device(
         raise InputError(
             f"u, v and w are on the device, but {algorithm} runs on the host: copy them there first"
         )
-    options = advice.for_one_solve(algorithm, options)
     graph = graph or device_graph(n, u, v, w)
-    ids_of = implementation_of(chosen).edge_ids
+    ids = _edge_ids(chosen, graph, options)
+    if not all(isinstance(given, cupy.ndarray) for given in (u, v, w)):
+        out = arrays.importer((u, v, w)) or cupy.asarray
+        u, v, w = (
+            given if arrays.importer([given]) is out else out(stored)
+            for given, stored in ((u, graph.u), (v, graph.v), (w, graph.w))
+        )
+        ids = out(ids)
+    return DeviceForest(graph, ids, algorithm, (u, v, w))
+
+
+def _edge_ids(algorithm: registry.Algorithm, graph: SurveyedGraph, options: dict[str, Any]) -> Any:
+    """Return the ids that an algorithm finds, ascending (int64), on the device."""
+    if algorithm.id == advice.OURS_ON_GPU and graph.survey and (found := _from_edges(graph, options)):
+        return gpu_call.edge_ids_on_device(graph, graph.survey, found)
+    ids_of = implementation_of(algorithm).edge_ids
     if ids_of is None:
         raise UnsupportedError(
-            f"{algorithm} has no function edge_ids, which returns a result on the device: see mst.registry"
+            f"{algorithm.id} has no function edge_ids, which returns a result on the device: see mst.registry"
         )
-    ids = ids_of(execute(chosen, graph, options=options).result)
-    ids = cupy.sort(ids.astype(cupy.int64))
-    out = arrays.importer((u, v, w)) or cupy.asarray
-    u, v, w = (
-        given if arrays.importer([given]) is out else out(stored)
-        for given, stored in ((u, graph.u), (v, graph.v), (w, graph.w))
-    )
-    return DeviceForest(graph, out(ids), algorithm, (u, v, w))
+    options = advice.for_one_solve(algorithm.id, options)
+    ids = ids_of(execute(algorithm, graph, options=options).result)
+    return _cupy().sort(ids.astype(np.int64))
+
+
+def _from_edges(graph: Graph | DeviceGraph, options: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the filter's options of `OURS_ON_GPU`; None if it is not to start from edges, or there is one vertex."""
+    algorithm = registry.get(advice.OURS_ON_GPU)
+    options = algorithm.resolve(advice.for_one_solve(algorithm.id, options))
+    refuse_unfit(algorithm, graph, 1, options)
+    algorithm.load()  # before CuPy is needed
+    return options if options.pop("start") == "edges" and graph.n > 1 else None
 
 
 def forest_of_tree(n: int, u: Any, v: Any, w: Any, algorithm: str, like: Any) -> DeviceForest:
@@ -252,17 +274,10 @@ class _WideGraph(Graph):
 def forest_of_unchecked(given: Graph, options: dict[str, Any]) -> Forest | None:
     """Return the forest of a graph of `unchecked_graph` by `OURS_ON_GPU`; None if an id or a weight is illegal.
 
-    See `mst.interop.host_call`.
+    See `mst.interop.gpu_call`.
     """
-    algorithm = registry.get(advice.OURS_ON_GPU)
-    options = algorithm.resolve(advice.for_one_solve(advice.OURS_ON_GPU, options))
-    refuse_unfit(algorithm, given, 1, options)
-    algorithm.load()  # before CuPy is needed
-    if options.pop("start") != "edges" or given.n < 2:
-        return None
-    from mst.interop.host_call import edge_ids_of
-
-    found = edge_ids_of(given, options)
+    filter_options = _from_edges(given, options)
+    found = None if filter_options is None else gpu_call.edge_ids_of(given, filter_options)
     if found is None:
         return None
     graph = given if given.u.dtype == np.int32 else _WideGraph(given)

@@ -15,6 +15,7 @@ import numpy as np
 from mst import Graph, order
 from mst.algorithms.cuda import ecl_mst, filter_boruvka
 from mst.algorithms.cuda.device import keys, points, proof
+from mst.interop import gpu_call
 from mst.kernels.cuda import filter_boruvka as layout
 
 HERE = Path(__file__).resolve().parent
@@ -124,33 +125,36 @@ def filter_forest(folder: Path, graph: Graph, run: Run, **options) -> tuple[np.n
     return np.sort(arrays["forest"][: counters["forest_edges"]]).astype(np.int64), counters
 
 
-def surveyed_keys(folder: Path, graph: Graph) -> tuple[keys.Survey, np.ndarray]:
-    """Return the survey of a graph's edges and the keys of its weights."""
+def surveyed_keys(folder: Path, graph: Graph, wide: bool = False) -> tuple[keys.Survey, np.ndarray]:
+    """Return the survey of a graph's edges and the keys of its weights; `wide` ends are narrowed on the way."""
     facts = np.zeros(keys.FACTS, np.uint64)
     argument = np.zeros(1, keys.ARGUMENT)
-    for name, array in (("u", graph.u), ("v", graph.v), ("w", graph.w), ("facts", facts)):
+    ends = {"u": graph.u, "v": graph.v}
+    if wide:
+        ends = {name: np.zeros(graph.m, np.int32) for name in "uv"}
+        ends |= {"wide_u": graph.u.astype(np.int64), "wide_v": graph.v.astype(np.int64)}
+    for name, array in {**ends, "w": graph.w, "facts": facts}.items():
         argument[name] = array.ctypes.data
     argument["m"] = graph.m
     kind = keys.WEIGHTS.index(graph.w.dtype.name)
-    key_kernels(folder, kind, 32)("survey_edges", 2, argument, 1)
+    key_kernels(folder, kind, 32, int(wide))("survey_edges", 2, argument, 1)
+    assert all(np.array_equal(ends[name], getattr(graph, name).astype(np.int32)) for name in "uv")
     survey = keys.survey_of(facts, graph.w.dtype)
     found = np.zeros(graph.m, f"uint{survey.key_bits}")
-    argument["keys"] = found.ctypes.data
-    argument["low"], argument["low_high"] = survey.low % 2**32, survey.low >> 32
+    argument["keys"], argument["low"] = found.ctypes.data, survey.low
     key_kernels(folder, kind, survey.key_bits)("write_keys", 2, argument, 1)
     return survey, found
 
 
 @cache
 def mark_kernels(folder: Path) -> Kernels:
-    return Kernels(folder, "mark_edges.cu", "MarkedEdges", ("mark_edges",))
+    return Kernels(folder, gpu_call.SOURCE, "MarkedEdges", ("mark_edges", "list_edges"))
 
 
 @cache
-def key_kernels(folder: Path, weight: int, key_bits: int) -> Kernels:
-    return Kernels(
-        folder, keys.SOURCE, "EdgeKeys", ("survey_edges", "write_keys"), WEIGHT=weight, KEY_BITS=key_bits
-    )
+def key_kernels(folder: Path, weight: int, key_bits: int, wide: int = 0) -> Kernels:
+    names = ("survey_edges", "write_keys")
+    return Kernels(folder, keys.SOURCE, "EdgeKeys", names, WEIGHT=weight, KEY_BITS=key_bits, WIDE=wide)
 
 
 class ProofDevice:

@@ -13,7 +13,7 @@ import numpy as np
 
 from mst.algorithms.cuda.device import memory, staging
 from mst.algorithms.cuda.device.graph import DeviceGraph, device_rows, interleaved_row_inputs
-from mst.algorithms.cuda.device.keys import KeyKernels, SurveyedGraph
+from mst.algorithms.cuda.device.keys import EdgeList, SurveyedGraph, kernels_for
 from mst.kernels.cuda import filter_boruvka as layout
 from mst.kernels.cuda import loader
 
@@ -131,7 +131,7 @@ def prepared_with_keys(graph: Graph | DeviceGraph, keys: Any, start: str, option
 def transfer(prepared: Prepared) -> Problem:
     """Copy the inputs to the device, make keys and rows there, allocate the workspace, and choose the settings."""
     n, m, csr = prepared.n, prepared.m, prepared.csr
-    purpose = f"filter-boruvka-cuda of n = {n:,}, m = {m:,}"
+    purpose = purpose_of(n, m)
     settings = settings_for(n, m, csr=csr, **prepared.options)
     arrays, largest = _inputs_on_device(prepared, purpose)
     key_bits = arrays["edge_keys"].dtype.itemsize * 8
@@ -148,6 +148,11 @@ def transfer(prepared: Prepared) -> Problem:
     return Problem(shape, argument, arrays, counters, kernel, blocks_for(kernel, shape))
 
 
+def purpose_of(n: int, m: int) -> str:
+    """Return the purpose of an allocation, for messages."""
+    return f"filter-boruvka-cuda of n = {n:,}, m = {m:,}"
+
+
 def _inputs_on_device(prepared: Prepared, purpose: str) -> tuple[dict[str, Any], int]:
     """Return the kernels' inputs on the device, and their largest key."""
     import cupy
@@ -161,10 +166,10 @@ def _inputs_on_device(prepared: Prepared, purpose: str) -> tuple[dict[str, Any],
     if prepared.m == 0:
         none = cupy.empty(0, cupy.uint32)
         return {"u": graph.u, "v": graph.v, "edge_keys": none, "keys": none}, 0
-    kernels = KeyKernels.of(graph)
-    survey = (graph.survey if isinstance(graph, SurveyedGraph) else None) or kernels.survey()
+    edges, kernels = EdgeList.of(graph.u, graph.v, graph.w), kernels_for(graph.w.dtype)
+    survey = (graph.survey if isinstance(graph, SurveyedGraph) else None) or kernels.survey(edges)
     inputs = {"u": graph.u, "v": graph.v, "edge_keys": cupy.empty(graph.m, f"uint{survey.key_bits}")}
-    kernels.write_keys(survey, inputs["edge_keys"].data.ptr)
+    kernels.write_keys(edges, survey, inputs["edge_keys"].data.ptr)
     if prepared.csr:
         rows = device_rows(graph, inputs["edge_keys"])
         inputs |= {"offsets": rows.offsets, "keys": rows.keys, "neighbours": rows.pairs}

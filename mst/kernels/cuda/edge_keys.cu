@@ -2,6 +2,7 @@
 //
 // WEIGHT: the type of weights, 0 int32, 1 int64, 2 float32, 3 float64.
 // KEY_BITS: of the keys that `write_keys` writes.
+// WIDE: 1 if `survey_edges` has ends of 64 bits, from which it writes those of 32.
 //
 // A key is an unsigned integer of the order of the weights: an integer with its sign bit flipped; the bits of a float,
 // all flipped if it is negative, with the sign bit set if not, and of zero for -0.0. 32-bit keys have the least one
@@ -10,6 +11,9 @@
 
 #ifndef WEIGHT
 #define WEIGHT 0
+#endif
+#ifndef WIDE
+#define WIDE 0
 #endif
 
 #if WEIGHT == 0
@@ -27,14 +31,17 @@ static const u32 EDGES_PER_THREAD = 4;           // in flight
 
 // Passed by value.
 struct EdgeKeys {
-  const u32* u;        // [m]
-  const u32* v;        // [m]
+  u32* u;              // [m]
+  u32* v;              // [m]
   const Word* w;       // [m]
+  const u64* wide_u;   // WIDE: [m]
+  const u64* wide_v;   // WIDE: [m]
   u64* facts;          // [6], zero before: the largest end; the complement of the least key and the largest key; the
                        // same of doubles as floats; flags
   Key* keys;           // [m]
+  u64 low;             // the least key, for `write_keys`
   u32 m;
-  u32 low, low_high;   // words of the least key, for `write_keys`
+  u32 unused;
 };
 
 // The key of a weight, given by its bits.
@@ -64,24 +71,40 @@ DEVICE void raise_in_warp(u64* fact, u64 x) {
   if (lane_id() == 0) atomicMax(fact, x);
 }
 
-// Raises the facts; any number of blocks. Words of `facts` are only raised atomically, and the host reads them after
-// the kernel's end.
+// Raises the facts, and narrows ends; any number of blocks. Words of `facts` are only raised atomically, and
+// the host reads them after the kernel's end.
 extern "C" __global__ void survey_edges(const EdgeKeys g) {
   __shared__ u64 facts[6];
   if (threadIdx.x < 6) facts[threadIdx.x] = 0;
   __syncthreads();
   u64 end = 0, least = 0, most = 0, least_float = 0, most_float = 0, flags = 0;
   for (u64 first = thread_index(); first < g.m; first += (u64)EDGES_PER_THREAD * thread_count()) {
+#if WIDE
+    u64 a[EDGES_PER_THREAD], b[EDGES_PER_THREAD];
+#else
     u32 a[EDGES_PER_THREAD], b[EDGES_PER_THREAD];
+#endif
     Word w[EDGES_PER_THREAD];
 #pragma unroll
     for (u32 i = 0; i < EDGES_PER_THREAD; i++) {
       const u64 edge = first + (u64)i * thread_count();
       const u64 at = edge < g.m ? edge : first;
+#if WIDE
+      a[i] = stream(g.wide_u + at);
+      b[i] = stream(g.wide_v + at);
+#else
       a[i] = stream(g.u + at);
       b[i] = stream(g.v + at);
+#endif
       w[i] = stream(g.w + at);
     }
+#if WIDE
+#pragma unroll
+    for (u32 i = 0; i < EDGES_PER_THREAD; i++) {
+      const u64 edge = first + (u64)i * thread_count();
+      if (edge < g.m) g.u[edge] = (u32)a[i], g.v[edge] = (u32)b[i];
+    }
+#endif
 #pragma unroll
     for (u32 i = 0; i < EDGES_PER_THREAD; i++) {
       end = larger(end, a[i] > b[i] ? a[i] : b[i]);
@@ -118,15 +141,14 @@ extern "C" __global__ void survey_edges(const EdgeKeys g) {
 
 // Writes the keys; any number of blocks.
 extern "C" __global__ void write_keys(const EdgeKeys g) {
-  const u64 low = pack(g.low_high, g.low);
   for (u64 edge = thread_index(); edge < g.m; edge += thread_count()) {
     const Word w = stream(g.w + edge);
 #if KEY_BITS == 64
     g.keys[edge] = key_of_bits(w);
 #elif WEIGHT == 3
-    g.keys[edge] = key_of_bits(float_of_double(w)) - (u32)low;
+    g.keys[edge] = key_of_bits(float_of_double(w)) - (u32)g.low;
 #else
-    g.keys[edge] = (Key)(key_of_bits(w) - (Word)low);
+    g.keys[edge] = (Key)(key_of_bits(w) - (Word)g.low);
 #endif
   }
 }

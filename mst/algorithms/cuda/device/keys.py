@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import NamedTuple
+from struct import Struct
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,7 +17,8 @@ from mst.algorithms.cuda.device.launch import argument_dtype
 from mst.kernels.cuda import loader
 
 SOURCE = "edge_keys.cu"
-ARGUMENT = argument_dtype(("u", "v", "w", "facts", "keys"), ("m", "low", "low_high", "unused"))
+ARGUMENT = argument_dtype(("u", "v", "w", "wide_u", "wide_v", "facts", "keys", "low"), ("m", "unused"))
+_PACKED = Struct("=8Q2I")  # the same: fields of arrays take a microsecond each
 WEIGHTS = ("int32", "int64", "float32", "float64")  # by the macro WEIGHT
 FACTS = 6
 BLOCK = 256
@@ -67,65 +71,70 @@ def survey_of(facts: np.ndarray, dtype: np.dtype) -> Survey:
     return Survey(end, bool(flags & NOT_A_NUMBER), bits, low, high)
 
 
-class KeyKernels:
-    """Launches the kernels for edge lists of a given length, at least 1, and weight dtype.
+class EdgeList(NamedTuple):
+    """An edge list on the device: length, at least 1, addresses of ends of 32 bits and of weights, and their dtype."""
 
-    An edge list is given by the addresses of its ends (int32 or uint32) and weights on the device.
-    """
-
-    def __init__(self, m: int, dtype: np.dtype):
-        import cupy
-
-        self._dtype, self._cuda, self._weight = dtype, cupy.cuda, WEIGHTS.index(dtype.name)
-        self._device = cupy.cuda.runtime.getDevice()
-        self._blocks = min(8 * memory.multiprocessors(self._device), -(-m // BLOCK))
-        self._argument = np.zeros(1, ARGUMENT)
-        self._argument["m"] = m
-        self._arguments = loader.Arguments(self._argument)
-        self._facts = memory.pinned(2 * FACTS).view(np.uint64)
-        self._facts_here = self._facts.ctypes.data
+    m: int
+    u: int
+    v: int
+    w: int
+    dtype: np.dtype
 
     @classmethod
-    def of(cls, graph: DeviceGraph) -> KeyKernels:
-        """Return the kernels for the edge list of a graph on the device."""
-        kernels = cls(graph.m, graph.w.dtype)
-        kernels.take(*(array.data.ptr for array in (graph.u, graph.v, graph.w)))
-        return kernels
+    def of(cls, u: Any, v: Any, w: Any) -> EdgeList:
+        """Return that of CuPy's arrays."""
+        return cls(len(w), u.data.ptr, v.data.ptr, w.data.ptr, w.dtype)
 
-    def take(self, u: int, v: int, w: int) -> None:
-        """Set the edge list."""
-        for name, address in (("u", u), ("v", v), ("w", w)):
-            self._argument[name] = address
 
-    def survey(self) -> Survey:
-        """Return the facts of the edge list."""
-        facts = self._cuda.alloc(8 * FACTS)
-        self.start_survey(facts.ptr)
-        return self.facts()
+class KeyKernels:
+    """The kernels for a weight dtype on a device, and their state, which one thread at a time uses."""
 
-    def start_survey(self, facts: int) -> None:
-        """Start a survey, with the address of `FACTS` words on the device; `facts` returns it."""
-        runtime, stream = self._cuda.runtime, self._cuda.get_current_stream()
-        runtime.memsetAsync(facts, 0, 8 * FACTS, stream.ptr)
-        self._argument["facts"] = facts
-        self._launch("survey_edges", 32)
-        runtime.memcpyAsync(self._facts_here, facts, 8 * FACTS, runtime.memcpyDeviceToHost, stream.ptr)
+    def __init__(self, device: int, dtype: np.dtype):
+        import cupy
 
-    def facts(self) -> Survey:
-        """Wait for a survey."""
-        self._cuda.get_current_stream().synchronize()
-        return survey_of(self._facts, self._dtype)
+        self._device, self._dtype, self._weight = device, dtype, WEIGHTS.index(dtype.name)
+        self._cuda, self._lock = cupy.cuda, threading.Lock()
+        self._most_blocks = 8 * memory.multiprocessors(device)
+        self._argument = bytearray(ARGUMENT.itemsize)
+        self._arguments = loader.Arguments(np.frombuffer(self._argument, ARGUMENT))
+        self._facts = memory.pinned(2 * FACTS).view(np.uint64)
+        self._kept = memory.from_driver(np.uint64, FACTS)
+        self._places = self._facts.ctypes.data, self._kept.data.ptr
 
-    def write_keys(self, survey: Survey, address: int) -> None:
-        """Write the keys of the weights (uint32 or uint64); 32-bit keys begin at 0."""
-        argument = self._argument
-        argument["keys"], argument["low"], argument["low_high"] = address, survey.low % 2**32, survey.low >> 32
-        self._launch("write_keys", survey.key_bits)
+    def survey(self, edges: EdgeList, wide: Sequence[int] = (0, 0)) -> Survey:
+        """Return the facts of an edge list; if `wide` has addresses of 64-bit ends, these are first narrowed to it."""
+        runtime, stream, size = self._cuda.runtime, self._cuda.get_current_stream(), 8 * FACTS
+        here, there = self._places
+        with self._lock:
+            runtime.memsetAsync(there, 0, size, stream.ptr)
+            self._launch("survey_edges", 32, edges, *wide, there, 0, 0)
+            runtime.memcpyAsync(here, there, size, runtime.memcpyDeviceToHost, stream.ptr)
+            stream.synchronize()
+            return survey_of(self._facts, self._dtype)
 
-    def _launch(self, name: str, key_bits: int) -> None:
-        _kernel(self._device, name, self._weight, key_bits).launch(self._blocks, BLOCK, self._arguments)
+    def write_keys(self, edges: EdgeList, survey: Survey, address: int) -> None:
+        """Write the keys of the weights (uint32 or uint64) to an address; 32-bit keys begin at 0."""
+        with self._lock:
+            self._launch("write_keys", survey.key_bits, edges, 0, 0, 0, address, survey.low)
+
+    def _launch(self, name: str, key_bits: int, edges: EdgeList, wide_u: int, *fields: int) -> None:
+        _PACKED.pack_into(self._argument, 0, edges.u, edges.v, edges.w, wide_u, *fields, edges.m, 0)
+        kernel = _kernel(self._device, name, self._weight, key_bits, int(wide_u > 0))
+        kernel.launch(min(self._most_blocks, -(-edges.m // BLOCK)), BLOCK, self._arguments)
+
+
+def kernels_for(dtype: np.dtype) -> KeyKernels:
+    """Return the kernels for weights of a dtype on the current device."""
+    import cupy
+
+    return _kernels(int(cupy.cuda.runtime.getDevice()), dtype)
 
 
 @cache
-def _kernel(device: int, name: str, weight: int, key_bits: int) -> loader.Kernel:
-    return loader.Kernel(SOURCE, name, {"WEIGHT": weight, "KEY_BITS": key_bits})
+def _kernels(device: int, dtype: np.dtype) -> KeyKernels:
+    return KeyKernels(device, dtype)
+
+
+@cache
+def _kernel(device: int, name: str, weight: int, key_bits: int, wide: int) -> loader.Kernel:
+    return loader.Kernel(SOURCE, name, {"WEIGHT": weight, "KEY_BITS": key_bits, "WIDE": wide})

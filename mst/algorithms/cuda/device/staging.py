@@ -22,7 +22,6 @@ FEWER, LARGE = 12, 1 << 27  # workers of copies below so many bytes: waking more
 CHUNK = 1 << 21
 SMALLEST = 1 << 18  # bytes of a piece of a smaller copy: waking a thread takes as long as copying them
 ALONE = 1 << 21  # bytes that one thread copies before others are awake
-NO_ROOM = np.empty(0, np.int64)
 
 
 def upload(arrays: Iterable[tuple[np.ndarray, Any]]) -> int:
@@ -36,12 +35,9 @@ def upload(arrays: Iterable[tuple[np.ndarray, Any]]) -> int:
     return of_device().upload(columns)
 
 
-def download(words: Any, dtype: Any = np.int64, *, room: np.ndarray = NO_ROOM) -> np.ndarray:
-    """Return a host copy of a device array of 32-bit words, after all work already started on the stream.
-
-    It begins `room`, of that dtype, if that is large enough and at most twice as large as needed.
-    """
-    out = room[: len(words)] if len(words) <= len(room) <= 2 * len(words) else np.empty(len(words), dtype)
+def download(words: Any, dtype: Any = np.int64) -> np.ndarray:
+    """Return a host copy of a device array of 32-bit words, after all work already started on the stream."""
+    out = np.empty(len(words), dtype)
     of_device().download(words.data.ptr, out)
     return out
 
