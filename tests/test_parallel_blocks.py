@@ -174,3 +174,15 @@ def test_few_threads_leave_rows_in_order_to_one_core(rng):
             graph = Graph(60_000, a.astype(np.int32), b.astype(np.int32), w.astype(np.int32))
             left = [ours._is_for_one_core(graph, width) for width in (1, 2, 4, 8)]
             assert left == [True, in_order or not near, in_order or not near, not near]
+
+
+def test_few_threads_leave_weights_in_order_of_sorted_rows_to_one_core(rng):
+    u, v = np.sort(rng.integers(0, 100_000, 520_000)), rng.integers(0, 100_000, 520_000)
+    for w, rows, left in (
+        (np.arange(len(u)), slice(None), True),
+        (-np.arange(len(u)), slice(None, None, -1), True),
+        (np.arange(len(u)), rng.permutation(len(u)), False),
+        (rng.permutation(len(u)), slice(None), False),
+    ):
+        graph = Graph(100_000, u[rows].astype(np.int32), v[rows].astype(np.int32), w.astype(np.int32))
+        assert [ours._is_for_one_core(graph, width) for width in (4, 8)] == [left, False]

@@ -13,6 +13,8 @@ import pytest
 from numba import njit  # not the package's: its cache hashes all that this file imports
 
 import mst
+from mst.algorithms.threads import filter_boruvka_threads as ours
+from mst.generators import generate
 from mst.graph import Graph
 from mst.kernels.filter_boruvka.parallel import join
 from mst.kernels.filter_boruvka.parallel.drop_cycle_edges import new_scratch, prune_leaves
@@ -21,6 +23,7 @@ from mst.kernels.filter_boruvka.parallel.records import (
     Records,
     WideRecords,
     ends_at,
+    id_at,
     in_order,
     is_dropped,
     new_records,
@@ -63,9 +66,9 @@ def joined(graph, cuts, kind, any_order=False, contended=False):
         edges = np.empty(n, np.int64 if kind is WideRecords else np.int32)
         forest = join.Forest(new_parents(n, vertex_type, 1, tallies), edges, contended)
         batches = join.batches_of(starts, np.full(filled, any_order), 1)
-        done = join.Joined(np.empty((batches.chunks[-1], 3), np.int64), np.zeros(filled, np.int64))
+        done = join.Joined(np.empty((batches.chunks[-1], 3), np.int64), *np.zeros((2, filled), np.int64))
         join.join(1, join.Shared(join.new_state(1), tallies), batches, records, done, forest)
-    return edges[: tallies[FOREST]], done.closing
+    return edges[: tallies[FOREST]], done.closing + done.parallel
 
 
 def shapes(rng):
@@ -144,6 +147,43 @@ def test_pruned_leaves_lie_on_no_cycle(kind, hub, rng):
         if 2 * m <= n:
             # Trees, nearly all of them: hardly any leaf is overlooked.
             assert len(left) < len(on_a_cycle) + m // 10
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_lightest_of_parallel_edges_is_kept(kind, rng):
+    vertex_type, key_type, ids = TYPES[kind]
+    u, v = rng.integers(0, 12, (2, 3_000))
+    keys = rng.integers(0, 40, 3_000).astype(key_type)
+    records = new_records(3_000, vertex_type, key_type, ids)
+    _fill(records, u, v, keys, np.arange(3_000))
+
+    @njit
+    def kept(records, first, last):
+        end = join.drop_parallel(records, first, last)
+        return [(ends_at(records, i), id_at(records, i)) for i in range(first, end)]
+
+    left = kept(records, 100, 3_000)
+    lightest = {}
+    for e in np.lexsort((np.arange(100, 3_000), keys[100:])) + 100:
+        lightest.setdefault((min(u[e], v[e]), max(u[e], v[e])), e)
+    assert {(min(ends), max(ends)): e for ends, e in left}.keys() == lightest.keys()
+    assert set(lightest.values()) <= {e for _, e in left}
+    assert len(left) < 600
+
+
+@pytest.mark.parametrize("rows", ["sorted", "reversed", "shuffled"])
+@pytest.mark.parametrize("per_weight", [1, 9])
+def test_few_edges_close_cycles_if_weights_descend_along_the_rows(rows, per_weight, rng):
+    graph = generate("rmat", scale=12, m=60_000, seed=1, order="sorted")
+    order = {"sorted": np.arange(graph.m), "reversed": np.arange(graph.m)[::-1]}.get(
+        rows, rng.permutation(graph.m)
+    )
+    w = (np.arange(graph.m, 0, -1) // per_weight).astype(np.int32)
+    graph = Graph(graph.n, *(np.ascontiguousarray(column[order]) for column in (graph.u, graph.v, w)))
+    found = ours.solve(ours.prepare(graph, width=1, input="edges", hand_over=False))
+    expected = mst.minimum_spanning_forest(graph, algorithm="kruskal").edge_ids
+    assert np.array_equal(np.sort(found.edge_ids), np.sort(expected))
+    assert found.counters["surplus"] < graph.m / 4 < found.counters["parallel"]
 
 
 def test_a_batch_in_any_order_has_some_spanning_forest(rng):

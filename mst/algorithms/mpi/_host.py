@@ -176,9 +176,10 @@ class Host:
         joined = join.Joined(
             self.scratch.take("parts", (int(batches.chunks[-1]), 3), np.int64),
             self.scratch.take("surplus", count, np.int64),
+            self.scratch.take("parallel", count, np.int64),
         )
         if comm.rank == 0:
-            joined.closing[:] = 0
+            joined.closing[:] = joined.parallel[:] = 0
             join.open_first_phase(self.state, p.width, batches.chunks)
         comm.Barrier()
         forest = join.Forest(p.parent, self.forest, rules.is_contended(p.n, p.width, p.policy))

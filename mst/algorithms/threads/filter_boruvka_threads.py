@@ -58,6 +58,7 @@ from mst.kernels.filter_boruvka.parallel.storage import (
 )
 from mst.kernels.filter_boruvka.policy import THREADS, Policy
 from mst.kernels.filter_boruvka.sequential import in_order
+from mst.kernels.filter_boruvka.sequential.sample import stratified
 from mst.kernels.filter_boruvka.sequential.trees import giant_label
 from mst.kernels.parallel.keys import KEYS, words_of
 from mst.kernels.parallel.runtime import (
@@ -154,7 +155,15 @@ def _is_for_one_core(graph: Graph, width: int) -> bool:
         return False
     many = graph.m >= THREADS.fewest_in_blocks
     follows_places = many and cut_into_blocks(graph.n, edges, width, THREADS) is not None
-    return ordered if follows_places else expected
+    if follows_places:
+        return ordered
+    return expected or (ordered and graph.m >= 3 * graph.n and _sorted_by_source(graph))
+
+
+def _sorted_by_source(graph: Graph) -> bool:
+    """Return whether the first endpoints of a sample of the rows ascend or descend."""
+    step = np.diff(graph.u[stratified(graph.m, 256)])
+    return bool((step >= 0).all() or (step <= 0).all())
 
 
 def solve(problem: Problem) -> Result:
@@ -285,7 +294,7 @@ def _new_run(graph: Graph, storage: Storage, width: int, options: Options, lap: 
     parent = scratch.numbered("parent")(n, np.dtype(f"u{graph.u.dtype.itemsize}"))
     low, high = lowest_bound(key), highest_bound(key, ids)
     progress = Progress(n, width, options.policy, high, low, size=0, heavy=0, missing=n - 1, parent=parent)
-    counts = dict(width=width, parts=0, batches=0, light=0, surplus=0)
+    counts = dict(width=width, parts=0, batches=0, light=0, surplus=0, parallel=0)
     run = _Run(graph, storage, progress, forest, options, tallies, counts, lap, scratch)
     _read_from(run, storage)
     lap("init")
@@ -422,7 +431,7 @@ def _join(run: _Run, records: AnyRecords, starts: np.ndarray, any_order: np.ndar
     p = run.progress
     batches = join.batches_of(starts, any_order, p.width)
     count = len(batches.any_order)
-    joined = join.Joined(np.empty((batches.chunks[-1], 3), np.int64), np.zeros(count, np.int64))
+    joined = join.Joined(np.empty((batches.chunks[-1], 3), np.int64), *np.zeros((2, count), np.int64))
     contended = rules.is_contended(p.n, p.width, p.policy)
     if p.width > 1 and not contended:
         contended = share_on_equal_lines(records) > p.policy.crowded
@@ -432,7 +441,8 @@ def _join(run: _Run, records: AnyRecords, starts: np.ndarray, any_order: np.ndar
     size = int(starts[-1])
     p.heavy -= size
     p.missing = p.n - 1 - int(run.tallies[FOREST])
-    found = dict(parts=1, batches=count, light=size, surplus=int(joined.closing.sum()))
+    surplus, parallel = int(joined.closing.sum()), int(joined.parallel.sum())
+    found = dict(parts=1, batches=count, light=size, surplus=surplus, parallel=parallel)
     for name, value in found.items():
         run.counts[name] += value
     run.lap("join")

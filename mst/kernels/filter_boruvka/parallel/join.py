@@ -8,6 +8,10 @@ trees with the same vertices, so the next batch need not wait until the heaviest
 found: one worker drops the cycle edges of a batch
 (`mst.kernels.filter_boruvka.parallel.drop_cycle_edges`) while the others join the next ones.
 
+Where weights follow the rows, most edges of a batch may lead from few vertices to the giant tree. All workers would try
+to link its root at once, and nearly every edge be dropped afterwards. In such batches, only the lightest of a chunk's
+edges between the same two roots is kept.
+
 In the functions, `records` has any type of `mst.kernels.filter_boruvka.parallel.records`; `parent` and
 `contended` are those of `Forest`; `batches` is a `Batches`, `joined` a `Joined`, `shared` a `Shared`.
 """
@@ -25,11 +29,13 @@ from mst.kernels.filter_boruvka.parallel.drop_cycle_edges import (
     drop_cycle_edges,
     edges_between,
     new_scratch,
+    table_size,
 )
-from mst.kernels.filter_boruvka.parallel.records import ends_at, id_at, is_dropped, move, swap
+from mst.kernels.filter_boruvka.parallel.records import ends_at, id_at, is_dropped, is_lighter, move, swap
 from mst.kernels.parallel.launch import run
 from mst.kernels.parallel.runtime import FOREST, inject_delay
 from mst.kernels.primitives.atomics import compare_and_swap, fetch_add, load, store, store_where, yield_core
+from mst.kernels.primitives.hashing import multiplicative_hash
 from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.out_of_line import call
 from mst.kernels.primitives.prefetch import prefetch, prefetch_to_write
@@ -39,6 +45,8 @@ LONGEST_CHUNK = 4096
 
 _BLOCK = 256
 _AHEAD, _FAR = 16, np.uint64(32)
+_MANY = 4
+"""Edges of a batch per parallel or closing edge up to which these are many."""
 
 
 class Batches(NamedTuple):
@@ -72,10 +80,13 @@ class Joined(NamedTuple):
         `drop_cycle_edges.FIRST`, `CLOSING` and `LAST`.
     closing : numpy.ndarray of int64, shape (batches,)
         The number of closing edges of each batch; zeros at first.
+    parallel : numpy.ndarray of int64, shape (batches,)
+        The number of edges that were dropped before for a lighter one between the same roots; zeros at first.
     """
 
     chunks: np.ndarray
     closing: np.ndarray
+    parallel: np.ndarray
 
 
 class Forest(NamedTuple):
@@ -205,6 +216,39 @@ def fourth_ancestors_contended(records, base, size, final, parent, roots_a, root
 
 
 @njit
+def drop_parallel(records, first, last):
+    """Keep the lightest of the records ``first … last - 1`` between the same roots, at the front; return their end.
+
+    A few others may be kept too.
+    """
+    # The place of a pair of roots, counted from 1; the latest pair replaces others of the same hash.
+    places, end = np.zeros(table_size(2 * (last - first)), np.uint16), np.uint64(first)
+    base = end - np.uint64(1)
+    for i in range(np.uint64(first), np.uint64(last)):
+        a, b = ends_at(records, i)
+        a, b = max(a, b), min(a, b)
+        at = multiplicative_hash(multiplicative_hash(a) + np.uint64(b)) >> np.uint64(40) & np.uint64(
+            places.size - 1
+        )
+        to = base + np.uint64(places[at])
+        if places[at] and same_ends(records, to, a, b):
+            if is_lighter(records, i, to):
+                move(records, i, to, a, b)
+        else:
+            move(records, i, end, a, b)
+            end += np.uint64(1)
+            places[at] = end - base - np.uint64(1)
+    return np.int64(end)
+
+
+@njit(inline="always")
+def same_ends(records, i, a, b):
+    """Return whether `a` and `b`, the smaller, are the ends of edge `i`."""
+    x, y = ends_at(records, i)
+    return (max(x, y) == a) & (min(x, y) == b)
+
+
+@njit
 def link(records, first, last, parent, alone):
     """Link trees by the edges ``first … last - 1`` in any order; move closing edges to the end, return their start.
 
@@ -219,6 +263,24 @@ def link(records, first, last, parent, alone):
         x, y = ends_at(records, i)
         x, y = max(x, y), min(x, y)
         if link_root(parent, x, y, alone) or unite(parent, x, y):
+            i += 1
+        else:
+            end -= 1
+            swap(records, i, end)
+    return end
+
+
+@njit
+def link_few(records, first, last, parent, alone):
+    """As `link` where most edges are expected to close cycles.
+
+    No line is requested for writing before its vertex is known to be a root: all workers may want the giant tree's.
+    """
+    i, end = first, last
+    while i < end:
+        x, y = ends_at(records, i)
+        x, y = max(x, y), min(x, y)
+        if (load(parent, x) == x and link_root(parent, x, y, alone)) or unite(parent, x, y):
             i += 1
         else:
             end -= 1
@@ -348,7 +410,7 @@ def _take_part(worker, width, shared, batches, records, joined, forest):
     # Unpacked once: taking an array from a tuple counts references in memory that all workers share.
     (state, tallies), parent, contended = shared, forest.parent, forest.contended
     starts, lengths, chunks_before, any_order = batches
-    chunks, closing = joined
+    chunks, closing, parallel = joined
     end = np.int64(2 * any_order.size)
     scratch = new_scratch(np.int64(0))
     phase = load(state, _PHASE)
@@ -359,17 +421,26 @@ def _take_part(worker, width, shared, batches, records, joined, forest):
             while chunk >= 0:
                 inject_delay(tallies, chunk)
                 batch = phase >> 1
+                many = has_many_parallel(batch, starts, closing, parallel)
                 first = starts[batch] + (chunk - chunks_before[batch]) * lengths[batch]
                 if phase & 1:
                     last = chunks[chunk, LAST]
-                    chunks[chunk, CLOSING] = link(records, first, last, parent, width == 1)
+                    if many:
+                        chunks[chunk, CLOSING] = call(link_few, records, first, last, parent, width == 1)
+                    else:
+                        chunks[chunk, CLOSING] = link(records, first, last, parent, width == 1)
                     count = last - chunks[chunk, CLOSING]
                     if count:
                         fetch_add(closing, batch, count)
                 else:
                     last = min(first + lengths[batch], starts[batch + 1])
                     chunks[chunk, FIRST] = first
-                    chunks[chunk, LAST] = call(find_roots, records, first, last, parent, contended)
+                    last = call(find_roots, records, first, last, parent, contended)
+                    if many:
+                        kept = call(drop_parallel, records, first, last)
+                        fetch_add(parallel, batch, last - kept)
+                        last = kept
+                    chunks[chunk, LAST] = last
                 done += 1
                 phase, chunk = take_chunk(state, owner, width, chunks_before, phase)
             # At once: a worker may wait for this report while the other shares are searched.
@@ -381,6 +452,20 @@ def _take_part(worker, width, shared, batches, records, joined, forest):
                 break
         wait_for_end(state, phase)
         phase = load(state, _PHASE)
+
+
+@njit
+def has_many_parallel(batch, starts, closing, parallel):
+    """Return whether to search a batch for parallel edges, decided from the batch before it.
+
+    Either many were found there, or many edges closed cycles; then only one batch of 16 tries. `starts` is that of
+    `Batches`, `closing` and `parallel` are those of `Joined`.
+    """
+    before = batch - 1
+    if before < 0:
+        return True
+    size = starts[batch] - starts[before]
+    return _MANY * parallel[before] > size or (batch & 15 == 0 and _MANY * closing[before] > size)
 
 
 @njit
@@ -396,7 +481,7 @@ def join(width, shared, batches, records, joined, forest):
     records : PackedRecords, Records or WideRecords
         By batch; overwritten.
     joined : Joined
-        Overwritten; its `closing` is zero before.
+        Overwritten; its counts are zero before.
     forest : Forest
         Edge ids are appended.
     """

@@ -147,6 +147,11 @@ def is_dropped(records, i):
     return _compiled_only()
 
 
+def is_lighter(records, i, j):
+    """Return whether edge `i` precedes edge `j` by (key, id)."""
+    return _compiled_only()
+
+
 def in_order(records, places, spare, words, spare_words):
     """Sort `places` by the (key, id) of the edges there; return the sorted array, which is `places` or `spare`.
 
@@ -310,6 +315,18 @@ def _is_dropped(records, i):
     if records.instance_class is WideRecords:
         return lambda records, i: records.b[i] >> np.uint64(63) != 0
     return lambda records, i: _pair(records, i) >> np.uint64(63) != 0
+
+
+@overload(is_lighter, inline="always")
+def _is_lighter(records, i, j):
+    if records.instance_class is PackedRecords:
+        return lambda records, i, j: records.rows[i, 1] < records.rows[j, 1]
+
+    def is_lighter(records, i, j):
+        key, other = records.keys[i], records.keys[j]
+        return key < other or (key == other and records.ids[i] < records.ids[j])
+
+    return is_lighter
 
 
 @overload(in_order)
