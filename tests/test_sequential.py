@@ -12,6 +12,7 @@ import pytest
 from option_combinations import option_combinations
 
 from mst import registry
+from mst.advice.traits import traits_of
 from mst.algorithms.cuda import bucket as bucket_cuda
 from mst.algorithms.sequential import bucket, filter_boruvka
 from mst.algorithms.threads import bucket_threads
@@ -182,7 +183,9 @@ def test_filter_boruvka_sorts_nothing_where_rows_are_in_order(dtype, rng):
     steps = rng.integers(1, 3, m).cumsum()
     sorted_ = {"equal": 0 * steps, "ascending": steps, "with ties": steps // 3, "descending": -steps}
     # Of equal weights the first edge counts, so that rows backwards would be wrong.
-    others = {"descending with ties": -(steps // 3), "down and up": np.abs(steps - steps[4096])}
+    for length in (3, 100, 5000):
+        sorted_[f"descending with about {length} ties"] = -(steps // length)
+    others = {"down and up": np.abs(steps - steps[4096])}
     for place in (0, 1, 4095, 4096, 4097, m - 1):
         others[f"but for row {place}"] = np.where(np.arange(m) == place, steps[m // 2], steps)
         others[f"backwards but for row {place}"] = np.where(np.arange(m) == place, -steps[m // 2], -steps)
@@ -191,6 +194,21 @@ def test_filter_boruvka_sorts_nothing_where_rows_are_in_order(dtype, rng):
         problem = filter_boruvka.prepare(graph, width=1, filter=True, input="edges")
         assert (set(filter_boruvka.phases(problem)) == {"join"}) == (kind in sorted_), kind
         assert solve("filter-boruvka", graph) == solve("kruskal", graph), kind
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_filter_boruvka_takes_descending_rows_of_equal_weight_forwards(dtype, rng):
+    for _ in range(200):
+        n, m = int(rng.integers(1, 12)), int(rng.integers(1, 9))
+        distinct = np.unique(extreme_weights(dtype, m, rng))[::-1]
+        weights = distinct.repeat(rng.choice([1, 2, 3, 64, 65], len(distinct), p=[0.4, 0.3, 0.2, 0.05, 0.05]))
+        # Zeros of both signs are equal.
+        weights = np.where((weights == 0) & (rng.random(len(weights)) < 0.5), -weights, weights)
+        graph = random_graph(n, len(weights), weights, rng)
+        assert traits_of(graph).in_order
+        expected = oracle(graph)
+        assert solve("filter-boruvka", graph) == expected, weights
+        assert solve("filter-boruvka", graph, input="csr") == expected, weights
 
 
 @pytest.mark.parametrize("dtype", (np.int32, np.int64, pytest.param(np.float32, marks=pytest.mark.slow)))

@@ -313,7 +313,7 @@ class GrowingForest:
         step = in_order.direction(edges.keys)
         if step:
             forest = join.Forest(self.parent, self.edges)
-            self.size = in_order.join_in_order(edges.ends, step, forest, self.missing)
+            self.size = in_order.join_in_order(edges.keys, edges.ends, step, forest, self.missing)
             self.counters["light"], self.counters["levels"] = edges.m, 1
             self.lap("join")
         return bool(step)
