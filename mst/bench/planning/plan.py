@@ -56,9 +56,8 @@ class Planned:
         """Return the row as plain values, which only change with the plan."""
         keys = ("machine", "graph", "algorithm", "paradigm", "options", "width", "layout", "status", "reason")
         row = {key: getattr(self, key) for key in keys}
-        if self.run:
-            row |= {"status": "planned", "reason": ""}
-        return {**row, "fingerprint": self.run.fingerprint if self.run else None}
+        stable = {"status": "planned", "reason": ""} if self.run else {}
+        return {**row, **stable, "fingerprint": self.run.fingerprint if self.run else None}
 
 
 def plan(
@@ -134,10 +133,12 @@ def _planned(wanted: _Wanted, state: GraphState, machine: Machine, records: Path
         return row
     fingerprint = run_fingerprint(algorithm.source_fingerprint(), state.digest)
     run = Run(machine.name, state.name, algorithm.id, slug, width, fingerprint, layout)
-    record, seconds = records / run.path, _seconds_before(records, run)
-    if record.is_file() and proof_path(record).is_file():
+    if not (record := records / run.path).parent.is_dir():  # true of most runs of a large plan
+        return replace(row, run=run)
+    seconds, measured = _seconds_before(record.parent), record.is_file()
+    if measured and proof_path(record).is_file():
         return replace(row, status="done", run=run, seconds=seconds)
-    reason = "its forest is not proved" if record.is_file() else "its code or its graph has changed"
+    reason = "its forest is not proved" if measured else "its code or its graph has changed"
     return replace(row, run=run, seconds=seconds, reason=reason if seconds else "")
 
 
@@ -184,9 +185,8 @@ def hardware_reason(paradigm: str, width: int, machine: Machine, block: Block) -
     return ""
 
 
-def _seconds_before(records: Path, run: Run) -> float | None:
-    """Return the seconds of this run's newest measurement, by any version of its code."""
-    folder = (records / run.path).parent
+def _seconds_before(folder: Path) -> float | None:
+    """Return the seconds of a run's newest measurement, by any version of its code, in its folder."""
     found = [p for p in folder.glob("[!.]*.json") if not p.name.endswith(".proof.json")]
     with contextlib.suppress(ValueError, AttributeError):  # no measurement, or a damaged one
         return json.loads(max(found, key=lambda p: p.stat().st_mtime).read_bytes()).get("seconds")
