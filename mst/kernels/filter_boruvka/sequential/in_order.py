@@ -74,7 +74,8 @@ def join_in_order(keys, ends, step, forest, missing):
     return call(_join_runs, keys, u, v, parent, taken, missing)
 
 
-# Each order has a loop of its own: in one loop for all, an edge takes up to 1.5 times as long.
+# Each order has a loop of its own: in one loop for all, an edge takes up to 1.5 times as long, and with an inlined
+# function for the roots of its ends about 1.05 times.
 
 
 @njit
