@@ -82,7 +82,7 @@ class EdgeList(NamedTuple):
 
     @classmethod
     def of(cls, u: Any, v: Any, w: Any) -> EdgeList:
-        """Return that of CuPy's arrays."""
+        """Return the edge list that is in CuPy's arrays."""
         return cls(len(w), u.data.ptr, v.data.ptr, w.data.ptr, w.dtype)
 
 
