@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mst.interop.device import DeviceForest
     from mst.kernels.parallel.runtime import Schedule
     from mst.kernels.points.kd_tree import KdTree
-    from mst.kernels.points.rounds import Edges, Lists
+    from mst.kernels.points.state import Edges, Lists
 
 _PLACES, _FEWEST_PLACES, _BLOCKS = 2048, 256, 16
 # Weights that tell whether most edges tie.
@@ -344,9 +344,10 @@ def _distinct(given: np.ndarray, schedule: Schedule) -> Points:
 def _lists(tree: KdTree, counts: np.ndarray, samples: int, k: int | None, schedule: Schedule) -> Lists:
     """Return the nearest neighbours of every point and the core distances."""
     from mst.kernels.points import listed_neighbours
+    from mst.kernels.points.core_distances import core_distances
     from mst.kernels.points.lanes import LEAF, ROW
     from mst.kernels.points.neighbours import find_neighbours
-    from mst.kernels.points.rounds import Lists, core_distances
+    from mst.kernels.points.state import Lists
 
     n = len(tree.points)
     dimensions = tree.blocks.shape[1]
@@ -398,18 +399,17 @@ def _rounds(
     counts.
     """
     from mst.kernels.parallel.runtime import grain_for, touched_empty
-    from mst.kernels.points import rounds
     from mst.kernels.points.lanes import LEAF
+    from mst.kernels.points.rounds import join_all
+    from mst.kernels.points.state import Edges, allocate
 
     n = len(tree.points)
     smallest = _FEWEST_PLACES if schedule.width > 1 else _PLACES
     grain = grain_for(n, schedule.width, smallest=smallest, largest=_PLACES, multiple=LEAF)
     schedule = schedule._replace(grain=grain)
-    state = rounds.allocate(lists, plain, len(tree.boxes), schedule)
+    state = allocate(lists, plain, len(tree.boxes), schedule)
     size = len(known[0])
-    edges = rounds.Edges(
-        *(touched_empty(n - 1, column.dtype, schedule.width, schedule.tallies) for column in known)
-    )
+    edges = Edges(*(touched_empty(n - 1, column.dtype, schedule.width, schedule.tallies) for column in known))
     for column, first in zip(edges, known):
         column[:size] = first
     top = max(tree.levels - _PART_LEVELS, 0)
@@ -418,7 +418,7 @@ def _rounds(
         top = max(top, min((8 * schedule.width - 1).bit_length(), tree.levels - _FEWEST_PART_LEVELS))
     if len(start):
         state.roots[: n - size] = np.flatnonzero(start == np.arange(n))
-    rounds.join_all(schedule, plain, top, start, tree, lists, state, edges, size)
+    join_all(schedule, plain, top, start, tree, lists, state, edges, size)
     return edges
 
 

@@ -150,19 +150,21 @@ def test_tree_of_a_large_grid_is_that_of_its_near_pairs(sides, repeats, samples)
 
 def test_nodes_above_leaves_without_points_have_the_component_of_the_others():
     from mst.kernels.parallel.runtime import Schedule, new_tallies
-    from mst.kernels.points import kd_tree, rounds
+    from mst.kernels.points import kd_tree
+    from mst.kernels.points.relabel import relabel
+    from mst.kernels.points.state import Components
 
     n = 32 * 5 + 1
     schedule = Schedule(1, 1, new_tallies(1))
     tree = kd_tree.build(np.random.default_rng(19).random((n, 2)), schedule)
     of = np.zeros(32 * 6, np.int32)[:n]
     of[-1] = 4
-    components = rounds.Components(of, np.full(len(tree.boxes), -1, np.int32), np.zeros(n, np.uint64))
+    components = Components(of, np.full(len(tree.boxes), -1, np.int32), np.zeros(n, np.uint64))
     parent = np.arange(n, dtype=np.int32)
-    rounds.relabel(schedule, parent, tree.levels, components)
+    relabel(schedule, parent, tree.levels, components)
     assert components.of_node[1:].tolist() == [-1, 0, -1, 0, 0, 0, -1, -2, 0, 0, 0, -2, 0, 0, 4]
     parent[4] = 0
-    rounds.relabel(schedule, parent, tree.levels, components)
+    relabel(schedule, parent, tree.levels, components)
     assert components.of_node[1:].tolist() == [0] * 7 + [-2, 0, 0, 0, -2, 0, 0, 0]
 
 
@@ -202,8 +204,8 @@ def test_tree_of_leaves_splits_its_points_at_medians(monkeypatch, local, copied,
 @pytest.mark.parametrize("width", range(1, 1 + min(2, len(os.sched_getaffinity(0)))))
 def test_edges_whose_weights_share_their_first_bits_are_put_in_order(tied, size, width):
     from mst.kernels.parallel.runtime import Schedule, new_tallies, workers
-    from mst.kernels.points.rounds import Edges
     from mst.kernels.points.rows import write_rows
+    from mst.kernels.points.state import Edges
     from mst.points import _in_order
 
     rng = np.random.default_rng(22)

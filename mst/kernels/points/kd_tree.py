@@ -21,6 +21,9 @@ from mst.kernels.points.splits import Plan, bounds_of, last_bits, split_level, s
 from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.out_of_line import call
 
+LEVELS_EACH = 8
+"""Levels of the parts of the k-d tree that a thread takes at a time when it traverses nodes."""
+
 # The lowest levels, whose nodes are split in a copy of their points, and those above, which are split in another one.
 _LOCAL, _COPIED = 9, 3
 # The levels of one piece of work of a worker.

@@ -22,7 +22,7 @@ def write_rows(schedule, edges, names, others, weights, rows, extremes):
     Parameters
     ----------
     schedule : mst.kernels.parallel.runtime.Schedule
-    edges : mst.kernels.points.rounds.Edges
+    edges : mst.kernels.points.state.Edges
         Places, and squared weights.
     names : numpy.ndarray of int32, shape (places,)
         The point at each place.
