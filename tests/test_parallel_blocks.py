@@ -12,7 +12,7 @@ from mst.algorithms.threads import filter_boruvka_threads as ours
 from mst.algorithms.threads._blocks import cut_into_blocks
 from mst.generators import generate
 from mst.graph import Graph
-from mst.kernels.filter_boruvka.parallel.blocks import edges_of
+from mst.kernels.filter_boruvka.parallel.blocks.division import edges_of
 from mst.kernels.filter_boruvka.policy import THREADS
 from mst.kernels.parallel.runtime import launched
 

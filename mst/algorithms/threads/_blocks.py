@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mst.kernels.filter_boruvka import policy as rules
-from mst.kernels.filter_boruvka.parallel.blocks import Cut, Edges
+from mst.kernels.filter_boruvka.parallel.blocks.division import Cut, Edges
 from mst.kernels.filter_boruvka.policy import ONE_CORE, Policy
 from mst.kernels.filter_boruvka.sequential.sample import Sample, Split, stratified
 from mst.kernels.primitives.keys import keys_at

@@ -45,7 +45,8 @@ from mst.algorithms.threads._passes import solve_sharing_passes
 from mst.errors import UnsupportedError
 from mst.graph import Graph, frozen
 from mst.kernels.filter_boruvka import policy as rules
-from mst.kernels.filter_boruvka.parallel import blocks, join, scatter, select, trees
+from mst.kernels.filter_boruvka.parallel import join, scatter, select, trees
+from mst.kernels.filter_boruvka.parallel.blocks import division, solving
 from mst.kernels.filter_boruvka.parallel.records import AnyRecords, new_records, share_on_equal_lines
 from mst.kernels.filter_boruvka.parallel.sample import Draws, sample_edges_parallel
 from mst.kernels.filter_boruvka.parallel.storage import (
@@ -146,7 +147,7 @@ def _is_for_one_core(graph: Graph, width: int) -> bool:
     """Return whether one core is expected to be as fast as `width` threads, which gain most on blocks of vertices."""
     if width == 1:
         return True
-    edges = blocks.Edges(graph.u.view(np.uint32), graph.v.view(np.uint32), lazy_keys(graph.w))
+    edges = division.Edges(graph.u.view(np.uint32), graph.v.view(np.uint32), lazy_keys(graph.w))
     ordered = width <= THREADS.in_order and in_order.direction(edges.keys) != 0
     if ordered and width == 2:
         return True
@@ -322,10 +323,10 @@ def _may_be_cut(run: _Run) -> bool:
     return isinstance(storage, EdgeList) and narrow and p.width > 1 and p.size > 0
 
 
-def _edges(run: _Run) -> blocks.Edges:
+def _edges(run: _Run) -> division.Edges:
     """Return the edges of a storage that `_may_be_cut`."""
     assert not isinstance(run.storage, Rows)
-    return blocks.edges_of(run.storage)
+    return division.edges_of(run.storage)
 
 
 def _drop_cycles_in_tiles(run: _Run) -> None:
@@ -345,37 +346,37 @@ def _copy_rows(run: _Run, rows: np.ndarray, name: str) -> None:
     _read_from(run, copy)
 
 
-def _join_blocks(run: _Run, edges: blocks.Edges, cut: blocks.Cut) -> None:
+def _join_blocks(run: _Run, edges: division.Edges, cut: division.Cut) -> None:
     """Write the forest, block by block, and replace the storage by the edges that are left; few are joined at once."""
     p, tallies = run.progress, run.tallies
     parts = _divide_by_block(run, edges, cut)
-    solved = blocks.new_solved(cut, parts, run.empty)
+    solved = solving.new_solved(cut, parts, run.empty)
     ids = run.storage.rows if isinstance(run.storage, CopiedEdges) else frozen(np.empty(0, np.uint32))
-    whole = blocks.Whole(ids, p.parent, run.forest)
-    blocks.solve(Schedule(p.width, 1, tallies), edges, cut, parts, solved, whole)
-    left = blocks.edges_left(parts, solved)
+    whole = solving.Whole(ids, p.parent, run.forest)
+    solving.solve(Schedule(p.width, 1, tallies), edges, cut, parts, solved, whole)
+    left = solving.edges_left(parts, solved)
     run.counts.update(
         blocks=len(parts.firsts), leaving=len(parts.leaving), deferred=len(left) - len(parts.leaving)
     )
     run.lap("join")
     if len(left) <= run.options.policy.few_left:
-        tallies[FOREST] = blocks.finish(edges, left, whole, int(tallies[FOREST]))
+        tallies[FOREST] = solving.finish(edges, left, whole, int(tallies[FOREST]))
         left = left[:0]
     _copy_rows(run, left, "left")
     p.missing = p.n - 1 - int(tallies[FOREST])
     run.lap("join rest")
 
 
-def _divide_by_block(run: _Run, edges: blocks.Edges, cut: blocks.Cut) -> blocks.Parts:
+def _divide_by_block(run: _Run, edges: division.Edges, cut: division.Cut) -> division.Parts:
     """Return the edges by class and block."""
     p, largest = run.progress, run.options.policy.largest_chunk
     grain = grain_for(p.size, p.width, smallest=1024, largest=largest, multiple=1024)
     schedule = Schedule(p.width, grain, run.tallies)
-    classified = blocks.new_classified(p.size, -(-p.size // grain), len(cut.split_keys), run.empty)
-    blocks.classify(schedule, edges, cut, classified)
-    parts = blocks.new_parts(classified, run.empty)
+    classified = division.new_classified(p.size, -(-p.size // grain), len(cut.split_keys), run.empty)
+    division.classify(schedule, edges, cut, classified)
+    parts = division.new_parts(classified, run.empty)
     run.lap("classify")
-    blocks.divide(schedule, edges, cut, classified, parts)
+    division.divide(schedule, edges, cut, classified, parts)
     run.lap("divide")
     return parts
 

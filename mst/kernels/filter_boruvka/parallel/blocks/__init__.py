@@ -1,0 +1,20 @@
+"""Joins graphs whose ids follow places: each worker solves a block of vertices of its own, by one core's method.
+
+A *block* is a range of vertices with all edges that have an end there. For a block, all other vertices are one, the
+*outside*: an edge that belongs to the forest of the block and the outside belongs to the forest of the graph, since
+a lighter path between its ends would be one there, too. A tree of the block is *frozen* once it is joined to the
+outside, by an edge that leaves the block: an edge between two frozen trees closes a cycle through the outside, and is
+*deferred*, since its ends may not be connected by lighter edges of the whole graph. All other edges are joined by
+Kruskal's rule, and workers share no memory. The edges that are deferred or leave their block are joined afterwards.
+
+`division` arranges the edges by block, `joining` joins edges of a block to its forest, and `solving` does so for
+all blocks, and then joins the edges that are left.
+
+Within a block, vertices have numbers from `first` on: 0 is the outside, and a tree that is frozen gets one of the
+numbers below `first` for its root. Roots are linked below smaller numbers, so that a root says whether it is frozen.
+
+In the functions, `parent`, uint32, is a union-find over these numbers; `keys` are `LazyKeys` by edge id, `u` and `v`
+uint32 of shape (m,); `forest` is a `Forest`, `cut` a `Cut`, `block` a `Block`, `size` the number of edges of the forest
+so far, `held` that of deferred edges; `codes`, uint64 (k,), are those of
+`mst.kernels.filter_boruvka.sequential.select`.
+"""

@@ -1,0 +1,312 @@
+"""Solves each block by one worker, light edges first, and joins the edges that are left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mst.kernels.filter_boruvka.parallel.blocks.division import CLASSES, LEAVING, STRETCH, STRETCHES, Cut, Parts
+from mst.kernels.filter_boruvka.parallel.blocks.joining import (
+    Block,
+    Forest,
+    join,
+    number_of,
+    numbering,
+    sorted_pairs,
+)
+from mst.kernels.filter_boruvka.policy import ONE_CORE
+from mst.kernels.filter_boruvka.sequential.sample import Window, level_of, stratified
+from mst.kernels.filter_boruvka.sequential.select import move_light
+from mst.kernels.filter_boruvka.sequential.trees import flatten
+from mst.kernels.parallel.launch import run
+from mst.kernels.parallel.runtime import FOREST, next_chunk, reset_queue
+from mst.kernels.primitives.atomics import fetch_add
+from mst.kernels.primitives.jit import njit
+from mst.kernels.primitives.keys import key_at
+from mst.kernels.primitives.out_of_line import call
+from mst.kernels.union_find.sequential import find
+
+_HALF, _LOW, _ZERO, _ONE = np.uint64(32), np.uint64(0xFFFFFFFF), np.uint64(0), np.uint64(1)
+_NONE = np.uint32(0xFFFFFFFF)
+_LIGHT, _UNFILTERED, _MOST_KEPT = ONE_CORE.light, ONE_CORE.max_unfiltered, ONE_CORE.max_kept_share
+
+
+class Solved(NamedTuple):
+    """The forests of the blocks, each from its own place on.
+
+    Attributes
+    ----------
+    places : numpy.ndarray of int64, shape (blocks + 1,)
+        Where the numbers of each block begin, and the end.
+    parent, taken : numpy.ndarray of uint32, shape (``places[-1]``,)
+        The trees, and the edge ids of the forest.
+    deferred : numpy.ndarray of uint32, shape (k + blocks,)
+        Ids of deferred edges, from the first place of a block's class on, plus one for each block before.
+    records : numpy.ndarray of uint64, shape (k, 2)
+        Scratch space, from the first place of a block's class on.
+    counts : numpy.ndarray of int64, shape (blocks,)
+        Deferred edges of each block.
+    """
+
+    places: np.ndarray
+    parent: np.ndarray
+    taken: np.ndarray
+    deferred: np.ndarray
+    records: np.ndarray
+    counts: np.ndarray
+
+
+class Whole(NamedTuple):
+    """The forest of the graph.
+
+    Attributes
+    ----------
+    ids : numpy.ndarray of uint32, shape (m,) or (0,)
+        Ids of the edges, which ascend; empty where these are their places.
+    parent : numpy.ndarray of uint32, shape (n,)
+        A root of each vertex's tree.
+    edges : numpy.ndarray of int32 or int64, shape (n - 1,)
+        Edge ids, written from the front.
+    """
+
+    ids: np.ndarray
+    parent: np.ndarray
+    edges: np.ndarray
+
+
+class _Rest(NamedTuple):
+    """The edges of a block that are not light.
+
+    Attributes
+    ----------
+    codes : numpy.ndarray of uint64
+        The first `coded` ones, and space for those in stretches, which are of class `own`.
+    coded : int
+    own : uint8
+    window : Window
+    """
+
+    codes: np.ndarray
+    coded: int
+    own: np.unsignedinteger
+    window: Window
+
+
+def new_solved(cut: Cut, parts: Parts, empty: Callable[..., Any]) -> Solved:
+    """Return what `solve` fills; `empty` as for `new_classified`."""
+    places = np.concatenate(([0], np.cumsum(np.diff(cut.starts) + parts.firsts)))
+    vertices, size, blocks = int(places[-1]), len(parts.codes), len(parts.firsts)
+    parent, taken = (empty(name, vertices)(vertices, np.uint32) for name in ("numbers", "taken"))
+    deferred, records = empty("deferred", 0)(size + blocks, np.uint32), empty("edges", 0)((size, 2), np.uint64)
+    return Solved(places, parent, taken, deferred, records, np.empty(blocks, np.int64))
+
+
+def edges_left(parts: Parts, solved: Solved) -> np.ndarray:
+    """Return the ids, uint32, of the edges that leave their block or are deferred."""
+    starts = parts.starts[:-1:CLASSES] + np.arange(len(solved.counts))
+    held = zip(starts.tolist(), solved.counts.tolist())
+    return np.concatenate([parts.leaving, *(solved.deferred[first : first + count] for first, count in held)])
+
+
+@njit
+def solve(schedule, edges, cut, parts, solved, whole):
+    """Find the edges that each block takes.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        Of one block a chunk; its ``tallies[FOREST]`` is the number of edges of the forest.
+    edges : Edges
+    cut : Cut
+    parts : Parts
+        Its codes are overwritten.
+    solved : Solved
+    whole : Whole
+        Its parents are overwritten, and its edges written.
+    """
+    reset_queue(schedule.tallies, schedule.width)
+    run(schedule.width, _solve_worker, schedule, edges, cut, parts, solved, whole)
+
+
+@njit
+def _solve_worker(worker, schedule, edges, cut, parts, solved, whole):
+    """One worker of `solve`."""
+    blocks, (width, grain, tallies) = solved.counts.size, schedule
+    i, last = next_chunk(tallies, worker, width, grain, blocks)
+    while i < last:
+        light, heavy, stretches, stop = parts.starts[CLASSES * i : CLASSES * (i + 1) + 1]
+        block = Block(cut.starts[i], cut.starts[i + 1], np.uint32(parts.firsts[i]), heavy == stop)
+        at, deferred = slice(solved.places[i], solved.places[i + 1]), solved.deferred[light + i : stop + i + 1]
+        across, state = np.arange(np.int64(block.first)).astype(np.uint32), np.array((1, 0, 1), np.int64)
+        own = Forest(solved.parent[at], solved.taken[at], deferred, across, state, solved.records[light:stop])
+        window = Window(cut.lows[i], cut.highs[i], cut.shifts[i])
+        split = np.int64(level_of(cut.split_keys[i], window))
+        rest = _Rest(parts.codes[heavy:stop], stretches - heavy, np.uint8(CLASSES * i + STRETCHES), window)
+        size, held = call(_solve_block, edges, block, parts.codes[light:heavy], split, rest, parts, own)
+        solved.counts[i] = held
+        call(_append, own.edges, size, whole, fetch_add(tallies, FOREST, size))
+        call(_write_roots, own.parent, block, state[2], own.edges, whole.parent)
+        i, last = next_chunk(tallies, worker, width, grain, blocks)
+
+
+@njit
+def _append(edges, size, whole, place):
+    """Append the first `size` of a block's edges to those of the graph, from `place` on."""
+    ids, forest = whole.ids, whole.edges
+    for j in range(size):
+        forest[place + j] = _id_of(ids, edges[j])
+
+
+@njit
+def _write_roots(numbers, block, step, vertices, parent):
+    """Write a root of each vertex of a block to `parent`, by vertex; `numbers` are the block's, flat.
+
+    The first vertex of a tree stands for it where its root is that of a frozen tree, or where vertices are numbered
+    downwards: roots have the smallest index. `vertices`, of the shape of `numbers`, is overwritten.
+    """
+    start, stop, first, _ = block
+    base, by, below = numbering(block, step), np.uint64(step), np.uint32(first if step > 0 else numbers.size)
+    for x in range(np.int64(below)):
+        vertices[x] = _NONE
+    for x in range(np.uint64(start), np.uint64(stop)):
+        root = numbers[base + by * x]
+        if root < below:
+            if vertices[root] == _NONE:
+                vertices[root] = np.uint32(x)
+            parent[x] = vertices[root]
+        else:
+            parent[x] = np.uint32(np.uint64(root) - base)
+
+
+@njit
+def _solve_block(edges, block, light, split, rest, parts, forest):
+    """Find the edges that a block takes; return their number and that of deferred edges.
+
+    `light` are the codes of its light edges, `split` their largest level, int64, and `rest` is a `_Rest`.
+    """
+    parent, codes, largest = forest.parent, rest.codes, np.int64(level_of(rest.window.high, rest.window))
+    for x in range(parent.size):
+        parent[x] = x
+    size, held = call(join, edges, block, light, split, forest, np.int64(0), np.int64(0))
+    left, label = np.int64(codes.size), np.empty(parent.size if codes.size else 0, np.uint32)
+    coded, first_time = np.int64(rest.coded), True
+    while left > 0:
+        call(_label, forest, np.int64(block.first), label)
+        before, left = left, call(_keep_open, edges, block, codes, coded, label)
+        if first_time:
+            left = call(_add_open, edges, block, rest, parts, left, label)
+            first_time = False
+        wanted = max(np.int64(_LIGHT * (parent.size - size)), left // 4)
+        if left <= max(_UNFILTERED, 2 * wanted) or left > _MOST_KEPT * before:
+            size, held = call(join, edges, block, codes[:left], largest, forest, size, held)
+            break
+        limit = call(_level_at, codes[:left], wanted)
+        lighter, none = np.empty(left, np.uint64), np.empty(0, np.uint64)
+        moved = call(move_light, codes, none, left, np.uint64(limit), lighter, none)
+        size, held = call(join, edges, block, lighter[:moved], limit, forest, size, held)
+        left -= moved
+        coded = left
+    flatten(parent)
+    return size, held
+
+
+@njit
+def _add_open(edges, block, rest, parts, count, label):
+    """Add the codes of edges in stretches whose ends differ in `label` to the first `count`; return how many there are.
+
+    They are in the order of ids before and afterwards: with few distinct weights, buckets need not be sorted then.
+    """
+    (u, v, keys), codes, (classes, common) = edges, rest.codes, (parts.classes, parts.common)
+    if rest.coded == codes.size:
+        return count
+    own, window = rest.own, rest.window
+    offset, found = np.uint64(block.first) - np.uint64(block.start), np.empty(STRETCH + 1, np.uint64)
+    others, taken, at = codes[:count].copy(), np.int64(0), _ZERO
+    for stretch in range(common.size):
+        first, last = np.uint64(stretch * STRETCH), np.uint64(min((stretch + 1) * STRETCH, u.size))
+        if common[stretch] == LEAVING:
+            while taken < others.size and others[taken] & _LOW < last:
+                codes[at] = others[taken]
+                taken, at = taken + 1, at + _ONE
+        if common[stretch] != own // np.uint8(CLASSES):
+            continue
+        opened = _ZERO
+        for e in range(first, last):
+            found[opened] = e
+            apart = label[np.uint64(u[e]) + offset] != label[np.uint64(v[e]) + offset]
+            opened += np.uint64(apart & (classes[e] == own))
+        for j in range(opened):
+            codes[at] = (level_of(key_at(keys, found[j]), window) << _HALF) | found[j]
+            at += _ONE
+    return np.int64(at)
+
+
+@njit
+def _level_at(codes, wanted):
+    """Return the level, int64, that about `wanted` of the codes do not exceed."""
+    drawn = stratified(codes.size, 1024)
+    levels, places = np.empty(drawn.size, np.uint64), np.empty(drawn.size, np.uint32)
+    for i in range(drawn.size):
+        levels[i], places[i] = codes[drawn[i]] >> _HALF, i
+    levels, _ = sorted_pairs(levels, places)
+    return np.int64(levels[min(wanted * levels.size // codes.size, levels.size - 1)])
+
+
+@njit
+def _keep_open(edges, block, codes, count, label):
+    """Of the first `count` edges, keep those whose ends differ in `label`, by number; return how many."""
+    (u, v, _), kept = edges, _ZERO
+    for j in range(np.uint64(count)):
+        code = codes[j]
+        e = code & _LOW
+        codes[kept] = code
+        kept += np.uint64(label[number_of(u[e], block)] != label[number_of(v[e], block)])
+    return np.int64(kept)
+
+
+@njit
+def _label(forest, first, label):
+    """Write the tree of each vertex to `label`, by number; frozen trees that `across` connects have one label."""
+    parent, across = forest.parent, forest.across
+    flatten(parent)
+    flatten(across)
+    for x in range(parent.size):
+        root = parent[x]
+        label[x] = across[root] if root < first else root
+
+
+@njit
+def finish(edges, left, whole, size):
+    """Join the few edges `left`, uint32 (k,), by (key, id), one by one; return the edges of the forest by now.
+
+    They leave their block or are deferred. The other arguments are as for `solve`; `size` is the number of edges that
+    the blocks took.
+    """
+    (u, v, keys), (ids, parent, forest), count = edges, whole, left.size
+    places, words = np.empty(count, np.uint32), np.empty(count, np.uint64)
+    a, b, key = np.empty(count, np.uint32), np.empty(count, np.uint32), np.empty(count, np.uint64)
+    # All look-ups come first, so that they overlap: other cores have written what they find.
+    for i in range(count):
+        e = left[i]
+        a[i], b[i], key[i] = parent[u[e]], parent[v[e]], key_at(keys, e)
+        places[i], words[i] = i, e
+    # By id, then by key, which leaves those of one key as they are.
+    words, places = sorted_pairs(words, places)
+    for i in range(count):
+        words[i] = key[places[i]]
+    words, places = sorted_pairs(words, places)
+    for i in places:
+        x, y = find(parent, a[i]), find(parent, b[i])
+        if x != y:
+            parent[max(x, y)] = min(x, y)
+            forest[size] = _id_of(ids, left[i])
+            size += 1
+    return size
+
+
+@njit(inline="always")
+def _id_of(ids, e):
+    """Return the id, int64, of the edge at place `e`; `ids` are those of `Whole`."""
+    return np.int64(ids[e]) if ids.size > 0 else np.int64(e)
