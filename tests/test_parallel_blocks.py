@@ -60,7 +60,9 @@ def graphs(rng):
     yield n, u, rng.integers(0, n, m), rng.integers(0, 50, m)
     rows, columns = int(rng.integers(1, 25)), int(rng.integers(2, 25))
     u, v = grid(rows, columns)
-    for w in (np.arange(len(u)), -np.arange(len(u)), rng.permutation(len(u)), rng.integers(0, 4, len(u))):
+    m = len(u)
+    falling = -np.arange(m)
+    for w in (np.arange(m), falling, falling // 3, falling // 40, rng.permutation(m), rng.integers(0, 4, m)):
         yield rows * columns, u, v, w
 
 
@@ -80,7 +82,7 @@ def test_blocks_find_the_forest(rng, dtype):
     assert cut > 200 and deferred > 1000
 
 
-@pytest.mark.parametrize("order", ["random", "ascending", "descending", "by column"])
+@pytest.mark.parametrize("order", ["random", "ascending", "descending", "with ties", "by column"])
 def test_a_grid_is_solved_in_blocks_and_few_edges_are_left(rng, order):
     u, v = grid(500, 60)
     m = len(u)
@@ -88,6 +90,7 @@ def test_a_grid_is_solved_in_blocks_and_few_edges_are_left(rng, order):
         "random": rng.permutation(m),
         "ascending": np.arange(m),
         "descending": -np.arange(m),
+        "with ties": -np.arange(m) // 7,
         "by column": u % 60,
     }[order]
     graph = Graph(30_000, u.astype(np.int32), v.astype(np.int32), w.astype(np.int32))

@@ -15,7 +15,7 @@ from mst.kernels.primitives.prefetch import prefetch_to_write
 from mst.kernels.primitives.radix import sort_words
 from mst.kernels.union_find.sequential import find, fourth_ancestor, unite
 
-_AHEAD, _BLOCK, _CONFLICTS = np.uint64(32), 1024, 1
+_AHEAD, _BLOCK, _CONFLICTS, _DRAWS = np.uint64(32), 1024, 1, 64
 _HALF, _LOW, _ZERO, _ONE = np.uint64(32), np.uint64(0xFFFFFFFF), np.uint64(0), np.uint64(1)
 
 
@@ -98,7 +98,9 @@ def join(edges, block, codes, largest_level, forest, size, held):
     count = np.int64(codes.size)
     if count == 0:
         return size, held
-    direction = call(_direction, edges.keys, codes)
+    direction = np.int64(0)
+    if call(_follow_places, edges.u, block, codes):
+        direction = call(_direction, edges.keys, codes)
     if direction != 0:
         return call(_join_rows, edges, block, codes, direction, forest, size, held)
     batch = max(np.int64(8), np.int64((forest.parent.size - size) ** (1 / 3)))
@@ -123,20 +125,52 @@ def join(edges, block, codes, largest_level, forest, size, held):
 
 
 @njit
+def _follow_places(u, block, codes):
+    """Return whether the first ends of edges and of those before them are mostly near each other in a block."""
+    near, step = np.int64(0), max(np.int64(1), codes.size // _DRAWS)
+    reach, looks = (block.stop - block.start) // 16, np.int64(0)
+    for j in range(1, codes.size, step):
+        near += abs(np.int64(u[codes[j] & _LOW]) - np.int64(u[codes[j - 1] & _LOW])) <= reach
+        looks += 1
+    return 2 * near >= looks
+
+
+@njit
 def _direction(keys, codes):
-    """Return 1 if edges of ascending ids ascend by (key, id), too, -1 if their keys descend, and 0 otherwise."""
-    rises = falls = np.int64(0)
+    """Return 1 if edges of ascending ids ascend by key, too, -1 if their keys descend, and 0 otherwise.
+
+    Runs of equal keys that descend are reversed, so that (key, id) descends.
+    """
+    rises = falls = ties = np.int64(0)
     before = codes[0] & _LOW
     key = key_at(keys, before)
     for j in range(1, codes.size):
         e = codes[j] & _LOW
         at = key_at(keys, e)
-        rises += at >= key
+        rises += at > key
         falls += at < key
+        ties += at == key
         if (e < before) | ((rises > 0) & (falls > 0)):
             return np.int64(0)
         before, key = e, at
-    return np.int64(1 if falls == 0 else -1)
+    if falls == 0:
+        return np.int64(1)
+    if ties > 0:
+        call(_reverse_runs, keys, codes)
+    return np.int64(-1)
+
+
+@njit
+def _reverse_runs(keys, codes):
+    """Reverse each run of equal keys in `codes`."""
+    start = np.int64(0)
+    while start < codes.size:
+        key, stop = key_at(keys, codes[start] & _LOW), start + 1
+        while stop < codes.size and key_at(keys, codes[stop] & _LOW) == key:
+            stop += 1
+        for i in range((stop - start) // 2):
+            codes[start + i], codes[stop - 1 - i] = codes[stop - 1 - i], codes[start + i]
+        start = stop
 
 
 @njit
