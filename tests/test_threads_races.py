@@ -43,6 +43,12 @@ def graphs(rng, degree=4):
     yield n, rng.integers(0, n, m), rng.integers(0, n, m), np.zeros(m, np.int32)
     yield n, np.zeros(m, np.int64), rng.integers(0, n, m), rng.integers(0, 3, m)
     yield n, np.arange(n - 1), np.arange(1, n), rng.permutation(n - 1)
+    yield (
+        n,
+        rng.integers(0, n, m) // 9,
+        rng.integers(0, n, m),
+        np.sort(rng.integers(0, m, m))[:: rng.choice((-1, 1))],
+    )
     yield n, rng.integers(0, 2, m), rng.integers(0, 3 if n > 2 else 2, m), rng.integers(0, 9, m)
     cliques = rng.integers(0, n // 8 + 1, m) * 8
     ends = np.minimum(cliques + rng.integers(0, 8, (2, m)), n - 1)
@@ -74,7 +80,14 @@ def compare(graph, width, turn):
     expected = mst.minimum_spanning_forest(graph, algorithm="kruskal").edge_ids
     contended = turn // 2 % 2 * 4096
     policy = replace(
-        THREADS, smallest_chunk=16, largest_chunk=16, batch_wait=turn % 5 / 100, contended=contended
+        THREADS,
+        smallest_chunk=16,
+        largest_chunk=16,
+        batch_wait=turn % 5 / 100,
+        contended=contended,
+        range=16,
+        per_vertex_in_order=(turn % 3, 1 << 20, turn % 3),
+        fewest_edges=0,
     )
     if turn % 4 == 0:  # in blocks, wherever ids follow places
         policy = replace(policy, largest_chunk=1024, leaving=1.0, light_leaving=1.0)

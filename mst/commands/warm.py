@@ -116,6 +116,11 @@ def graphs(cores: int) -> Iterator[Any]:
             ):
                 weights[far] = weights.max()
                 yield Graph(n, u, v, weights.astype(dtype), threads=cores)
+        # Several threads join rows in order where each vertex comes after those that it is joined to.
+        m = 4_000_000 // cores
+        u = np.sort(random.integers(0, m // 10, m))
+        v = (u * random.random(m)).astype(np.int64)
+        yield Graph(m // 10, u, v, np.arange(m, dtype=dtype), threads=cores)
 
 
 def read_texts() -> None:

@@ -15,6 +15,8 @@ Where the ids of vertices follow places, so that few edges leave the range of ve
 solves its range by itself instead (`mst.kernels.filter_boruvka.parallel.blocks`), and few edges are left to join.
 Where weights follow the rows as well, as in communities one after the other, no threshold separates edges that close
 cycles: first, these are dropped within ranges of rows (`mst.kernels.filter_boruvka.parallel.tiles`).
+Where rows are in the order of weight, and most edges close cycles, all edges are joined in that order, while other
+threads drop those that close cycles (`mst.kernels.filter_boruvka.parallel.in_order`).
 
 Graphs on which all this takes longer than `filter-boruvka` does on one core are handed over to it; two threads share
 its passes over all edges and join in stages (`mst.algorithms.threads._passes`).
@@ -28,6 +30,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mst.algorithms._filter_boruvka.in_order import join_if_in_order
 from mst.algorithms._filter_boruvka.rounds import (
     Progress,
     Round,
@@ -149,15 +152,16 @@ def _is_for_one_core(graph: Graph, width: int) -> bool:
         return True
     edges = division.Edges(graph.u.view(np.uint32), graph.v.view(np.uint32), lazy_keys(graph.w))
     ordered = width <= THREADS.in_order and in_order.direction(edges.keys) != 0
-    if ordered and width == 2:
+    by_all = ordered and rules.joins_in_order(graph.m, graph.n, width, THREADS)
+    if ordered and width == 2 and not by_all:
         return True
     expected = rules.is_for_one_core(graph.m, width, THREADS)
     if not (ordered or expected):
         return False
     many = graph.m >= THREADS.fewest_in_blocks
     follows_places = many and cut_into_blocks(graph.n, edges, width, THREADS) is not None
-    if follows_places:
-        return ordered
+    if follows_places or by_all:
+        return follows_places and ordered
     return expected or (ordered and graph.m >= 3 * graph.n and _sorted_by_source(graph))
 
 
@@ -271,6 +275,7 @@ def _solve(run: _Run) -> Result:
     else:
         trees.make_all_singletons(progress.width, 1 << 13, progress.parent, run.tallies)
         run.lap("init")
+        _join_in_order(run)
     while progress.unfinished:
         following = next_round(progress, _sample(run), every_key=run.options.ties_in_any_order)
         run.lap("sample")
@@ -365,6 +370,18 @@ def _join_blocks(run: _Run, edges: division.Edges, cut: division.Cut) -> None:
     _copy_rows(run, left, "left")
     p.missing = p.n - 1 - int(tallies[FOREST])
     run.lap("join rest")
+
+
+def _join_in_order(run: _Run) -> None:
+    """Write the whole forest if rows are sorted by weight and few of their edges join two trees."""
+    p = run.progress
+    if isinstance(run.storage, EdgeList) and _may_be_cut(run):
+        schedule = Schedule(p.width, 1 << 14, run.tallies)
+        kept = join_if_in_order(schedule, _edges(run), p.parent, run.forest, run.options.policy)
+        if kept is not None:
+            p.low, p.missing = p.highest, p.n - 1 - int(run.tallies[FOREST])
+            run.counts["kept"] = kept
+            run.lap("join")
 
 
 def _divide_by_block(run: _Run, edges: division.Edges, cut: division.Cut) -> division.Parts:

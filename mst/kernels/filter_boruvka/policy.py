@@ -69,7 +69,7 @@ class Policy:
     in_order : int
         Up to this many threads, rows sorted by weight are left to one core, which joins them one by one, if
         ids follow places, or rows are sorted by source and there are three or more per vertex; two threads leave all
-        rows sorted by weight to it.
+        rows sorted by weight to it, except those that they join in order (`per_vertex_in_order`).
     leaving, light_leaving : float
         Largest share of edges leaving their worker's block of vertices at which each worker solves its block by
         itself, and the share, for each of up to six workers, of such edges that are light: these freeze trees early
@@ -82,6 +82,11 @@ class Policy:
         Where weights follow rows, edges that close cycles among `tile` rows are dropped first, in graphs of at least
         `fewest_for_tiles` edges per vertex, unless more than the share `left_by_tiles` is left (``many-cores.md``, step
         61). A tile is a multiple of 64.
+    range, per_vertex_in_order : int and tuple of int, shape (3,)
+        Where ids do not follow places, several threads join rows sorted by weight in order, while they filter ranges of
+        about so many later rows. Up to `in_order` threads do so in graphs of as many edges per vertex as the first
+        number to the second, above which one core soon has a spanning tree; more threads do from the third on, if rows
+        begin at vertices that are in no tree before (``many-cores.md``, step 67).
     smallest_chunk, largest_chunk : int
         Edges per chunk of the work queue: taking a smaller chunk costs as much as its work, and all other workers may
         wait for the last larger one.
@@ -112,6 +117,8 @@ class Policy:
     tile: int = 1 << 15
     fewest_for_tiles: int = 3
     left_by_tiles: float = 0.5
+    range: int = 1 << 12
+    per_vertex_in_order: tuple[int, int, int] = (3, 64, 8)
     smallest_chunk: int = 1024
     largest_chunk: int = 1 << 14
 
@@ -202,6 +209,16 @@ def is_for_one_core(edges: int, width: int, policy: Policy) -> bool:
     """Return whether one core's join is expected to be as fast as that of `width` threads."""
     fewest = min(max(policy.fewest_edges // width, policy.fewest_for_many), policy.fewest_for_few)
     return width <= 2 or edges < fewest
+
+
+def joins_in_order(edges: int, vertices: int, width: int, policy: Policy) -> bool:
+    """Return whether `width` threads join rows sorted by weight in order, if ids do not follow places."""
+    fewest, most, fewest_for_many = policy.per_vertex_in_order
+    if edges * width < 2 * policy.fewest_edges:
+        return False
+    if width > policy.in_order:
+        return edges >= fewest_for_many * vertices
+    return fewest * vertices <= edges <= most * vertices
 
 
 def shares_passes(edges: int, width: int, policy: Policy) -> bool:

@@ -1,0 +1,164 @@
+"""Rows sorted by weight: ranges are filtered by all threads, and joined in order."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import mst
+from mst.algorithms.threads import filter_boruvka_threads as ours
+from mst.graph import Graph
+from mst.kernels.filter_boruvka.parallel.in_order import are_in_order, cut_into_ranges
+from mst.kernels.filter_boruvka.policy import THREADS
+from mst.kernels.parallel.runtime import Schedule, launched, new_tallies, workers
+from mst.kernels.primitives.keys import lazy_keys
+
+WIDTH = min(3, launched())
+ALWAYS = replace(
+    THREADS, range=8, per_vertex_in_order=(0, 1 << 20, 0), fewest_edges=0, leaving=-1.0, smallest_chunk=1
+)
+"""Joins all sorted rows in order, however few edges a vertex has."""
+
+
+def by_kruskal(graph):
+    return mst.minimum_spanning_forest(graph, algorithm="kruskal").edge_ids
+
+
+def solve(graph, policy=THREADS, width=WIDTH, delay_seed=0):
+    return ours.solve_storage(
+        graph, ours.edge_list(graph, graph.w), width, ours.Options(policy, False, delay_seed)
+    )
+
+
+def ends(rng, n, m, kind):
+    """Return the ends of `m` edges: hubs, communities or others."""
+    u, v = rng.integers(0, n, (2, m))
+    if kind == "sorted":
+        u, v = np.minimum(u, v), np.maximum(u, v)
+        order = np.lexsort((v, u))
+        return u[order], v[order]
+    if kind == "hubs":
+        return u % max(1, n // 50), v
+    if kind == "near":
+        return np.sort(u), np.minimum(n - 1, np.sort(u) + rng.integers(0, 5, m))
+    return u, v
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.float32, np.int64, np.float64])
+def test_order_is_checked_in_both_directions(rng, dtype):
+    for turn in range(40):
+        m = int(rng.integers(1, 300))
+        w = np.sort(rng.integers(-9, 9, m)).astype(dtype)
+        if turn % 2:
+            w[w == 0] *= dtype(-1)
+        if turn % 4 > 1:
+            w = w[::-1].copy()
+        if turn % 3 == 0:
+            w[rng.integers(0, m)] += dtype(rng.integers(-1, 2))
+        with workers(WIDTH):
+            schedule = Schedule(WIDTH, 16, new_tallies(WIDTH))
+            assert are_in_order(schedule, lazy_keys(w), 1) == (w[:-1] <= w[1:]).all()
+            assert are_in_order(schedule, lazy_keys(w), -1) == (w[:-1] >= w[1:]).all()
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.float64])
+def test_ranges_have_all_rows_in_the_order_of_weight(rng, dtype):
+    for turn in range(60):
+        m, grain = int(rng.integers(1, 300)), int(rng.integers(1, 20))
+        w = np.sort(rng.integers(-9, rng.choice((-7, 9, 200)), m)).astype(dtype)
+        if turn % 3 == 0:
+            w[w == w[-1]] = np.iinfo(np.int32).max if dtype == np.int32 else np.inf
+        for step in (1, -1):
+            keys = lazy_keys(w[::step].copy())
+            starts, sizes = cut_into_ranges(keys, step, grain)
+            assert sizes.min() > 0 and sizes.max() <= grain and len(sizes) <= 4 * (m // grain) + 4
+            order = []
+            for start, size in zip(starts.tolist(), sizes.tolist()):
+                rows = np.arange(start, start + size)
+                order += rows[np.lexsort((rows, w[::step][rows]))].tolist()
+            assert np.array_equal(order, np.lexsort((np.arange(m), w[::step])))
+
+
+@pytest.mark.parametrize("kind", ["random", "sorted", "hubs", "near"])
+@pytest.mark.parametrize("step", [1, -1])
+def test_rows_in_order_are_joined_in_order(rng, kind, step):
+    for turn in range(60):
+        n = int(rng.integers(2, 400))
+        m = int(rng.integers(30, 3000))
+        w = np.sort(rng.integers(0, max(2, m * turn // 30), m)) - 7
+        dtype = (np.int32, np.float64, np.float32)[turn % 3]
+        graph = Graph(n, *(x.astype(np.int32) for x in ends(rng, n, m, kind)), w[::step].astype(dtype))
+        result = solve(graph, ALWAYS, delay_seed=turn % 3)
+        assert np.array_equal(np.sort(result.edge_ids), by_kruskal(graph))
+        assert len(result.edge_ids) <= result.counters["kept"] <= m
+
+
+def test_many_threads_join_in_order_only_if_rows_begin_at_new_vertices(rng):
+    policy = replace(ALWAYS, in_order=1)
+    n, m = 500, 5000
+    u, v = (x.astype(np.int32) for x in ends(rng, n, m, "sorted"))
+    ascending, descending = np.arange(m, dtype=np.int32), np.arange(m, 0, -1, dtype=np.int32)
+    for a, b, w, expected in (
+        (u, v, descending, True),
+        (v, u, descending, True),
+        (u, v, ascending, False),
+        (n - 1 - u, n - 1 - v, descending, True),
+        (u[::-1].copy(), v[::-1].copy(), ascending, True),
+        (*(x.astype(np.int32) for x in ends(rng, n, m, "random")), descending, False),
+    ):
+        graph = Graph(n, a, b, w)
+        result = solve(graph, policy)
+        assert np.array_equal(np.sort(result.edge_ids), by_kruskal(graph))
+        assert ("kept" in result.counters) == expected
+
+
+def test_only_sorted_rows_of_many_edges_are_joined_so(rng):
+    n, m = 6000, 100_000
+    u, v = (x.astype(np.int32) for x in ends(rng, n, m, "random"))
+    weights = np.arange(m, dtype=np.int32)
+    swapped = weights.copy()
+    swapped[[700, 701]] = swapped[[701, 700]]
+    policy = replace(THREADS, fewest_edges=m * WIDTH // 2)
+    for name, w in (
+        ("in order", weights),
+        ("backwards", weights[::-1].copy()),
+        ("two weights, descending", (weights < m // 2).astype(np.int32)),
+        ("not quite in order", swapped),
+        ("few per vertex", weights),
+        ("few", weights),
+    ):
+        graph = Graph(20 * n if name == "few per vertex" else n, u, v, w)
+        result = solve(graph, THREADS if name == "few" else policy)
+        assert np.array_equal(np.sort(result.edge_ids), by_kruskal(graph))
+        assert ("kept" in result.counters) == (name in ("in order", "backwards", "two weights, descending")), (
+            name
+        )
+
+
+def test_joining_ends_with_the_last_edge_of_a_spanning_tree(rng):
+    n = 300
+    u, v = (x.astype(np.int32) for x in ends(rng, n, 60_000, "random"))
+    graph = Graph(n, u, v, np.arange(60_000, dtype=np.int32))
+    result = solve(graph, ALWAYS)
+    assert np.array_equal(np.sort(result.edge_ids), by_kruskal(graph))
+    assert len(result.edge_ids) == n - 1
+
+
+def test_few_threads_take_large_graphs_in_order_unless_ids_follow_places(rng):
+    m = 2_000_000
+    w = np.zeros(m, np.int32)
+    for kind, n, left in (
+        ("random", 200_000, False),
+        ("near", 200_000, True),
+        ("random", 1_000_000, True),
+        ("random", 20_000, True),
+    ):
+        u, v = (x.astype(np.int32) for x in ends(rng, n, m, kind))
+        graph = Graph(n, u, v, w)
+        problem = ours.prepare(graph, width=2, input="edges", hand_over=True)
+        assert (problem.on_one_core is not None) == left
+        if not left and launched() > 1:
+            result = ours.solve(problem)
+            assert "kept" in result.counters and np.array_equal(np.sort(result.edge_ids), by_kruskal(graph))
