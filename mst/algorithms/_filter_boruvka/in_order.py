@@ -7,6 +7,7 @@ import numpy as np
 from mst.kernels.filter_boruvka import policy as rules
 from mst.kernels.filter_boruvka.parallel.blocks.division import Edges
 from mst.kernels.filter_boruvka.policy import Policy
+from mst.kernels.filter_boruvka.sequential.in_order import direction
 from mst.kernels.filter_boruvka.sequential.sample import stratified
 from mst.kernels.parallel.runtime import Schedule
 from mst.kernels.primitives.keys import keys_at
@@ -24,6 +25,9 @@ def join_if_in_order(
     """
     m, n, width, grain = len(edges.u), len(parent), schedule.width, policy.range
     if not rules.joins_in_order(m, n, width, policy):
+        return None
+    # Rows in no order mostly show it at once.
+    if direction(edges.keys._replace(words=edges.keys.words[:_DRAWS])) == 0:
         return None
     places = stratified(m, _DRAWS)
     drawn = keys_at(edges.keys, places)

@@ -263,19 +263,20 @@ class _Run:
 
 def _solve(run: _Run) -> Result:
     progress = run.progress
-    cut = None
+    edges = cut = None
     if _may_be_cut(run):
         _drop_cycles_in_tiles(run)
         edges = _edges(run)
         if progress.size:
             cut = cut_into_blocks(progress.n, edges, progress.width, run.options.policy)
         run.lap("cut")
-    if cut is not None:
+    if edges is not None and cut is not None:
         _join_blocks(run, edges, cut)
     else:
         trees.make_all_singletons(progress.width, 1 << 13, progress.parent, run.tallies)
         run.lap("init")
-        _join_in_order(run)
+        if edges is not None:
+            _join_in_order(run, edges)
     while progress.unfinished:
         following = next_round(progress, _sample(run), every_key=run.options.ties_in_any_order)
         run.lap("sample")
@@ -372,12 +373,12 @@ def _join_blocks(run: _Run, edges: division.Edges, cut: division.Cut) -> None:
     run.lap("join rest")
 
 
-def _join_in_order(run: _Run) -> None:
+def _join_in_order(run: _Run, edges: division.Edges) -> None:
     """Write the whole forest if rows are sorted by weight and few of their edges join two trees."""
     p = run.progress
-    if isinstance(run.storage, EdgeList) and _may_be_cut(run):
+    if isinstance(run.storage, EdgeList):
         schedule = Schedule(p.width, 1 << 14, run.tallies)
-        kept = join_if_in_order(schedule, _edges(run), p.parent, run.forest, run.options.policy)
+        kept = join_if_in_order(schedule, edges, p.parent, run.forest, run.options.policy)
         if kept is not None:
             p.low, p.missing = p.highest, p.n - 1 - int(run.tallies[FOREST])
             run.counts["kept"] = kept
