@@ -86,7 +86,7 @@ def compare(graph, width, turn):
         batch_wait=turn % 5 / 100,
         contended=contended,
         range=16,
-        per_vertex_in_order=(turn % 3, 1 << 20, turn % 3),
+        per_vertex_in_order=(turn % 3, turn % 3, 64),
         fewest_edges=0,
     )
     if turn % 4 == 0:  # in blocks, wherever ids follow places

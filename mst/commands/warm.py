@@ -116,10 +116,8 @@ def graphs(cores: int) -> Iterator[Any]:
             ):
                 weights[far] = weights.max()
                 yield Graph(n, u, v, weights.astype(dtype), threads=cores)
-        # Several threads join rows in order where each vertex comes after those that it is joined to.
-        m = 4_000_000 // cores
-        u = np.sort(random.integers(0, m // 10, m))
-        v = (u * random.random(m)).astype(np.int64)
+        m = 4_000_000 // cores  # enough for several threads to join rows in order
+        u, v = random.integers(0, m // 10, (2, m))
         yield Graph(m // 10, u, v, np.arange(m, dtype=dtype), threads=cores)
 
 

@@ -29,12 +29,9 @@ def join_if_in_order(
     # Rows in no order mostly show it at once.
     if direction(edges.keys._replace(words=edges.keys.words[:_DRAWS])) == 0:
         return None
-    places = stratified(m, _DRAWS)
-    drawn = keys_at(edges.keys, places)
+    drawn = keys_at(edges.keys, stratified(m, _DRAWS))
     step = 1 if drawn[0] <= drawn[-1] else -1
-    if not _ascend(drawn[::step]):
-        return None
-    if width > policy.in_order and not _rows_begin_at_new_vertices(edges, places[::step]):
+    if not (drawn[::step][:-1] <= drawn[::step][1:]).all():
         return None
     # Most graphs need no code for this.
     from mst.kernels.filter_boruvka.parallel import in_order
@@ -47,13 +44,3 @@ def join_if_in_order(
         width, ranges, edges.keys, edges.u, edges.v, step, parent, forest, n - 1, schedule.tallies
     )
     return int(ranges.counts[ranges.counts > 0].sum())
-
-
-def _rows_begin_at_new_vertices(edges: Edges, places: np.ndarray) -> bool:
-    """Return whether heavier rows have an end further up, or further down, so that no tree has it before."""
-    u, v = edges.u[places], edges.v[places]
-    return _ascend(np.minimum(u, v)[::-1]) or _ascend(np.maximum(u, v))
-
-
-def _ascend(values: np.ndarray) -> bool:
-    return bool((values[:-1] <= values[1:]).all())

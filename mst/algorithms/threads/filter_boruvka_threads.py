@@ -152,7 +152,8 @@ def _is_for_one_core(graph: Graph, width: int) -> bool:
         return True
     edges = division.Edges(graph.u.view(np.uint32), graph.v.view(np.uint32), lazy_keys(graph.w))
     ordered = width <= THREADS.in_order and in_order.direction(edges.keys) != 0
-    by_all = ordered and rules.joins_in_order(graph.m, graph.n, width, THREADS)
+    by_all = ordered and graph.m <= THREADS.per_vertex_in_order[-1] * graph.n
+    by_all = by_all and rules.joins_in_order(graph.m, graph.n, width, THREADS)
     if ordered and width == 2 and not by_all:
         return True
     expected = rules.is_for_one_core(graph.m, width, THREADS)

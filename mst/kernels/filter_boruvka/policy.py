@@ -83,10 +83,10 @@ class Policy:
         `fewest_for_tiles` edges per vertex, unless more than the share `left_by_tiles` is left (``many-cores.md``, step
         61). A tile is a multiple of 64.
     range, per_vertex_in_order : int and tuple of int, shape (3,)
-        Where ids do not follow places, several threads join rows sorted by weight in order, while they filter ranges of
-        about so many later rows. Up to `in_order` threads do so in graphs of as many edges per vertex as the first
-        number to the second, above which one core soon has a spanning tree; more threads do from the third on, if rows
-        begin at vertices that are in no tree before (``many-cores.md``, step 67).
+        Where ids do not follow places, several threads join rows sorted by weight in order, while they filter ranges
+        of about so many later rows: up to `in_order` threads in graphs of as many edges per vertex as the first number,
+        and more threads from the second on. Above the third, up to `in_order` threads leave them to one core,
+        which soon has a spanning tree (``many-cores.md``, step 67).
     smallest_chunk, largest_chunk : int
         Edges per chunk of the work queue: taking a smaller chunk costs as much as its work, and all other workers may
         wait for the last larger one.
@@ -118,7 +118,7 @@ class Policy:
     fewest_for_tiles: int = 3
     left_by_tiles: float = 0.5
     range: int = 1 << 12
-    per_vertex_in_order: tuple[int, int, int] = (3, 64, 8)
+    per_vertex_in_order: tuple[int, int, int] = (3, 8, 64)
     smallest_chunk: int = 1024
     largest_chunk: int = 1 << 14
 
@@ -213,12 +213,8 @@ def is_for_one_core(edges: int, width: int, policy: Policy) -> bool:
 
 def joins_in_order(edges: int, vertices: int, width: int, policy: Policy) -> bool:
     """Return whether `width` threads join rows sorted by weight in order, if ids do not follow places."""
-    fewest, most, fewest_for_many = policy.per_vertex_in_order
-    if edges * width < 2 * policy.fewest_edges:
-        return False
-    if width > policy.in_order:
-        return edges >= fewest_for_many * vertices
-    return fewest * vertices <= edges <= most * vertices
+    per_vertex = policy.per_vertex_in_order[width > policy.in_order]
+    return edges >= per_vertex * vertices and edges * width >= 2 * policy.fewest_edges
 
 
 def shares_passes(edges: int, width: int, policy: Policy) -> bool:
