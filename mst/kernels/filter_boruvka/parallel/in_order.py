@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mst.kernels.filter_boruvka.sequential.in_order import count_less
 from mst.kernels.parallel.launch import run
 from mst.kernels.parallel.runtime import FOREST, LIVE, inject_delay, next_chunk, reset_queue
 from mst.kernels.primitives.atomics import compare_and_swap, fetch_add, load, store, yield_core
@@ -77,11 +78,7 @@ def _check_worker(worker, schedule, keys, step):
     a = _ONE if step < 0 else _ZERO
     first, last = next_chunk(tallies, worker, width, grain, keys.words.size)
     while first < last and load(tallies, LIVE) == 0:
-        wrong = np.uint32(0)
-        # Branch-free, with unsigned indices, so that it is vectorised.
-        for i in range(np.uint64(max(first, 1)), np.uint64(last)):
-            wrong += np.uint32(key_at(keys, i - a) < key_at(keys, i - (_ONE - a)))
-        if wrong:
+        if call(count_less, keys, np.uint64(max(first, 1)), np.uint64(last), a, _ONE - a):
             fetch_add(tallies, LIVE, 1)
         first, last = next_chunk(tallies, worker, width, grain, keys.words.size)
 
@@ -195,7 +192,7 @@ def _filter(first, size, keys, u, v, step, parent, pairs, rows, roots):
     """
     # Unpacked once, and all in one function: passing arrays to another takes longer than an edge does.
     words = keys.words
-    # Two words of one key are equal, or zeros of either sign.
+    # Two words of one key are equal, or zeros of either sign; comparing keys would take a tenth longer.
     minus_zero = keys.top if keys.rest != 0 else keys.rest
     kept, ahead = _ZERO, np.uint64(step * _AHEAD)
     # The rows from `start` to `stop` are taken forwards: all of them, or a run of equal keys.

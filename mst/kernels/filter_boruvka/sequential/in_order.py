@@ -31,18 +31,18 @@ def direction(keys):
     step, start = -1 if descends else 1, _ONE
     while start < rows:
         stop = min(start + _BLOCK, rows)
-        if step == -1 and call(_count_less, keys, start, stop, _ZERO, _ONE) < stop - start:
+        if step == -1 and call(count_less, keys, start, stop, _ZERO, _ONE) < stop - start:
             step = -2
-        if step == -2 and call(_count_less, keys, start, stop, _ONE, _ZERO) > 0:
+        if step == -2 and call(count_less, keys, start, stop, _ONE, _ZERO) > 0:
             return 0
-        if step == 1 and call(_count_less, keys, start, stop, _ZERO, _ONE) > 0:
+        if step == 1 and call(count_less, keys, start, stop, _ZERO, _ONE) > 0:
             return 0
         start = stop
     return step
 
 
 @njit
-def _count_less(keys, start, stop, a, b):
+def count_less(keys, start, stop, a, b):
     """Return for how many rows i from `start` to `stop` key i - a is less than key i - b."""
     count = np.uint32(0)
     for i in range(start, stop):  # branch-free, with unsigned indices, so it is vectorised
