@@ -8,11 +8,10 @@ from mst.kernels.filter_boruvka import policy as rules
 from mst.kernels.filter_boruvka.parallel.blocks.division import Edges
 from mst.kernels.filter_boruvka.policy import Policy
 from mst.kernels.filter_boruvka.sequential.in_order import direction
-from mst.kernels.filter_boruvka.sequential.sample import stratified
 from mst.kernels.parallel.runtime import Schedule
 from mst.kernels.primitives.keys import keys_at
 
-_DRAWS, _SLOTS = 256, 4
+_FIRST, _SLOTS = 256, 4
 
 
 def join_if_in_order(
@@ -27,12 +26,10 @@ def join_if_in_order(
     if not rules.joins_in_order(m, n, width, policy):
         return None
     # Rows in no order mostly show it at once.
-    if direction(edges.keys._replace(words=edges.keys.words[:_DRAWS])) == 0:
+    if direction(edges.keys._replace(words=edges.keys.words[:_FIRST])) == 0:
         return None
-    drawn = keys_at(edges.keys, stratified(m, _DRAWS))
-    step = 1 if drawn[0] <= drawn[-1] else -1
-    if not (drawn[::step][:-1] <= drawn[::step][1:]).all():
-        return None
+    first, last = keys_at(edges.keys, np.array((0, m - 1)))
+    step = 1 if first <= last else -1
     # Most graphs need no code for this.
     from mst.kernels.filter_boruvka.parallel import in_order
 
