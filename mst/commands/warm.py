@@ -93,6 +93,7 @@ def graphs(cores: int) -> Iterator[Any]:
     import numpy as np
 
     from mst.graph import WEIGHT_DTYPES, Graph
+    from mst.kernels.filter_boruvka.policy import THREADS
 
     random = np.random.default_rng(1)
     scattered = (400_000, 1_000_000, None), (3_000, 9_000, None), (2_000, 60_000, None)
@@ -116,9 +117,11 @@ def graphs(cores: int) -> Iterator[Any]:
             ):
                 weights[far] = weights.max()
                 yield Graph(n, u, v, weights.astype(dtype), threads=cores)
-        m = 4_000_000 // cores  # enough for several threads to join rows in order
-        u, v = random.integers(0, m // 10, (2, m))
-        yield Graph(m // 10, u, v, np.arange(m, dtype=dtype), threads=cores)
+        if cores > 1:
+            # As few as several threads join in the order of weight.
+            m = max(2 * THREADS.fewest_edges // cores, THREADS.fewest_for_many)
+            u, v = random.integers(0, m // 10, (2, m))
+            yield Graph(m // 10, u, v, np.arange(m, dtype=dtype), threads=cores)
 
 
 def read_texts() -> None:
