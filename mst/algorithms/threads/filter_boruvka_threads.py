@@ -152,8 +152,8 @@ def _is_for_one_core(graph: Graph, width: int) -> bool:
         return True
     edges = division.Edges(graph.u.view(np.uint32), graph.v.view(np.uint32), lazy_keys(graph.w))
     ordered = width <= THREADS.in_order and in_order.direction(edges.keys) != 0
-    by_all = ordered and graph.m <= THREADS.per_vertex_in_order[-1] * graph.n
-    by_all = by_all and rules.joins_in_order(graph.m, graph.n, width, THREADS)
+    soon_spanning = graph.m > THREADS.per_vertex_in_order[-1] * graph.n
+    by_all = ordered and not soon_spanning and rules.joins_in_order(graph.m, graph.n, width, THREADS)
     if ordered and width == 2 and not by_all:
         return True
     expected = rules.is_for_one_core(graph.m, width, THREADS)
@@ -161,8 +161,10 @@ def _is_for_one_core(graph: Graph, width: int) -> bool:
         return False
     many = graph.m >= THREADS.fewest_in_blocks
     follows_places = many and cut_into_blocks(graph.n, edges, width, THREADS) is not None
-    if follows_places or by_all:
-        return follows_places and ordered
+    if follows_places:
+        return ordered
+    if by_all:
+        return False
     return expected or (ordered and graph.m >= 3 * graph.n and _sorted_by_source(graph))
 
 

@@ -85,8 +85,8 @@ class Policy:
     range, per_vertex_in_order : int and tuple of int, shape (3,)
         Where ids do not follow places, several threads join rows sorted by weight in order, while they filter ranges
         of about so many later rows: up to `in_order` threads in graphs of as many edges per vertex as the first number,
-        and more threads from the second on. Above the third, up to `in_order` threads leave them to one core,
-        which soon has a spanning tree (``many-cores.md``, step 67).
+        and more threads from the second on. Above the third, two threads leave them to one core, which soon has a
+        spanning tree (``many-cores.md``, step 67).
     smallest_chunk, largest_chunk : int
         Edges per chunk of the work queue: taking a smaller chunk costs as much as its work, and all other workers may
         wait for the last larger one.
