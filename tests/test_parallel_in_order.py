@@ -15,10 +15,11 @@ from mst.kernels.filter_boruvka.parallel.in_order import (
     cut_into_ranges,
     join_in_order,
     new_ranges,
+    rows_between,
 )
 from mst.kernels.filter_boruvka.policy import THREADS
 from mst.kernels.parallel.runtime import FOREST, Schedule, launched, new_tallies, workers
-from mst.kernels.primitives.keys import lazy_keys
+from mst.kernels.primitives.keys import keys_at, lazy_keys
 
 WIDTH = min(3, launched())
 ALWAYS = replace(
@@ -121,6 +122,52 @@ def test_only_sorted_rows_of_many_edges_are_joined_so(rng):
         assert ("kept" in result.counters) == (name in ("in order", "backwards", "two weights, descending")), (
             name
         )
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.float64])
+def test_bounds_enclose_the_rows_between_them(rng, dtype):
+    for turn in range(200):
+        m = int(rng.integers(1, 60))
+        w = np.sort(rng.integers(0, rng.choice((1, 4, 90)), m, endpoint=True)).astype(dtype)
+        step = -1 if turn % 2 and w[0] < w[-1] else 1
+        w = w[::step].copy()
+        keys, rows = lazy_keys(w), np.arange(m)
+        low, high = sorted((w[e], e) for e in rng.integers(0, m, 2).tolist())
+        key = keys_at(keys, np.array((low[1], high[1])))
+        first, stop = rows_between(keys, step, key[0], low[1], key[1], high[1])
+        wanted = [e for e in rows if low < (w[e], e) <= high]
+        assert set(wanted) <= set(range(first, stop))
+        if step > 0:
+            assert stop - first == len(wanted)
+        else:
+            assert ((w[first:stop] >= low[0]) & (w[first:stop] <= high[0])).all()
+
+
+@pytest.mark.parametrize("step", [1, -1])
+def test_rounds_read_only_the_rows_they_may_join(rng, step, monkeypatch):
+    read = []
+    for name in ("select", "select_all", "copy_outside"):
+        whole = getattr(ours.select, name)
+        monkeypatch.setattr(
+            ours.select,
+            name,
+            lambda s, storage, *a, f=whole: (read.append(len(storage.words)), f(s, storage, *a)),
+        )
+    policy = replace(ALWAYS, per_vertex_in_order=(1e9, 0, 0), light=0.5, giant=2.0, max_unfiltered=0)
+    rounds = 0
+    for turn in range(60):
+        n, m = int(rng.integers(20, 400)), int(rng.integers(1000, 5000))
+        w = np.sort(rng.integers(0, max(2, m * turn // 30), m)) - 7
+        dtype = (np.int32, np.float64, np.float32)[turn % 3]
+        u, v = (x.astype(np.int32) for x in ends(rng, n, m, ("random", "sorted", "hubs")[turn % 3]))
+        graph = Graph(n, u, v, w[::step].astype(dtype))
+        read.clear()
+        result = solve(graph, replace(policy, giant=0.5) if turn % 2 else policy, delay_seed=turn % 3)
+        assert np.array_equal(np.sort(result.edge_ids), by_kruskal(graph))
+        rounds += result.counters["parts"]
+        if turn > 30 and result.counters["parts"] > 1 and not turn % 2:
+            assert max(read[:-1]) < m and sum(read) <= m + 3 * result.counters["parts"]
+    assert rounds > 100
 
 
 def test_joining_ends_with_the_last_edge_of_a_spanning_tree(rng):

@@ -21,14 +21,14 @@ from mst.kernels.filter_boruvka.parallel.select import (
     BLOCK,
     SelectedChunk,
     Wanted,
-    batch_of,
+    batches_of,
     bounds_of,
     pick,
     select_chunk,
 )
 from mst.kernels.filter_boruvka.parallel.storage import EdgeList, advance_row, edge_at, find_row
 from mst.kernels.filter_boruvka.policy import THREADS
-from mst.kernels.parallel.keys import words_of
+from mst.kernels.parallel.keys import KEYS, words_of
 from mst.kernels.parallel.runtime import new_tallies, workers
 from mst.kernels.primitives.scratch import borrowed
 from mst.order import keys
@@ -164,13 +164,38 @@ def test_quantiles_are_places_of_the_sorted_sample(dtype, rng):
         assert found[0].dtype == dtype
 
 
+def batches(numbers, bounds, start=0):
+    """Return the batches of edges with these keys and ids from `start` on."""
+    ends = np.zeros(len(numbers), np.int32)
+    batch, places = np.zeros(len(numbers), np.uint8), np.arange(len(numbers), dtype=np.uint64)
+    batches_of(EdgeList(numbers, KEYS, ends, ends, start), places, bounds, batch, 0)
+    return batch
+
+
+@pytest.mark.parametrize("dtype", [np.uint32, np.uint64])
+def test_batches_of_few_keys_are_exact_in_any_order(dtype, rng):
+    for distinct in (1, 2, 3, 8, 60):
+        numbers = rng.integers(0, distinct, 4_000).astype(dtype) * dtype(rng.choice((1, 1 << 20)))
+        for order in (np.sort(numbers), np.sort(numbers)[::-1].copy(), numbers):
+            ids = np.sort(rng.permutation(len(order))[:200])
+            by_key = np.lexsort((ids, order[ids]))
+            bounds = bounds_of(order[ids][by_key], ids[by_key])
+            found = batches(order, bounds)
+            before = [
+                np.searchsorted(ids[order[ids] == key], e) + (order[ids] < key).sum()
+                for e, key in enumerate(order)
+            ]
+            crowded = np.isin(order, [key for key in np.unique(order) if (order[ids] == key).sum() > 1])
+            assert crowded.mean() > 0.5 and np.array_equal(found[crowded], np.array(before)[crowded])
+
+
 @pytest.mark.parametrize("dtype", [np.uint32, np.uint64])
 def test_only_a_cell_with_a_bound_is_searched_or_rounded(dtype, rng):
     for count in np.append([1, 2], rng.integers(1, 255, 40)):
         bounds = bounds_of(np.sort(drawn_keys(rng, dtype, count)), np.arange(count))
         assert len(bounds.cells) <= 2**13 + 1
         probes = np.sort(np.append(drawn_keys(rng, dtype, 300), bounds.keys))
-        batch = np.array([batch_of(key, 10_000, bounds) for key in probes])
+        batch = batches(probes, bounds, start=10_000)
         assert (np.diff(batch) >= 0).all()
         base = bounds.base
         cell, taken = ((np.maximum(keys, base) - base) >> bounds.shift for keys in (probes, bounds.keys))
@@ -186,9 +211,9 @@ def test_batches_ascend_and_divide_ties(highest, rng):
     draws = Draws(np.uint32(0), -1, np.empty(0, np.uint32), 4096, 1)
     sample_keys, ids = sample_edges(EdgeList(words, kind, words, words), draws)
     bounds = bounds_of(*quantiles(sample_keys, ids, np.arange(1, 64) / 64))
-    batch = [batch_of(key, e, bounds) for e, key in enumerate(keys(weights))]
+    batch = batches(keys(weights), bounds)
     order = np.lexsort((np.arange(len(weights)), weights))
-    assert (np.diff(np.array(batch)[order]) >= 0).all()
+    assert (np.diff(batch[order].astype(int)) >= 0).all()
     assert np.bincount(batch).max() < 4 * len(weights) / 64 + (highest == 5) * len(weights) / 5
 
 
@@ -203,7 +228,7 @@ def test_batches_in_any_order_hold_one_key_each(rng):
     assert following.high == highest
     table = bounds_of(following.keys, following.ids)
     assert table.shift == 0
-    batch = np.array([batch_of(k, e, table) for e, k in enumerate(numbers)])
+    batch = batches(numbers, table)
     single = single_key_batches(following.keys, following.ids, m)
     found = [np.unique(numbers[batch == b]) for b in np.flatnonzero(single)]
     assert len(found) > 20

@@ -118,10 +118,11 @@ def graphs(cores: int) -> Iterator[Any]:
                 weights[far] = weights.max()
                 yield Graph(n, u, v, weights.astype(dtype), threads=cores)
         if cores > 1:
-            # As few as several threads join in the order of weight.
+            # As few as several threads join in the order of weight, or in rounds if there are few per vertex.
             m = max(2 * THREADS.fewest_edges // cores, THREADS.fewest_for_many)
-            u, v = random.integers(0, m // 10, (2, m))
-            yield Graph(m // 10, u, v, np.arange(m, dtype=dtype), threads=cores)
+            for n in (m // max(10, cores), m // 2):
+                u, v = random.integers(0, n, (2, m))
+                yield Graph(n, u, v, np.arange(m, dtype=dtype), threads=cores)
 
 
 def read_texts() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mst.algorithms._filter_boruvka.rounds import Bound
 from mst.kernels.filter_boruvka import policy as rules
 from mst.kernels.filter_boruvka.parallel.blocks.division import Edges
 from mst.kernels.filter_boruvka.policy import Policy
@@ -11,33 +12,44 @@ from mst.kernels.filter_boruvka.sequential.in_order import direction
 from mst.kernels.parallel.runtime import Schedule
 from mst.kernels.primitives.keys import keys_at
 
-_FIRST, _SLOTS = 256, 4
+_FIRST, _SLOTS = 256, 2
 
 
-def join_if_in_order(
-    schedule: Schedule, edges: Edges, parent: np.ndarray, forest: np.ndarray, policy: Policy
-) -> int | None:
-    """Write the forest of rows sorted by weight; None if they are not, or other ways are expected to be faster.
-
-    Returns how many edges were left for one worker at a time to join. Every vertex is its own tree in `parent`, and
-    `forest` is int32 of shape (n - 1,); ``tallies[FOREST]`` is the number of its edges.
-    """
-    m, n, width, grain = len(edges.u), len(parent), schedule.width, policy.range
-    if not rules.joins_in_order(m, n, width, policy):
-        return None
+def order_of(schedule: Schedule, edges: Edges, policy: Policy) -> int:
+    """Return 1 or -1 if rows ascend or descend by weight; 0 if they do neither, or too few to profit from it."""
+    m = len(edges.u)
     # Rows in no order mostly show it at once.
-    if direction(edges.keys._replace(words=edges.keys.words[:_FIRST])) == 0:
-        return None
+    few = not rules.asks_for_order(m, schedule.width, policy)
+    if few or direction(edges.keys._replace(words=edges.keys.words[:_FIRST])) == 0:
+        return 0
     first, last = keys_at(edges.keys, np.array((0, m - 1)))
     step = 1 if first <= last else -1
     # Most graphs need no code for this.
+    from mst.kernels.filter_boruvka.parallel.in_order import are_in_order
+
+    return step if are_in_order(schedule, edges.keys, step) else 0
+
+
+def join_in_order(
+    schedule: Schedule, edges: Edges, step: int, parent: np.ndarray, forest: np.ndarray, policy: Policy
+) -> int:
+    """Write the forest of rows in the order of `step`; return how many edges were left for one worker to join.
+
+    Every vertex is its own tree in `parent`, and `forest` is int32 of shape (n - 1,); ``tallies[FOREST]`` is the number
+    of its edges.
+    """
     from mst.kernels.filter_boruvka.parallel import in_order
 
-    if not in_order.are_in_order(schedule, edges.keys, step):
-        return None
+    width, grain, tallies = schedule.width, policy.range, schedule.tallies
     starts, sizes = in_order.cut_into_ranges(edges.keys, step, grain)
     ranges = in_order.new_ranges(starts, sizes, grain, _SLOTS * width)
-    in_order.join_in_order(
-        width, ranges, edges.keys, edges.u, edges.v, step, parent, forest, n - 1, schedule.tallies
-    )
+    missing = len(parent) - 1
+    in_order.join_in_order(width, ranges, edges.keys, edges.u, edges.v, step, parent, forest, missing, tallies)
     return int(ranges.counts[ranges.counts > 0].sum())
+
+
+def rows_between(edges: Edges, step: int, low: Bound, high: Bound) -> tuple[int, int]:
+    """Return the first row, and the end, of rows in the order of `step` that lie between these bounds."""
+    from mst.kernels.filter_boruvka.parallel import in_order
+
+    return in_order.rows_between(edges.keys, step, *low, *high)

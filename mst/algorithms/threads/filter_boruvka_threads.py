@@ -30,8 +30,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mst.algorithms._filter_boruvka.in_order import join_if_in_order
+from mst.algorithms._filter_boruvka.in_order import join_in_order, order_of, rows_between
 from mst.algorithms._filter_boruvka.rounds import (
+    Bound,
     Progress,
     Round,
     Sampled,
@@ -239,7 +240,10 @@ def solve_storage(
 
 @dataclass
 class _Run:
-    """One computation: its input, its progress, and the tallies of its workers."""
+    """One computation: its input, its progress, and the tallies of its workers.
+
+    `step` is 1 or -1 if the rows of its storage, an edge list, are known to ascend or descend by weight.
+    """
 
     graph: Graph
     storage: Storage
@@ -250,11 +254,14 @@ class _Run:
     counts: dict[str, int]
     lap: Lap
     scratch: Scratch
-    rows_per_chunk: int = 0
+    step: int = 0
 
-    @property
-    def schedule(self) -> Schedule:
-        return Schedule(self.progress.width, self.rows_per_chunk, self.tallies)
+    def schedule(self, storage: Storage) -> Schedule:
+        """Return a schedule for passes over a storage."""
+        width, policy = self.progress.width, self.options.policy
+        smallest, largest = policy.smallest_chunk, policy.largest_chunk
+        grain = grain_for(len(storage.words), width, smallest=smallest, largest=largest)
+        return Schedule(width, grain, self.tallies)
 
     def empty(self, name: str, likely: int) -> Callable[..., np.ndarray]:
         """Return an allocator like `numpy.empty` for arrays called `name`, with about `likely` rows to be written."""
@@ -279,7 +286,7 @@ def _solve(run: _Run) -> Result:
         trees.make_all_singletons(progress.width, 1 << 13, progress.parent, run.tallies)
         run.lap("init")
         if edges is not None:
-            _join_in_order(run, edges)
+            _find_order(run, edges)
     while progress.unfinished:
         following = next_round(progress, _sample(run), every_key=run.options.ties_in_any_order)
         run.lap("sample")
@@ -289,6 +296,8 @@ def _solve(run: _Run) -> Result:
             _copy_edges_outside(run, following)
         _join(run, *_scatter(run, following))
         progress.low = following.high
+        if run.step:
+            _read_from(run, _rows_between(run, progress.low, progress.highest))
         if progress.unfinished:
             _find_giant(run)
     return Result(run.forest[: run.tallies[FOREST]], run.counts)
@@ -313,16 +322,13 @@ def _new_run(graph: Graph, storage: Storage, width: int, options: Options, lap: 
 
 def _read_from(run: _Run, storage: Storage) -> None:
     """Read the edges from this storage from now on."""
-    policy, progress = run.options.policy, run.progress
+    progress = run.progress
     # Copies, and weights that are narrowed, would be writable, and all kernels compiled once more for them.
     parts: dict[str, Any] = storage._asdict()
     parts |= {name: frozen(part) for name, part in parts.items() if isinstance(part, np.ndarray)}
     run.storage = storage._replace(**parts)
     progress.size = edge_count(storage)
     progress.heavy = progress.size
-    run.rows_per_chunk = grain_for(
-        len(storage.words), progress.width, smallest=policy.smallest_chunk, largest=policy.largest_chunk
-    )
 
 
 def _may_be_cut(run: _Run) -> bool:
@@ -376,16 +382,17 @@ def _join_blocks(run: _Run, edges: division.Edges, cut: division.Cut) -> None:
     run.lap("join rest")
 
 
-def _join_in_order(run: _Run, edges: division.Edges) -> None:
-    """Write the whole forest if rows are sorted by weight and few of their edges join two trees."""
-    p = run.progress
-    if isinstance(run.storage, EdgeList):
-        schedule = Schedule(p.width, 1 << 14, run.tallies)
-        kept = join_if_in_order(schedule, edges, p.parent, run.forest, run.options.policy)
-        if kept is not None:
-            p.low, p.missing = p.highest, p.n - 1 - int(run.tallies[FOREST])
-            run.counts["kept"] = kept
-            run.lap("join")
+def _find_order(run: _Run, edges: division.Edges) -> None:
+    """Find whether rows are sorted by weight; write the whole forest if so, and few of their edges join two trees."""
+    p, policy = run.progress, run.options.policy
+    if not isinstance(run.storage, EdgeList):
+        return
+    schedule = Schedule(p.width, 1 << 14, run.tallies)
+    run.step = order_of(schedule, edges, policy)
+    if run.step and rules.joins_in_order(p.size, p.n, p.width, policy):
+        run.counts["kept"] = join_in_order(schedule, edges, run.step, p.parent, run.forest, policy)
+        p.low, p.missing = p.highest, p.n - 1 - int(run.tallies[FOREST])
+        run.lap("join")
 
 
 def _divide_by_block(run: _Run, edges: division.Edges, cut: division.Cut) -> division.Parts:
@@ -410,19 +417,33 @@ def _sample(run: _Run) -> Sampled:
     return Sampled(keys, ids, p.size * len(keys) / count)
 
 
+def _rows_between(run: _Run, low: Bound, high: Bound) -> EdgeList:
+    """Return the rows between these bounds of a storage that is sorted by weight."""
+    storage = run.storage
+    assert isinstance(storage, EdgeList)
+    rows = ((key, e - storage.start) for key, e in (low, high))
+    first, stop = rows_between(division.edges_of(storage), run.step, *rows)
+    columns = (column[first:stop] for column in (storage.words, storage.u, storage.v))
+    words, u, v = columns
+    return EdgeList(words, storage.kind, u, v, storage.start + first)
+
+
 def _copy_edges_outside(run: _Run, following: Round) -> None:
     """Replace the storage by a copy of the remaining edges with an end outside the giant tree."""
     storage = run.storage
     copy = select.new_copy(storage, len(storage.words), run.graph.m, run.empty("kept", following.remaining))
-    select.copy_outside(run.schedule, storage, run.progress.wanted(following), copy)
+    select.copy_outside(run.schedule(storage), storage, run.progress.wanted(following), copy)
     _read_from(run, copy.resized(int(run.tallies[select.SELECTED])))
-    run.progress.in_giant = None
+    run.progress.in_giant, run.step = None, 0
     run.lap("filter")
 
 
 def _scatter(run: _Run, following: Round) -> tuple[AnyRecords, np.ndarray, np.ndarray]:
     """Return the edges of a round by batch, the start of each batch, and which batches may be taken in any order."""
-    storage, schedule, p, slots = run.storage, run.schedule, run.progress, len(run.storage.words)
+    storage, p = run.storage, run.progress
+    if run.step:
+        storage = _rows_between(run, p.low, following.high)
+    schedule, slots = run.schedule(storage), len(storage.words)
     bounds, likely = select.bounds_of(following.keys, following.ids), following.edges
     chunks, batches = -(-slots // schedule.grain), len(bounds.keys) + 1
     begins, ends = np.empty(chunks, np.int64), np.empty(chunks, np.int64)

@@ -82,11 +82,11 @@ class Policy:
         Where weights follow rows, edges that close cycles among `tile` rows are dropped first, in graphs of at least
         `fewest_for_tiles` edges per vertex, unless more than the share `left_by_tiles` is left (``many-cores.md``, step
         61). A tile is a multiple of 64.
-    range, per_vertex_in_order : int and tuple of int, shape (3,)
+    range, per_vertex_in_order : int and tuple of two float and an int
         Where ids do not follow places, several threads join rows sorted by weight in order, while they filter ranges
-        of about so many later rows: up to `in_order` threads in graphs of as many edges per vertex as the first number,
-        and more threads from the second on. Above the third, two threads leave them to one core, which soon has a
-        spanning tree (``many-cores.md``, step 67).
+        of about so many later rows: in graphs with as many edges per vertex as the first number, and as the second
+        times the number of threads. Above the third, two threads leave them to one core, which soon has a spanning
+        tree (``many-cores.md``, step 67). In other graphs, a round reads only the rows that it may join (step 68).
     smallest_chunk, largest_chunk : int
         Edges per chunk of the work queue: taking a smaller chunk costs as much as its work, and all other workers may
         wait for the last larger one.
@@ -117,8 +117,8 @@ class Policy:
     tile: int = 1 << 15
     fewest_for_tiles: int = 3
     left_by_tiles: float = 0.5
-    range: int = 1 << 12
-    per_vertex_in_order: tuple[int, int, int] = (3, 8, 64)
+    range: int = 1 << 11
+    per_vertex_in_order: tuple[float, float, int] = (3, 1 / 2, 64)
     smallest_chunk: int = 1024
     largest_chunk: int = 1 << 14
 
@@ -211,10 +211,16 @@ def is_for_one_core(edges: int, width: int, policy: Policy) -> bool:
     return width <= 2 or edges < fewest
 
 
+def asks_for_order(edges: int, width: int, policy: Policy) -> bool:
+    """Return whether `width` threads look whether rows are sorted by weight, if ids do not follow places."""
+    return edges * width >= 2 * policy.fewest_edges
+
+
 def joins_in_order(edges: int, vertices: int, width: int, policy: Policy) -> bool:
     """Return whether `width` threads join rows sorted by weight in order, if ids do not follow places."""
-    per_vertex = policy.per_vertex_in_order[width > policy.in_order]
-    return edges >= per_vertex * vertices and edges * width >= 2 * policy.fewest_edges
+    least, per_thread, _ = policy.per_vertex_in_order
+    per_vertex = max(least, per_thread * width)
+    return edges >= per_vertex * vertices and asks_for_order(edges, width, policy)
 
 
 def shares_passes(edges: int, width: int, policy: Policy) -> bool:

@@ -110,9 +110,9 @@ def cut_into_ranges(keys, step, grain):
         start = max(stop - grain, 0)
         key = key_at(keys, start)
         if start > 0 and key_at(keys, start - 1) == key:
-            end = call(_first_below, keys, key, False, start, stop)
+            end = call(_first_from, keys, step, key, True, start, stop)
             # Either the run ends within these rows, or it is longer than they are.
-            start = end if end < stop else call(_first_below, keys, key, True, np.int64(0), start)
+            start = end if end < stop else call(_first_from, keys, step, key, False, np.int64(0), start)
         for first in range(start, stop, grain):
             starts[count], sizes[count] = first, min(grain, stop - first)
             count += 1
@@ -121,19 +121,38 @@ def cut_into_ranges(keys, step, grain):
 
 
 @njit
-def _first_below(keys, key, or_equal, first, last):
-    """Return the first of the rows ``first … last - 1``, whose keys descend, with a key below `key`, or `last`.
+def _first_from(keys, step, key, beyond, first, last):
+    """Return the first of the rows ``first … last - 1`` with `key`, or beyond it in the order of `step`; or `last`.
 
-    `or_equal` says that an equal key will do.
+    If `beyond`, rows with `key` are passed over.
     """
     while first < last:
         middle = (first + last) // 2
         at = key_at(keys, middle)
-        if at < key or (or_equal and at == key):
-            last = middle
-        else:
+        if (at < key if step > 0 else at > key) or (beyond and at == key):
             first = middle + 1
+        else:
+            last = middle
     return first
+
+
+@njit
+def rows_between(keys, step, low, low_id, high, high_id):
+    """Return the first row, and the end, of rows sorted in the order of `step` that lie within these bounds.
+
+    They are above (`low`, `low_id`) and at most (`high`, `high_id`); if keys descend, further rows of the same keys
+    are included. `low` and `high` are keys, and ids are rows.
+    """
+    m = np.int64(keys.words.size)
+    if step < 0:
+        return _first_from(keys, step, high, False, 0, m), _first_from(keys, step, low, True, 0, m)
+    first = max(
+        _first_from(keys, step, low, False, 0, m), min(low_id + 1, _first_from(keys, step, low, True, 0, m))
+    )
+    stop = max(
+        _first_from(keys, step, high, False, 0, m), min(high_id + 1, _first_from(keys, step, high, True, 0, m))
+    )
+    return first, max(first, stop)
 
 
 @njit
@@ -251,8 +270,9 @@ def _join(rows, roots, count, step, parent, forest, found, missing):
     """Add the first `count` edges of a slot that join two trees to a forest of `found` edges; return its new size."""
     for i in range(np.uint64(count)):
         far = roots[min(i + np.uint64(_AHEAD), np.uint64(count) - _ONE)]
-        prefetch_to_write(parent, far >> _HALF)
-        prefetch_to_write(parent, far & _LOW)
+        # The other end is often the root of the largest tree, which all workers read.
+        prefetch_to_write(parent, far >> _HALF if step > 0 else far & _LOW)
+        prefetch(parent, far & _LOW if step > 0 else far >> _HALF)
         pair = roots[i]
         x, y = find(parent, np.uint32(pair >> _HALF)), find(parent, np.uint32(pair & _LOW))
         if x != y:

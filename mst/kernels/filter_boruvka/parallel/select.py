@@ -71,10 +71,11 @@ class Wanted(NamedTuple):
 
 
 class Bounds(NamedTuple):
-    """Bounds between batches, ascending by (key, id), and the table where `batch_of` looks up keys.
+    """Bounds between batches, ascending by (key, id), and the table where `batches_of` looks up keys.
 
     ``cells[i]`` is the batch of all keys of cell `i`, ``(key - base) >> shift``: a bound within a cell is moved to
-    its end. If a cell contains several bounds, ``cells[i]`` is negative, and the bounds are searched.
+    its end. If a cell contains several bounds, ``cells[i]`` is -1 minus the batch last found there. Where many edges
+    have one key, the next edge mostly belongs to that batch as well; otherwise the bounds are searched.
 
     Attributes
     ----------
@@ -153,20 +154,46 @@ def _cells_of(bound_keys):
 
 
 @njit
-def batch_of(key, e, bounds):
-    """Return the batch of an edge, int64: the number of bounds before its (key, id), rounded as in `Bounds`."""
-    base, cells = bounds.base, bounds.cells
-    batch = cells[min(np.uint64((max(key, base) - base) >> bounds.shift), np.uint64(cells.size - 1))]
-    if batch >= 0:
-        return np.int64(batch)
-    low, high = 0, bounds.keys.size
+def batches_of(storage, places, bounds, batch, at):
+    """Write the batches of the edges at `places`, uint64 (k,), to `batch`, uint8, from `at` on.
+
+    The batch of an edge is the number of bounds before its (key, id), rounded as in `Bounds`, whose `cells` change.
+    """
+    words, kind = storage.words, storage.kind
+    # Unpacked, and in one function: passing arrays to another takes longer than looking up a batch.
+    keys, ids, base, shift, cells = bounds
+    last, count = np.uint64(cells.size - 1), keys.size
+    for i in range(np.uint64(places.size)):
+        place = places[i]
+        key, e = key_of(words[place], kind), edge_at(storage, place, 0)[2]
+        cell = min(np.uint64((max(key, base) - base) >> shift), last)
+        b = np.int64(cells[cell])
+        if b < 0:
+            b = -1 - b
+            after = b == 0 or keys[b - 1] < key or (keys[b - 1] == key and ids[b - 1] < e)
+            if not after or (b < count and (keys[b] < key or (keys[b] == key and ids[b] < e))):
+                b = call(_bounds_before, keys, ids, key, e)
+                cells[cell] = -1 - b
+        batch[at + i] = b
+
+
+@njit
+def _bounds_before(keys, ids, key, e):
+    """Return how many bounds of `Bounds` are before (key, e)."""
+    low, high = 0, keys.size
     while low < high:
         middle = (low + high) // 2
-        if bounds.keys[middle] < key or (bounds.keys[middle] == key and bounds.ids[middle] < e):
+        if keys[middle] < key or (keys[middle] == key and ids[middle] < e):
             low = middle + 1
         else:
             high = middle
     return low
+
+
+@njit
+def _own_cells(bounds):
+    """Return the bounds with a worker's own cells, which `batches_of` changes."""
+    return Bounds(bounds.keys, bounds.ids, bounds.base, bounds.shift, bounds.cells.copy())
 
 
 # -- picking places ---------------------------------------------------------------------------------------------
@@ -336,6 +363,20 @@ def _pick_outside_of_rows(storage, first, last, in_giant, picked):
 
 
 @njit
+def _keep_wanted(storage, wanted, picked, size):
+    """Of the first `size` of `picked`, whose keys are wanted, keep those that are by (key, id); return how many."""
+    words, kind = storage.words, storage.kind
+    low, low_id, high, high_id = wanted.low, wanted.low_id, wanted.high, wanted.high_id
+    kept = np.uint64(0)
+    for i in range(np.uint64(size)):
+        place = picked[i]
+        key, e = key_of(words[place], kind), edge_at(storage, place, 0)[2]
+        picked[kept] = place
+        kept += np.uint64(((key != low) | (e > low_id)) & ((key != high) | (e <= high_id)))
+    return np.int64(kept)
+
+
+@njit
 def _keep_between_trees(storage, roots, picked, size):
     """Of the first `size` places in `picked`, keep those whose ends have different `roots`, (n,); return how many."""
     kept = np.uint64(0)
@@ -364,26 +405,22 @@ def select_chunk(first, last, storage, wanted, bounds, chunk, picked):
     at = np.uint64(0)
     for block in range(first, last, BLOCK):
         size = pick(storage, block, min(block + BLOCK, last), wanted, picked)
+        size = _keep_wanted(storage, wanted, picked, size)
         if wanted.compare_roots:
             size = _keep_between_trees(storage, wanted.roots, picked, size)
-        at = _append_picked(storage, picked[:size], wanted, bounds, chunk, at)
+        at = _append_picked(storage, picked[:size], bounds, chunk, at)
     return np.int64(at)
 
 
 @njit
-def _append_picked(storage, picked, wanted, bounds, chunk, at):
-    """Append the picked edges that are wanted, by (key, id), to a `SelectedChunk`, from `at` on; return the new end."""
-    words, kind = storage.words, storage.kind
+def _append_picked(storage, picked, bounds, chunk, at):
+    """Append the picked edges to a `SelectedChunk`, from `at` on; return the new end."""
     places, batch, counts = chunk
-    low, low_id, high, high_id = wanted.low, wanted.low_id, wanted.high, wanted.high_id
+    call(batches_of, storage, picked, bounds, batch, at)
     for i in range(np.uint64(picked.size)):
-        place = picked[i]
-        key, e = key_of(words[place], kind), edge_at(storage, place, 0)[2]
-        b = batch_of(key, e, bounds)
-        places[at], batch[at] = place, b
-        here = ((key != low) | (e > low_id)) & ((key != high) | (e <= high_id))
-        counts[b] += here
-        at += np.uint64(here)
+        places[at] = picked[i]
+        counts[batch[at]] += 1
+        at += _ONE
     return at
 
 
@@ -403,6 +440,7 @@ def _select_worker(worker, schedule, storage, wanted, bounds, selected):
     """One worker of `select`."""
     width, grain, tallies = schedule
     places, batch, begins, ends, counts = selected
+    bounds = _own_cells(bounds)
     # Via the worker's own arrays, so that no more of `places` is touched than is selected.
     own_places, own_batch = np.empty(grain, places.dtype), np.empty(grain, batch.dtype)
     picked = np.empty(BLOCK + 1, np.uint64)
@@ -424,12 +462,14 @@ def _select_worker(worker, schedule, storage, wanted, bounds, selected):
 def assign_batches(first, last, storage, bounds, batch, counts):
     """Write the batches of all edges of one chunk to `batch`, uint8 by place, and count them in `counts`, int64."""
     counts[:] = 0
-    words = storage.words
+    places = np.empty(BLOCK, np.uint64)
+    for block in range(first, last, BLOCK):
+        size = min(BLOCK, last - block)
+        for i in range(np.uint64(size)):
+            places[i] = np.uint64(block) + i
+        call(batches_of, storage, places[:size], bounds, batch, np.uint64(block))
     for place in range(np.uint64(first), np.uint64(last)):
-        e = edge_at(storage, place, 0)[2]
-        b = batch_of(key_of(words[place], storage.kind), e, bounds)
-        batch[place] = b
-        counts[b] += 1
+        counts[batch[place]] += 1
 
 
 @njit
@@ -444,6 +484,7 @@ def _select_all_worker(worker, schedule, storage, bounds, selected):
     """One worker of `select_all`."""
     width, grain, tallies = schedule
     _, batch, begins, ends, counts = selected
+    bounds = _own_cells(bounds)
     first, last = next_chunk(tallies, worker, width, grain, storage.words.size)
     while first < last:
         chunk = first // grain
