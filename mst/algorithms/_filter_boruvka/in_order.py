@@ -13,6 +13,7 @@ from mst.kernels.parallel.runtime import Schedule
 from mst.kernels.primitives.keys import keys_at
 
 _FIRST, _SLOTS = 256, 2
+"""The first rows, which mostly show that there is no order, and the ranges ahead of the join, for each worker."""
 
 
 def order_of(schedule: Schedule, edges: Edges, policy: Policy) -> int:
