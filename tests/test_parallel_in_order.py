@@ -185,6 +185,22 @@ def test_joining_ends_with_the_last_edge_of_a_spanning_tree(rng):
     assert (ranges.counts[last + 1 + 5 * WIDTH :] == -1).all() and last + 5 * WIDTH < len(ranges.counts) // 2
 
 
+@pytest.mark.parametrize("step", [1, -1])
+def test_the_order_of_rows_is_found_once(rng, step, monkeypatch):
+    found = []
+    whole = ours.order_of
+    monkeypatch.setattr(ours, "order_of", lambda *given: found.append(whole(*given)) or found[-1])
+    m = 2_000_000
+    u, v = (x.astype(np.int32) for x in ends(rng, 200_000, m, "random"))
+    graph = Graph(200_000, u, v, np.arange(m, dtype=np.int32)[::step].copy())
+    problem = ours.prepare(graph, width=2, input="edges", hand_over=True)
+    assert problem.step == step
+    if launched() > 1:
+        result = ours.solve(problem)
+        assert "kept" in result.counters and np.array_equal(np.sort(result.edge_ids), by_kruskal(graph))
+    assert found == [step]
+
+
 def test_few_threads_take_large_graphs_in_order_unless_ids_follow_places(rng):
     m = 2_000_000
     w = np.zeros(m, np.int32)

@@ -125,7 +125,8 @@ class Problem(NamedTuple):
     """A graph, its edges as `edge_list` or `rows` return them, and the width.
 
     Solves return their arrays to `scratch_pool` for reuse. A graph that is solved as on one core has a problem for
-    that, `on_one_core`; if the width is above 1, threads share its passes over all edges.
+    that, `on_one_core`; if the width is above 1, threads share its passes over all edges. `step` is 1 or -1 if rows
+    ascend or descend by weight, 0 if they do neither, and None if that is not known.
     """
 
     graph: Graph
@@ -133,6 +134,7 @@ class Problem(NamedTuple):
     width: int
     scratch_pool: list[Scratch]
     on_one_core: one_core.Problem | None = None
+    step: int | None = None
 
 
 def prepare(graph: Graph, *, width: int, input: str, hand_over: bool) -> Problem:
@@ -140,19 +142,38 @@ def prepare(graph: Graph, *, width: int, input: str, hand_over: bool) -> Problem
         raise UnsupportedError(reason)
     if input == "csr":
         return Problem(graph, rows(graph), width, [])
-    if hand_over and max(graph.n, graph.m) < one_core.NARROW and _is_for_one_core(graph, width):
-        alone = one_core.prepare(graph, width=1, filter=True, input="edges")
-        sharing = width if rules.shares_passes(graph.m, width, THREADS) else 1
-        return Problem(graph, edge_list(graph, graph.w), sharing, [], alone)
-    return Problem(graph, edge_list(graph, graph.w), width, [])
+    step = None
+    if hand_over and max(graph.n, graph.m) < one_core.NARROW:
+        # More threads find the order when they solve, if they profit from it.
+        if 1 < width <= THREADS.in_order:
+            step = _order_of_rows(graph, width)
+        if _is_for_one_core(graph, width, bool(step)):
+            alone = one_core.prepare(graph, width=1, filter=True, input="edges")
+            sharing = width if rules.shares_passes(graph.m, width, THREADS) else 1
+            return Problem(graph, edge_list(graph, graph.w), sharing, [], alone)
+    return Problem(graph, edge_list(graph, graph.w), width, [], step=step)
 
 
-def _is_for_one_core(graph: Graph, width: int) -> bool:
-    """Return whether one core is expected to be as fast as `width` threads, which gain most on blocks of vertices."""
+def _order_of_rows(graph: Graph, width: int) -> int:
+    """Return 1 or -1 if rows ascend or descend by weight, else 0."""
+    edges = _edges_of(graph)
+    if not rules.asks_for_order(graph.m, width, THREADS):
+        return max(-1, in_order.direction(edges.keys))
+    with workers(width):
+        return order_of(Schedule(width, 1 << 14, new_tallies(width)), edges, THREADS)
+
+
+def _edges_of(graph: Graph) -> division.Edges:
+    return division.Edges(graph.u.view(np.uint32), graph.v.view(np.uint32), lazy_keys(graph.w))
+
+
+def _is_for_one_core(graph: Graph, width: int, ordered: bool) -> bool:
+    """Return whether one core is expected to be as fast as `width` threads, which gain most on blocks of vertices.
+
+    `ordered` says that rows are sorted by weight, and that there are few threads.
+    """
     if width == 1:
         return True
-    edges = division.Edges(graph.u.view(np.uint32), graph.v.view(np.uint32), lazy_keys(graph.w))
-    ordered = width <= THREADS.in_order and in_order.direction(edges.keys) != 0
     soon_spanning = graph.m > THREADS.per_vertex_in_order[-1] * graph.n
     by_all = ordered and not soon_spanning and rules.joins_in_order(graph.m, graph.n, width, THREADS)
     if ordered and width == 2 and not by_all:
@@ -161,7 +182,7 @@ def _is_for_one_core(graph: Graph, width: int) -> bool:
     if not (ordered or expected):
         return False
     many = graph.m >= THREADS.fewest_in_blocks
-    follows_places = many and cut_into_blocks(graph.n, edges, width, THREADS) is not None
+    follows_places = many and cut_into_blocks(graph.n, _edges_of(graph), width, THREADS) is not None
     if follows_places:
         return ordered
     if by_all:
@@ -180,7 +201,7 @@ def solve(problem: Problem) -> Result:
         result = _solve_as_on_one_core(problem)
         return Result(result.edge_ids, dict(width=problem.width, **result.counters))
     with borrowed(problem.scratch_pool) as scratch:
-        return solve_storage(problem.graph, problem.storage, problem.width, scratch=scratch)
+        return _solve_rows(problem, scratch)
 
 
 def _solve_as_on_one_core(problem: Problem, lap: Lap = no_lap) -> one_core.Result:
@@ -204,8 +225,13 @@ def phases(problem: Problem) -> dict[str, float]:
         _solve_as_on_one_core(problem, laps)
         return laps.seconds
     with borrowed(problem.scratch_pool) as scratch:
-        solve_storage(problem.graph, problem.storage, problem.width, lap=laps, scratch=scratch)
+        _solve_rows(problem, scratch, laps)
     return laps.seconds
+
+
+def _solve_rows(problem: Problem, scratch: Scratch, lap: Lap = no_lap) -> Result:
+    graph, storage, width = problem.graph, problem.storage, problem.width
+    return solve_storage(graph, storage, width, lap=lap, scratch=scratch, step=problem.step)
 
 
 def edge_list(graph: Graph, weights: np.ndarray) -> EdgeList:
@@ -228,21 +254,25 @@ def solve_storage(
     *,
     lap: Lap = no_lap,
     scratch: Scratch | None = None,
+    step: int | None = None,
 ) -> Result:
     """Return the forest of the edges of `edge_list` or `rows`, whose weights need not be the graph's.
 
     `lap` is called after each phase with its name. Arrays that are not part of the result are taken from `scratch`.
+    `step` is that of `Problem`.
     """
     width = max(1, min(width, len(storage.words) // options.policy.smallest_chunk))
     with workers(width):
-        return _solve(_new_run(graph, storage, width, options, lap, scratch or Scratch()))
+        run = _new_run(graph, storage, width, options, lap, scratch or Scratch())
+        run.step = step
+        return _solve(run)
 
 
 @dataclass
 class _Run:
     """One computation: its input, its progress, and the tallies of its workers.
 
-    `step` is 1 or -1 if the rows of its storage, an edge list, are known to ascend or descend by weight.
+    `step` is that of `Problem`, for the rows of its storage.
     """
 
     graph: Graph
@@ -254,7 +284,7 @@ class _Run:
     counts: dict[str, int]
     lap: Lap
     scratch: Scratch
-    step: int = 0
+    step: int | None = None
 
     def schedule(self, storage: Storage) -> Schedule:
         """Return a schedule for passes over a storage."""
@@ -327,6 +357,8 @@ def _read_from(run: _Run, storage: Storage) -> None:
     parts: dict[str, Any] = storage._asdict()
     parts |= {name: frozen(part) for name, part in parts.items() if isinstance(part, np.ndarray)}
     run.storage = storage._replace(**parts)
+    if isinstance(storage, CopiedEdges):
+        run.step = 0
     progress.size = edge_count(storage)
     progress.heavy = progress.size
 
@@ -388,7 +420,8 @@ def _find_order(run: _Run, edges: division.Edges) -> None:
     if not isinstance(run.storage, EdgeList):
         return
     schedule = Schedule(p.width, 1 << 14, run.tallies)
-    run.step = order_of(schedule, edges, policy)
+    if run.step is None:
+        run.step = order_of(schedule, edges, policy)
     if run.step and rules.joins_in_order(p.size, p.n, p.width, policy):
         run.counts["kept"] = join_in_order(schedule, edges, run.step, p.parent, run.forest, policy)
         p.low, p.missing = p.highest, p.n - 1 - int(run.tallies[FOREST])
@@ -420,7 +453,7 @@ def _sample(run: _Run) -> Sampled:
 def _rows_between(run: _Run, low: Bound, high: Bound) -> EdgeList:
     """Return the rows between these bounds of a storage that is sorted by weight."""
     storage = run.storage
-    assert isinstance(storage, EdgeList)
+    assert isinstance(storage, EdgeList) and run.step
     rows = ((key, e - storage.start) for key, e in (low, high))
     first, stop = rows_between(division.edges_of(storage), run.step, *rows)
     columns = (column[first:stop] for column in (storage.words, storage.u, storage.v))
@@ -434,7 +467,7 @@ def _copy_edges_outside(run: _Run, following: Round) -> None:
     copy = select.new_copy(storage, len(storage.words), run.graph.m, run.empty("kept", following.remaining))
     select.copy_outside(run.schedule(storage), storage, run.progress.wanted(following), copy)
     _read_from(run, copy.resized(int(run.tallies[select.SELECTED])))
-    run.progress.in_giant, run.step = None, 0
+    run.progress.in_giant = None
     run.lap("filter")
 
 
