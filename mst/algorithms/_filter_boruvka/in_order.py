@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from mst.algorithms._filter_boruvka.rounds import Bound
-from mst.kernels.filter_boruvka import policy as rules
 from mst.kernels.filter_boruvka.parallel.blocks.division import Edges
 from mst.kernels.filter_boruvka.policy import Policy
 from mst.kernels.filter_boruvka.sequential.in_order import direction
@@ -16,23 +15,28 @@ _FIRST, _SLOTS = 256, 2
 """The first rows, which mostly show that there is no order, and the ranges ahead of the join, for each worker."""
 
 
-def order_of(schedule: Schedule, edges: Edges, policy: Policy) -> int:
-    """Return 1 or -1 if rows ascend or descend by weight; 0 if they do neither, or too few to profit from it."""
+def order_of(width: int, edges: Edges, tallies: np.ndarray) -> int:
+    """Return 1 or -1 if one or more rows ascend or descend by weight, else 0."""
     m = len(edges.u)
     # Rows in no order mostly show it at once.
-    few = not rules.asks_for_order(m, schedule.width, policy)
-    if few or direction(edges.keys._replace(words=edges.keys.words[:_FIRST])) == 0:
+    if direction(edges.keys._replace(words=edges.keys.words[:_FIRST])) == 0:
         return 0
     first, last = keys_at(edges.keys, np.array((0, m - 1)))
     step = 1 if first <= last else -1
     # Most graphs need no code for this.
     from mst.kernels.filter_boruvka.parallel.in_order import are_in_order
 
-    return step if are_in_order(schedule, edges.keys, step) else 0
+    return step if are_in_order(Schedule(width, 1 << 14, tallies), edges.keys, step) else 0
 
 
 def join_in_order(
-    schedule: Schedule, edges: Edges, step: int, parent: np.ndarray, forest: np.ndarray, policy: Policy
+    width: int,
+    edges: Edges,
+    step: int,
+    parent: np.ndarray,
+    forest: np.ndarray,
+    tallies: np.ndarray,
+    policy: Policy,
 ) -> int:
     """Write the forest of rows in the order of `step`; return how many edges were left for one worker to join.
 
@@ -41,9 +45,8 @@ def join_in_order(
     """
     from mst.kernels.filter_boruvka.parallel import in_order
 
-    width, grain, tallies = schedule.width, policy.range, schedule.tallies
-    starts, sizes = in_order.cut_into_ranges(edges.keys, step, grain)
-    ranges = in_order.new_ranges(starts, sizes, grain, _SLOTS * width)
+    starts, sizes = in_order.cut_into_ranges(edges.keys, step, policy.range)
+    ranges = in_order.new_ranges(starts, sizes, policy.range, _SLOTS * width)
     missing = len(parent) - 1
     in_order.join_in_order(width, ranges, edges.keys, edges.u, edges.v, step, parent, forest, missing, tallies)
     return int(ranges.counts[ranges.counts > 0].sum())

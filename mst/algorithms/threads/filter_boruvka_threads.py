@@ -160,7 +160,7 @@ def _order_of_rows(graph: Graph, width: int) -> int:
     if not rules.asks_for_order(graph.m, width, THREADS):
         return max(-1, in_order.direction(edges.keys))
     with workers(width):
-        return order_of(Schedule(width, 1 << 14, new_tallies(width)), edges, THREADS)
+        return order_of(width, edges, new_tallies(width))
 
 
 def _edges_of(graph: Graph) -> division.Edges:
@@ -419,11 +419,12 @@ def _find_order(run: _Run, edges: division.Edges) -> None:
     p, policy = run.progress, run.options.policy
     if not isinstance(run.storage, EdgeList):
         return
-    schedule = Schedule(p.width, 1 << 14, run.tallies)
     if run.step is None:
-        run.step = order_of(schedule, edges, policy)
+        asks = rules.asks_for_order(p.size, p.width, policy)
+        run.step = order_of(p.width, edges, run.tallies) if asks else 0
     if run.step and rules.joins_in_order(p.size, p.n, p.width, policy):
-        run.counts["kept"] = join_in_order(schedule, edges, run.step, p.parent, run.forest, policy)
+        kept = join_in_order(p.width, edges, run.step, p.parent, run.forest, run.tallies, policy)
+        run.counts["kept"] = kept
         p.low, p.missing = p.highest, p.n - 1 - int(run.tallies[FOREST])
         run.lap("join")
 
