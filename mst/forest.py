@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mst.arrays import as_numpy
-from mst.cores import cores_for
+from mst.cores import cores_for, usable_width
 from mst.errors import InputError, UnsupportedError, names_missing_numba
 from mst.graph import MANY, Graph, LabelledGraph
 from mst.order import total
@@ -54,7 +54,7 @@ class Forest:
     maximum : bool
         Whether it is a maximum spanning forest instead.
     threads : int
-        Threads for checking and sorting many edge ids, at most the number of usable cores; not kept.
+        Threads that check, sort and add up many edges, at most the number of usable cores; not pickled.
     trusted : bool
         Whether the edge ids are known to be a forest, ascending and int64, and need no check; not kept.
 
@@ -78,13 +78,13 @@ class Forest:
     exact: bool = True
     maximum: bool = False
     _tree: MergeTree | None = field(default=None, init=False, repr=False)
-    threads: InitVar[int] = 1
+    threads: int = 1
     trusted: InitVar[bool] = False
 
-    def __post_init__(self, threads: int, trusted: bool) -> None:
+    def __post_init__(self, trusted: bool) -> None:
         if not isinstance(self.graph, Graph):
             raise InputError(f"the graph of a forest must be a Graph, got {type(self.graph).__name__}")
-        ids = self.edge_ids if trusted else _distinct_rows(self.edge_ids, self.graph, threads)
+        ids = self.edge_ids if trusted else _distinct_rows(self.edge_ids, self.graph, self.threads)
         ids.setflags(write=False)
         object.__setattr__(self, "edge_ids", ids)
 
@@ -104,7 +104,7 @@ class Forest:
     @cached_property
     def weight(self) -> int | float:
         """Total weight: an exact int for integer weights, the correctly rounded sum for floats."""
-        return total(self.graph.w[self.edge_ids])
+        return total(self.graph.w, self.edge_ids, threads=min(self.threads, usable_width()))
 
     @property
     def components(self) -> int:

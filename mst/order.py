@@ -9,8 +9,13 @@ from __future__ import annotations
 import contextlib
 import math
 import sys
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+
+_MANY = 1 << 18
+"""So many weights are added up by threads."""
 
 
 def keys(weights: np.ndarray) -> np.ndarray:
@@ -49,10 +54,19 @@ def keys(weights: np.ndarray) -> np.ndarray:
     return kernel.plain_keys(weights)
 
 
-def total(weights: np.ndarray) -> int | float:
+def total(weights: np.ndarray, rows: np.ndarray | None = None, *, threads: int = 1) -> int | float:
     """Return the sum of weights: exact for integers of any total, correctly rounded for floats.
 
     Opposite infinities total NaN, as in IEEE 754.
+
+    Parameters
+    ----------
+    weights : numpy.ndarray, shape (m,)
+        int32, int64, float32 or float64 without NaN.
+    rows : numpy.ndarray of int64, shape (k,), optional
+        Where the weights to add up are; by default all are.
+    threads : int
+        Used only if there are many weights.
 
     Examples
     --------
@@ -62,25 +76,55 @@ def total(weights: np.ndarray) -> int | float:
     13835058055282163712
     >>> total(np.array([0.1] * 10))
     1.0
+    >>> total(np.array([5, 7, 6]), np.array([0, 2]))
+    11
     """
-    if weights.dtype.kind == "i":
-        if weights.dtype.itemsize < 8:
-            return int(weights.sum(dtype=np.int64))
-        # 32-bit halves: neither sum can wrap below 2³¹ edges.
-        high = int((weights >> 32).sum(dtype=np.int64))
-        low = int((weights & 0xFFFFFFFF).sum(dtype=np.uint64))
-        return (high << 32) + low
-    return _float_total(weights)
 
+    def part(first: int, last: int) -> np.ndarray:
+        return weights[first:last] if rows is None else weights[rows[first:last]]
 
-def _float_total(weights: np.ndarray) -> float:
-    if "numba" not in sys.modules:
+    integers = weights.dtype.kind == "i"
+    size = len(weights if rows is None else rows)
+    if not integers and "numba" not in sys.modules:
         # As exact, and done before numba is loaded; partial sums that overflow, and opposite infinities, are left.
         with contextlib.suppress(OverflowError, ValueError):
-            return math.fsum(weights.tolist())
-    from mst.kernels.primitives.exact_sum import LOW_BITS, bin_sums
+            return math.fsum(part(0, size).tolist())
+    if integers:
+        return sum(_by_parts(size, threads, lambda first, last: _integer_total(part(first, last))))
+    bins = _by_parts(size, threads, lambda first, last: _bins(part(first, last)))
+    return _rounded(np.sum(bins, axis=0))
 
-    high, low = (bins.tolist() for bins in bin_sums(weights))
+
+def _by_parts(size: int, threads: int, function: Callable[[int, int], Any]) -> list:
+    """Call ``function(first, last)`` for parts of ``0 … size - 1``, small enough that their weights stay in a cache."""
+    if threads == 1 or size < _MANY or "numba" not in sys.modules:
+        return [function(first, first + _MANY) for first in range(0, max(size, 1), _MANY)]
+    from mst.kernels.parallel.parts import by_threads
+
+    with by_threads(threads) as parts:
+        return parts(size, function)
+
+
+def _integer_total(weights: np.ndarray) -> int:
+    if weights.dtype.itemsize < 8:
+        return int(weights.sum(dtype=np.int64))
+    # 32-bit halves: neither sum can wrap below 2³¹ edges.
+    high = int((weights >> 32).sum(dtype=np.int64))
+    low = int((weights & 0xFFFFFFFF).sum(dtype=np.uint64))
+    return (high << 32) + low
+
+
+def _bins(weights: np.ndarray) -> np.ndarray:
+    from mst.kernels.primitives.exact_sum import bin_sums
+
+    return bin_sums(weights.astype(np.float64, copy=False))
+
+
+def _rounded(bins: np.ndarray) -> float:
+    """Return the total of the sums that `bin_sums` returns."""
+    from mst.kernels.primitives.exact_sum import LOW_BITS
+
+    high, low = bins.tolist()
     signs, infinities = high.pop(), low.pop()
     if infinities:
         return math.copysign(math.inf, signs) if abs(signs) == infinities else math.nan

@@ -289,7 +289,7 @@ def _timed(
     ids, reason, witness = _distinct_rows(graph, edge_ids)
     facts: dict[str, Any] = dict(n=graph.n, m=graph.m, forest_edges=len(ids))
     if not reason and grade == "identical" and threads == 1 and _is_minimum(graph, ids):
-        facts.update(components=graph.n - len(ids), weight=order.total(graph.w[ids]))
+        facts.update(components=graph.n - len(ids), weight=order.total(graph.w, ids))
     elif not reason:
         forest, reason, witness = _forest(graph, ids, _width(threads))
         if forest is not None:

@@ -106,6 +106,26 @@ def test_totals_do_not_depend_on_the_order(rng):
     assert total(weights) == total(weights[::-1]) == math.fsum(weights.tolist())
 
 
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("threads", [1, 2])
+def test_totals_of_rows_do_not_depend_on_how_they_are_divided(dtype, threads, rng, monkeypatch):
+    import mst.kernels.primitives.exact_sum  # noqa: F401 - threads serve where numba is loaded
+
+    monkeypatch.setattr("mst.order._MANY", 1 << 12)
+    weights = rng.integers(-(2**31), 2**31, 50_000) if dtype.kind == "i" else rng.standard_normal(50_000)
+    if dtype.itemsize == 8:
+        weights = weights * 2.0 ** rng.integers(0, 31, 50_000)
+    weights = weights.astype(dtype)
+    rows = np.flatnonzero(rng.random(50_000) < 0.8)
+    for some in (rows, rows[:0], rows[: 1 << 12]):
+        add_up = sum if dtype.kind == "i" else math.fsum
+        assert total(weights, some, threads=threads) == add_up(weights[some].tolist())
+    if dtype.kind == "f":
+        weights[rows[[5, -5]]] = math.inf, -math.inf
+        assert math.isnan(total(weights, rows, threads=threads))
+        assert total(weights, rows[10:], threads=threads) == -math.inf
+
+
 def test_partial_sums_may_leave_the_range():
     top = np.finfo(np.float64).max
     assert total(np.array([top, top, -top])) == top
