@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from expected import by_kruskal
 
 import mst
 from mst import Graph, order, proof, registry
@@ -28,10 +29,6 @@ pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="the emulato
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("emulator")
-
-
-def kruskal(graph):
-    return mst.minimum_spanning_forest(graph, algorithm="kruskal").edge_ids
 
 
 def random_graph(rng, n, m, dtype, spread, hub):
@@ -62,7 +59,7 @@ SPECIAL = {
 def test_filter_boruvka_finds_the_forest_of_special_graphs(folder, name, start):
     graph = SPECIAL[name]
     ids, _ = emulated.filter_forest(folder, graph, emulated.Run(csr=start == "csr"), samples=64)
-    assert np.array_equal(ids, kruskal(graph))
+    assert np.array_equal(ids, by_kruskal(graph))
 
 
 @pytest.mark.slow
@@ -84,14 +81,14 @@ def test_filter_boruvka_finds_the_forest_of_kruskal(folder, case):
     )
     options = dict(samples=(64, 256)[case % 2], factor=(0.0, 0.5, 2.0)[case // 2 % 3])
     ids, counters = emulated.filter_forest(folder, graph, run, **options)
-    assert np.array_equal(ids, kruskal(graph)), counters
+    assert np.array_equal(ids, by_kruskal(graph)), counters
 
 
 def test_heavy_phase_skips_edges_inside_the_giant_component(folder):
     rng = np.random.default_rng(1)
     graph = random_graph(rng, 300, 6000, "int32", 2**24, hub=False)
     ids, counters = emulated.filter_forest(folder, graph, emulated.Run(), samples=256, factor=0.7)
-    assert np.array_equal(ids, kruskal(graph))
+    assert np.array_equal(ids, by_kruskal(graph))
     assert counters["light_worklist"] < 600
     assert 0 < counters["outside"] < 150
     assert 0 < counters["heavy_worklist"] < 5000
@@ -121,7 +118,7 @@ def test_more_phases_follow_where_the_lightest_edges_leave_no_giant(folder, star
     run = emulated.Run(csr=start == "csr")
     graph = Graph(90, u, v, far)
     ids, counters = emulated.filter_forest(folder, graph, run, samples=1024, factor=0.4)
-    assert np.array_equal(ids, kruskal(graph))
+    assert np.array_equal(ids, by_kruskal(graph))
     assert counters["outside"] > 45
     assert counters["phases"] > 2 or counters["heavy_worklist"] < graph.m / 4
 
@@ -219,7 +216,7 @@ def test_every_option_of_ecl_mst_finds_the_forest(folder, options):
         )
         problem.device = emulated.EclDevice(folder, problem, seed=7)
         for solve in (ecl_mst.solve, ecl_mst.solve_as_published):
-            assert np.array_equal(ecl_mst.collect(problem, solve(problem)), kruskal(graph))
+            assert np.array_equal(ecl_mst.collect(problem, solve(problem)), by_kruskal(graph))
     unfiltered = options.get("rung", 0) >= 3 or options.get("without") == "filter"
     assert ecl_mst.prepare(drawn[0], width=1, **algorithm.resolve(options)).filtered == (not unfiltered)
 
@@ -268,7 +265,7 @@ def proof_of(folder, graph, ids):
 def test_proof_on_the_device_agrees_with_the_one_on_the_host(folder, case):
     rng = np.random.default_rng(case)
     graph = random_graph(rng, 120, (60, 400)[case % 2], ("int32", "float64")[case // 3], 5, hub=case == 2)
-    ids = kruskal(graph)
+    ids = by_kruskal(graph)
     assert proof_of(folder, graph, rng.permutation(ids)).ok
     rejected = 0
     for _ in range(30):
@@ -298,7 +295,7 @@ def test_proof_says_why_a_forest_is_rejected(folder):
 
 @pytest.mark.parametrize("name", SPECIAL)
 def test_forests_of_special_graphs_are_proved(folder, name):
-    assert proof_of(folder, SPECIAL[name], kruskal(SPECIAL[name])).ok
+    assert proof_of(folder, SPECIAL[name], by_kruskal(SPECIAL[name])).ok
 
 
 def test_seed_moves_the_threshold_only_where_edges_are_filtered(folder):

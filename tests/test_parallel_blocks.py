@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from expected import by_kruskal
 
-import mst
 from mst.algorithms.threads import filter_boruvka_threads as ours
 from mst.algorithms.threads._blocks import cut_into_blocks
 from mst.generators import generate
@@ -20,10 +20,6 @@ ANY = replace(THREADS, leaving=1.0, light_leaving=1.0)
 """Cuts every graph into blocks."""
 
 WIDTHS = sorted({2, min(3, launched()), min(8, launched())})
-
-
-def by_kruskal(graph):
-    return mst.minimum_spanning_forest(graph, algorithm="kruskal").edge_ids
 
 
 def solved(graph, width, policy=ANY, seed=0):

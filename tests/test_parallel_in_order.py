@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from expected import by_kruskal
 
-import mst
 from mst.algorithms.threads import filter_boruvka_threads as ours
 from mst.graph import Graph
 from mst.kernels.filter_boruvka.parallel.in_order import (
@@ -26,10 +26,6 @@ ALWAYS = replace(
     THREADS, range=8, per_vertex_in_order=(0, 0, 0), fewest_edges=0, leaving=-1.0, smallest_chunk=1
 )
 """Joins all sorted rows in order, however few edges a vertex has."""
-
-
-def by_kruskal(graph):
-    return mst.minimum_spanning_forest(graph, algorithm="kruskal").edge_ids
 
 
 def solve(graph, policy=THREADS, width=WIDTH, delay_seed=0):

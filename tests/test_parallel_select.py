@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from expected import by_kruskal
 from numba import njit  # not the package's: its cache hashes all that this file imports
 
-import mst
 from mst.algorithms._filter_boruvka.rounds import Progress, Sampled, next_round, single_key_batches
 from mst.algorithms.threads import filter_boruvka_threads as ours
 from mst.generators import generate
@@ -256,10 +256,6 @@ def solved(graph, width=1, form="edges"):
     problem = ours.prepare(graph, width=width, input=form, hand_over=False)
     result = ours.solve(problem)
     return np.sort(ours.collect(problem, result)), result.counters
-
-
-def by_kruskal(graph):
-    return mst.minimum_spanning_forest(graph, algorithm="kruskal").edge_ids
 
 
 def test_a_filter_that_kept_most_edges_is_not_repeated(rng):

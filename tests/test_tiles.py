@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from expected import by_kruskal
 
-import mst
 from mst.algorithms._filter_boruvka.tiles import rows_left_by_tiles
 from mst.algorithms.sequential import filter_boruvka
 from mst.algorithms.threads import filter_boruvka_threads as ours
@@ -19,10 +19,6 @@ from mst.kernels.primitives.keys import lazy_keys
 
 ANY = replace(THREADS, tile=128, left_by_tiles=1.0, leaving=1.0, light_leaving=1.0, smallest_chunk=16)
 """Filters every graph by tiles, and cuts it into blocks."""
-
-
-def by_kruskal(graph):
-    return mst.minimum_spanning_forest(graph, algorithm="kruskal").edge_ids
 
 
 def communities(rng, n, m, size, far=0.05, weights="by community"):
