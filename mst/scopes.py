@@ -56,7 +56,7 @@ class Scopes:
             whole, algorithm = self.config.experiment, registry.get(name)
             blocks = [block for block in whole.runs if block.takes(algorithm)]
             graphs = [graph for graph in whole.graphs if any(block.covers(graph) for block in blocks)]
-            # With the baseline, or the page would call the algorithm the fastest: it would be the only one.
+            # With the baseline, or the page would compare the algorithm with nothing.
             return Part(graphs=graphs, algorithms=[name, whole.baseline]).of(whole)
         if scope != "default":
             raise ConfigError(

@@ -118,16 +118,22 @@ def test_the_fastest_named_is_never_one_that_other_records_beat():
 
 
 def test_runs_that_ours_was_absent_from_name_no_winner():
-    theirs, ours = ("a", "ecl-mst-cuda", "cuda", 1, 1.0), ("b", "filter-boruvka-cuda", "cuda", 1, 1.0)
-    (found,) = answer.findings(made(theirs, ours), GPU, "kruskal")
+    theirs = ("a", "ecl-mst-cuda", "cuda", 1, 1.0)
+    both = made(theirs, ("b", "filter-boruvka-cuda", "cuda", 1, 1.0), ("b", "ecl-mst-cuda", "cuda", 1, 2.0))
+    (found,) = answer.findings(both, GPU, "kruskal")
     assert (found.algorithm, found.graphs) == ("filter-boruvka-cuda", 1), "graph a does not count"
-    elsewhere = made(theirs, ours)
-    elsewhere.loc[elsewhere["graph"] == "b", "machine"] = "other"
-    named = {f.machine: (f.algorithm, f.reason) for f in answer.findings(elsewhere, GPU, "kruskal")}
+    both.loc[both["graph"] == "b", "machine"] = "other"
+    named = {f.machine: (f.algorithm, f.reason) for f in answer.findings(both, GPU, "kruskal")}
     assert named["other"] == ("filter-boruvka-cuda", "")
     assert named["m"][0] == "" and "filter-boruvka-cuda was not run there" in named["m"][1]
-    (found,) = answer.findings(made(theirs), GPU, "kruskal")
+    (found,) = answer.findings(made(theirs, ("a", "scipy", "peer", 1, 8.0)), GPU, "kruskal")
     assert found.algorithm == "ecl-mst-cuda", "an experiment without ours names another"
+
+
+def test_an_algorithm_that_was_run_alone_is_not_called_the_fastest():
+    page = next(render(ReportData(made(*TWO_GRAPHS[::4]), [], [], {}, "kruskal", [])))[1]
+    assert "No algorithm is fastest here yet." in page and page.count("astest on") == 1
+    assert '<p class="note">only kruskal was run there, so nothing is compared.</p>' in page
 
 
 def test_a_badge_counts_disturbed_records_and_names_dates_and_commits():

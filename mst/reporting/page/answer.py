@@ -107,11 +107,13 @@ def _finding(
     best = fastest(rows[with_ours] if with_ours.any() else rows, "name", "graph")
     winner = unbeaten(best)
     reason = "" if winner else "no algorithm was fastest wherever it ran"
+    base, libraries = rivals(machine, winner, hardware.id == "gpu", baseline)
+    if len({*best["name"], *base["name"], *libraries["name"]}) < 2:
+        winner, reason = "", f"only {winner} was run there, so nothing is compared"
     if expected and not with_ours.any():
         winner, reason = "", f"{expected} was not run there, so no algorithm is named"
     mine = best[best["name"] == winner]
     counted_graphs = best[best["graph"].isin(mine["graph"])] if winner else best
-    base, libraries = rivals(machine, winner, hardware.id == "gpu", baseline)
     is_library = bool(winner and mine["library"].iloc[0])
     kind = "the best other library" if is_library else "the best library"
     if hardware.id == "gpu" and not is_library:
