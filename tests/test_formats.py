@@ -96,7 +96,13 @@ FILES = [
         3,
         [(1, 0, 1.5), (0, 2, 2.0)],
     ),
-    ("header row and index of pandas", b"\tu\tv\tw\n0\t7\t3\t4\n1\t3\t9\t5\n", "edges", 3, [(1, 0, 4), (0, 2, 5)]),
+    (
+        "header row and index of pandas",
+        b"\tu\tv\tw\n0\t7\t3\t4\n1\t3\t9\t5\n",
+        "edges",
+        3,
+        [(1, 0, 4), (0, 2, 5)],
+    ),
     (
         "header row, more columns",
         b"source,target,colour,year\n0,1,red,3\n1,2,,4\n",
