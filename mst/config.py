@@ -140,11 +140,10 @@ def check_graphs(config: Config, papers: Mapping[str, Experiment], catalog: Cata
     for where, experiment in experiments.items():
         blocks = [(*(block.graphs or ()), *block.without_graphs) for block in experiment.runs]
         for name in itertools.chain(experiment.graphs, *blocks):
-            if name not in catalog:
-                raise ConfigError(
-                    f"{where}: no graph {name!r} in {catalog.file}{nearest(name, catalog)}; "
-                    "`mst list graphs` lists them all"
-                )
+            try:
+                catalog[name]
+            except ConfigError as error:
+                raise ConfigError(f"{where}: {error}") from None
 
 
 def graph_folder(config: Config, entry: Entry) -> Path:
