@@ -69,16 +69,15 @@ class Scopes:
         """Return the graphs that a scope needs, each once."""
         return list(dict.fromkeys(self.experiment(scope).graphs))
 
-    def plan(self, scope: str) -> list[Planned]:
-        """Return the plan of a scope, from the existing manifests."""
-        return self._plan(scope, settings.graph_states(self.config, self.catalog, self.graphs(scope)))
-
-    def _plan(self, scope: str, graphs: Mapping[str, GraphState]) -> list[Planned]:
+    def plan(self, scope: str, graphs: Mapping[str, GraphState] | None = None) -> list[Planned]:
+        """Return the plan of a scope, given the states of its graphs: by default those of the existing manifests."""
+        if graphs is None:
+            graphs = settings.graph_states(self.config, self.catalog, self.graphs(scope))
         return plan(self.experiment(scope), graphs, machines=self.machines, records=self.config.records)
 
     def batches(self, scope: str, rows: Iterable[Planned], *, apart: bool = False) -> list[Batch]:
         """Return the batches of the plan `rows` of a scope; with `apart` each software environment has its own."""
-        return batches(self._plan(scope, {}), rows, apart=apart)
+        return batches(self.plan(scope, {}), rows, apart=apart)
 
     def request_document(self) -> dict[str, Any]:
         """Return all that a plan and its table depend on, besides graphs and this machine's own records."""

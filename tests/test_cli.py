@@ -222,7 +222,7 @@ def test_verify_accepts_what_solve_writes_and_names_each_changed_weight(dtype, s
         (["advise", "--m", "5", "--skew", "0.5"], "--skew must be at least 1, got 0.5"),
         (["advise", "--m", "5", "--skew", "nan"], "--skew must be at least 1, got nan"),
         (["warm", "scipy"], "mst warm compiles nothing for scipy"),
-        (["plan", "--paper", "durbakula"], "did you mean 'durbhakula'?"),
+        (["plan", "papers/durbakula"], "did you mean 'durbhakula'?"),
         (["run", "kruskal", "USA-road-d.NX"], "did you mean 'USA-road-d."),
         (["plan", "--configfile", "{folder}/bad.yaml"], "did you mean 'offline'?"),
     ],
@@ -397,8 +397,8 @@ def test_run_measures_and_proves_a_graph_of_the_catalogue(tmp_path, monkeypatch,
     (proof,) = (tmp_path / "results/records/testbox/path-100k/kruskal/default/w1").glob("*.proof.json")
     record = proof.with_name(proof.name.replace(".proof", ""))
     assert json.loads(record.read_text())["forest"]["components"] == 1
-    assert main(["plan", "--configfile", "config.yaml"]) == 0
-    assert "1 done" in capsys.readouterr().out
+    assert main(["plan", "graphs/path-100k", "algorithms/kruskal", "--configfile", "config.yaml"]) == 0
+    assert ": 1 done;" in capsys.readouterr().out
     proof.unlink()
     assert main(["plan", "--configfile", "config.yaml"]) == 0
     assert "its forest is not proved" in capsys.readouterr().out

@@ -75,7 +75,7 @@ def test_a_mistake_is_named_with_file_line_and_value(tmp_path, old, new, complai
         ("graphs/nosuch", "no graph 'nosuch'"),
     ],
 )
-@pytest.mark.parametrize("command", [["measure"], ["table"], ["retry", "--dry-run", "--scope"]])
+@pytest.mark.parametrize("command", [["measure"], ["plan"], ["table"], ["retry", "--dry-run", "--scope"]])
 def test_an_experiment_that_does_not_exist_is_refused(tmp_path, monkeypatch, capsys, command, scope, complaint):
     monkeypatch.chdir(tmp_path)
     assert main([*command, scope]) == 2

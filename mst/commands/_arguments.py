@@ -37,11 +37,6 @@ def add_config(parser: ArgumentParser) -> None:
     parser.add_argument("--configfile", type=Path, metavar="FILE", help="instead of config/config.yaml")
 
 
-def add_paper(parser: ArgumentParser) -> None:
-    """Declare ``--paper``."""
-    parser.add_argument("--paper", metavar="NAME", help="the experiment of config/papers/NAME.yaml")
-
-
 def add_scopes(parser: ArgumentParser) -> None:
     """Declare the scopes that choose an experiment."""
     parser.add_argument(

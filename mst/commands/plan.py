@@ -6,10 +6,11 @@ import argparse
 import json
 from collections import Counter
 from collections.abc import Mapping
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mst.commands._arguments import add_config, add_json, add_paper
+from mst.commands._arguments import add_config, add_json, add_scopes
 from mst.units import counted
 
 if TYPE_CHECKING:
@@ -21,8 +22,8 @@ HELP = "show the planned runs with their earlier times, and the impossible ones 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
+    add_scopes(parser)
     add_config(parser)
-    add_paper(parser)
     parser.add_argument(
         "--profile",
         metavar="DIR",
@@ -35,23 +36,25 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the plan."""
-    from mst import catalog, config
-    from mst.bench.planning.plan import GraphState, plan
+    from mst import config
+    from mst.bench.planning.plan import GraphState
+    from mst.scopes import Scopes
 
     settings = config.load(arguments.configfile)
     if arguments.profile:
         settings = config.with_profile(settings, Path(arguments.profile))
-    experiment = config.paper(settings, arguments.paper) if arguments.paper else settings.experiment
-    entries = catalog.load()
-    config.check_graphs(settings, {arguments.paper: experiment} if arguments.paper else {}, entries)
-    graphs = config.graph_states(settings, entries, experiment.graphs)
+    known = Scopes.of(settings, config.machines(settings))
+    config.check_graphs(settings, known.papers, known.catalog)
+    names = chain.from_iterable(map(known.graphs, arguments.scopes))
+    graphs = config.graph_states(settings, known.catalog, names)
     for name in graphs:
-        if entries[name].has_changed_since(config.graph_folder(settings, entries[name]) / "manifest.json"):
+        entry = known.catalog[name]
+        if entry.has_changed_since(config.graph_folder(settings, entry) / "manifest.json"):
             graphs[name] = GraphState(name, "waiting", reason="its file is newer than the graph made of it")
-    machines = config.machines(settings)
 
     def rows_of(states: Mapping[str, GraphState]) -> list[Planned]:
-        return plan(experiment, states, machines=machines, records=settings.records)
+        rows = chain.from_iterable(known.plan(scope, states) for scope in arguments.scopes)
+        return list({tuple(row.row().values()): row for row in rows}.values())
 
     rows = rows_of(graphs)
     if arguments.profile and settings.site:
@@ -70,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
             f"{row.status:<11}  {row.graph:<22}  {row.algorithm:<22}  {row.options:<14}  "
             f"w{row.width:<4}  {seconds:>8}  {row.reason}".rstrip()
         )
-    print(_summary(rows, ", ".join(machine.name for machine in machines)))
+    print(_summary(rows, ", ".join(machine.name for machine in known.machines)))
     return 0
 
 

@@ -8,7 +8,7 @@ from collections.abc import MutableMapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mst.commands._arguments import add_config, add_granted, add_options, add_paper, add_threads
+from mst.commands._arguments import add_config, add_granted, add_options, add_threads
 from mst.commands._interrupt import interrupt_with_workflow
 from mst.commands._print import line_about
 
@@ -32,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_granted(parser)
     parser.add_argument("--oversubscribe", action="store_true", help="allow a width above the number of cores")
     add_config(parser)
-    add_paper(parser)
+    parser.add_argument("--paper", metavar="NAME", help="the experiment of config/papers/NAME.yaml")
 
 
 def run(arguments: argparse.Namespace) -> int:
