@@ -16,9 +16,9 @@ from typing import IO, NamedTuple
 import numpy as np
 
 from mst.errors import FormatError
-from mst.formats.base import FileSummary, Format, RawGraph, RawStream, replacing
-from mst.formats.source import SUFFIXES, Source, is_text, sink
-from mst.formats.table import Layout, read_declared_rows, read_table, stream_rows, write_columns, write_rows
+from mst.formats.base import FileSummary, Format, RawGraph, RawStream
+from mst.formats.source import Source, is_text
+from mst.formats.table import Layout, read_declared_rows, read_table, stream_rows, write_rows
 from mst.formats.text import Text, is_count
 from mst.graph import Graph
 
@@ -141,39 +141,6 @@ def read_coordinates(path: str | Path) -> tuple[np.ndarray, np.ndarray]:
     _, y = _coordinate(path, "u-w")
     permutation = np.argsort(ids)
     return x[permutation], y[permutation]
-
-
-def write_coordinates(path: str | Path, x: np.ndarray, y: np.ndarray) -> None:
-    """Write a ``.co`` file; a suffix such as ``.gz`` compresses it.
-
-    An error leaves no incomplete file behind.
-
-    Parameters
-    ----------
-    path : path-like
-    x, y : numpy.ndarray, shape (n,)
-        Coordinates of the vertices in ascending order.
-
-    Raises
-    ------
-    InputError
-        The file cannot be written.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> import numpy as np
-    >>> from mst.formats.dimacs import write_coordinates
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = pathlib.Path(folder, "tiny.co")
-    ...     write_coordinates(file, np.array([-73, -74]), np.array([41, 42]))
-    ...     file.read_text()
-    'p aux sp co 2\\nv 1 -73 41\\nv 2 -74 42\\n'
-    """
-    path = Path(path)
-    with replacing(path) as temporary, sink(temporary, SUFFIXES.get(path.suffix.lower())) as stream:
-        stream.write(f"p aux sp co {len(x)}\n".encode())
-        write_columns(stream, np.full(len(x), "v"), np.arange(1, len(x) + 1), x, y)
 
 
 def _coordinate(path: str | Path, columns: str) -> tuple[np.ndarray, np.ndarray]:
