@@ -126,7 +126,9 @@ def empty(shape: int | tuple[int, ...], dtype: Any) -> np.ndarray:
 
 @contextmanager
 def recycling(memory: _Memory | None = None) -> Iterator[None]:
-    """Let arrays of `empty` in this thread take the memory of those that are gone; at the end, the system gets it back.
+    """Let arrays of `empty` in this thread take the memory of those that are gone.
+
+    It is kept in `memory`; without one, the system gets it back at the end.
 
     Examples
     --------
