@@ -210,22 +210,18 @@ def execute(
     width: int = 1,
     options: Mapping[str, Any] | None = None,
     *,
-    comm: Any = None,
     timed: Timed = timed,
 ) -> Execution:
-    """Run an algorithm on a graph once.
+    """Run an algorithm of any paradigm but mpi on a graph once.
 
     Parameters
     ----------
     algorithm : Algorithm
-    graph : Graph, DeviceGraph or EdgeSlice
-        An `EdgeSlice` under MPI.
+    graph : Graph or DeviceGraph
     width : int
         Threads or GPUs.
     options : mapping, optional
         Those that differ from the defaults.
-    comm : mpi4py.MPI.Intracomm, optional
-        The ranks, for an algorithm of paradigm mpi; all of them call, and their number is the width.
     timed : callable
         How each stage is called and timed.
 
@@ -247,9 +243,9 @@ def execute(
     [0, 2]
     """
     resolved = algorithm.resolve(options)
-    refuse_unfit(algorithm, graph, width if comm is None else comm.size, resolved)
+    refuse_unfit(algorithm, graph, width, resolved)
     implementation = implementation_of(algorithm)
-    ready = implementation.ready(graph, width, resolved, comm=comm, timed=timed)
+    ready = implementation.ready(graph, width, resolved, timed=timed)
     result, compute = timed(implementation.solve, ready.problem)
     return Execution(implementation, ready.problem, result, ready.init, ready.transfer, compute)
 
