@@ -77,10 +77,10 @@ def sniff(source: Source) -> bool:
     return _is_header_row(rows[0]) and len(_classified([_column_name(field) for field in rows[0]])[0]) == 2
 
 
-def _first_rows(source: Source, limit: int = 50) -> list[bytes] | None:
-    """Return the first lines that are neither blank nor comments, or None for binary data."""
+def _first_rows(source: Source) -> list[bytes] | None:
+    """Return the first lines, at most 50, that are neither blank nor comments, or None for binary data."""
     lines = first_lines(source, _COMMENTS)
-    return lines if lines is None else [line.strip() for line in lines if line.strip()][:limit]
+    return lines if lines is None else [line.strip() for line in lines if line.strip()][:50]
 
 
 def _split(line: bytes, delimiter: str) -> list[bytes]:

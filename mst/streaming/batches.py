@@ -303,12 +303,12 @@ class ResultsAhead(Generic[_Sized]):
 _END = object()
 
 
-def read_ahead(batches: Iterator[Any], depth: int = 2) -> Generator[Any, None, None]:
-    """Yield the items of `batches`; a thread reads up to `depth` items ahead.
+def read_ahead(batches: Iterator[Any]) -> Generator[Any, None, None]:
+    """Yield the items of `batches`; a thread reads up to two items ahead.
 
     Its errors are raised here. When this iterator is closed, the thread ends after the item that it is reading.
     """
-    items: queue.Queue = queue.Queue(depth)
+    items: queue.Queue = queue.Queue(2)
     closed = threading.Event()
 
     def put(item: Any) -> None:
