@@ -58,9 +58,7 @@ def setup() -> Any:
 
     matplotlib.use("agg")
     import matplotlib.pyplot as plt
-    import seaborn as sns
 
-    sns.set_theme(style="ticks")
     plt.style.use(resources.path("report/figures.mplstyle"))
     return plt
 
