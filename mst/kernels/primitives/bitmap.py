@@ -17,6 +17,7 @@ from numba.extending import overload
 from mst.kernels.primitives.jit import intrinsic, njit
 
 _ONE = np.uint64(1)
+_BYTES_TO_TOP = np.uint64(0x0102040810204080)
 
 
 def zeroed(size: int, dtype: type = np.uint64) -> np.ndarray:
@@ -68,6 +69,16 @@ def count_trailing_zeros(typing_context, word):
         return builder.cttz(arguments[0], ir.IntType(1)(0))
 
     return types.int64(types.uint64), generate
+
+
+@njit(inline="always")
+def bits_of_bytes(words):
+    """Return 64 bytes of 0 or 1, given as `words`, uint64 (8,), as the bits of a uint64: byte i is bit i."""
+    bits = np.uint64(0)
+    for i in range(np.uint64(8)):
+        # The product has byte j of the word, a single bit, at bit 56 + j.
+        bits |= ((words[i] * _BYTES_TO_TOP) >> np.uint64(56)) << (i << np.uint64(3))
+    return bits
 
 
 @njit

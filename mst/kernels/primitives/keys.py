@@ -80,6 +80,18 @@ def key_at(keys, i):
     return kind(word ^ keys.top ^ (keys.rest & negative))
 
 
+@njit
+def read_keys(keys, first, out):
+    """Write the keys from `first`, a uint64, on of `LazyKeys` to `out`, of the dtype of their words and shape (k,)."""
+    words, top = keys.words, keys.top
+    if keys.rest == 0:
+        for j in range(np.uint64(out.size)):
+            out[j] = words[first + j] ^ top
+    else:
+        for j in range(np.uint64(out.size)):
+            out[j] = key_at(keys, first + j)
+
+
 @njit(inline="always")
 def _none_or_all(bit):
     """Return a uint64 with all bits equal to `bit`, a uint64 of 0 or 1."""

@@ -4,7 +4,9 @@ A selected edge becomes a *code*, a uint64: the level of its key in a window (`s
 id in the lower 32. Levels keep the order of keys, but different keys may share one.
 
 Loops use unsigned indices: a signed one might count from the array's end, and checking that would cost as much as
-all the rest. Every candidate is written, and kept by advancing an index: a branch would be mispredicted.
+all the rest. Edges are tested 64 at a time, into the bits of a word, before any is written: a store whose address
+depends on a test delays the loads after it, on some processors until that test is done
+(docs/design-notes/one-core.md), and a branch for each edge would be mispredicted.
 
 In the kernels, `keys` are `LazyKeys` by edge id, `split` is a `Split`, `window` a `Window`, `id_range` an `IdRange`.
 """
@@ -16,16 +18,16 @@ from typing import NamedTuple
 import numpy as np
 
 from mst.kernels.filter_boruvka.sequential.sample import is_selective, level_of
-from mst.kernels.primitives.bitmap import get_bit
+from mst.kernels.primitives.bitmap import bits_of_bytes, count_trailing_zeros, get_bit
 from mst.kernels.primitives.jit import njit
-from mst.kernels.primitives.keys import key_at
+from mst.kernels.primitives.keys import key_at, read_keys
 from mst.kernels.primitives.out_of_line import call
 from mst.kernels.primitives.prefetch import prefetch
 
 _AHEAD = np.uint64(64)
-_BLOCK, _LONG_BLOCK = np.uint64(64), np.uint64(1024)
+_BLOCK = np.uint64(64)
 _HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
-_ZERO = np.uint64(0)
+_ZERO, _ONE = np.uint64(0), np.uint64(1)
 
 
 class Ends(NamedTuple):
@@ -114,21 +116,27 @@ def light_from(start, stop, keys, split, window, selective, codes):
 @njit
 def _select_up_to(keys, id_range, window, selective, codes, count):
     """Append the codes of the edges of an `IdRange` whose keys are not above its key; return the new count."""
-    block = id_range.start
-    while block < id_range.stop:
-        end = min(block + _BLOCK, id_range.stop)
+    some, light = np.empty(_BLOCK, keys.words.dtype), np.zeros(_BLOCK, np.uint8)
+    light_words = light.view(np.uint64)
+    for block in range(id_range.start, id_range.stop, _BLOCK):
+        size = min(_BLOCK, id_range.stop - block)
         if selective:
             least = key_at(keys, block)
-            for i in range(block, end):
-                least = min(least, key_at(keys, i))
-        if not selective or least <= id_range.key:
-            for i in range(block, end):
-                key = key_at(keys, i)
-                # Light keys are never above the window; clipping others would be a mispredicted branch.
-                level = np.uint64((max(key, window.low) - window.low) >> window.shift)
-                codes[count] = (level << _HALF) | i
-                count += np.uint64(key <= id_range.key)
-        block = end
+            for j in range(size):
+                least = min(least, key_at(keys, block + j))
+            if least > id_range.key:
+                continue
+        light[:] = 0
+        read_keys(keys, block, some[:size])
+        for j in range(size):
+            light[j] = some[j] <= id_range.key
+        ones = bits_of_bytes(light_words)
+        while ones:
+            place = count_trailing_zeros(ones)
+            ones &= ones - _ONE
+            level = np.uint64((max(some[place], window.low) - window.low) >> window.shift)
+            codes[count] = (level << _HALF) | (block + np.uint64(place))
+            count += _ONE
     return count
 
 
@@ -156,22 +164,21 @@ def heavy_from(start, stop, keys, split, ends, trees, window, codes):
 def _select_from(keys, id_range, ends, trees, window, codes, count):
     """Append the codes of the edges of an `IdRange` not below its key that may join two trees; return the new count."""
     u, v, label, outside = ends.u, ends.v, trees.label, trees.outside
-    ids = np.empty(_LONG_BLOCK, np.uint64)
-    for block in range(id_range.start, id_range.stop, _LONG_BLOCK):
-        # Ends first, then the keys of the few left: together, compilers would make a branch of them.
-        end, found = min(block + _LONG_BLOCK, id_range.stop), _ZERO
+    for block in range(id_range.start, id_range.stop, _BLOCK):
+        # Ends first, then the keys of the few left.
+        end, open_edges = min(block + _BLOCK, id_range.stop), _ZERO
         if outside.size > 0:
             for i in range(block, end):
-                ids[found] = i
-                found += get_bit(outside, u[i]) | get_bit(outside, v[i])
+                open_edges |= (get_bit(outside, u[i]) | get_bit(outside, v[i])) << (i - block)
         else:
             for i in range(block, end):
-                ids[found] = i
-                found += np.uint64(label[u[i]] != label[v[i]])
-        for j in range(found):
-            key = key_at(keys, ids[j])
+                open_edges |= np.uint64(label[u[i]] != label[v[i]]) << (i - block)
+        while open_edges:
+            i = block + count_trailing_zeros(open_edges)
+            open_edges &= open_edges - _ONE
+            key = key_at(keys, i)
             level = np.uint64((min(key, window.high) - window.low) >> window.shift)
-            codes[count] = (level << _HALF) | ids[j]
+            codes[count] = (level << _HALF) | i
             count += np.uint64(key >= id_range.key)
     return count
 
@@ -201,15 +208,21 @@ def keep_between_trees(ends, codes, count, label):
 
     `ends` is an `Ends`; `codes`, uint64 (k,), and ``ends.pairs`` are overwritten; `label` is uint32 of shape (n,).
     """
-    u, v, kept, last = ends.u, ends.v, _ZERO, np.uint64(count - 1)
-    for j in range(np.uint64(count)):
-        if u.size > 0:
-            e = codes[min(j + _AHEAD, last)] & _LOW
-            prefetch(u, e)
-            prefetch(v, e)
-        pair = ends_at(ends, codes, j)
-        codes[kept] = codes[j]
-        if ends.pairs.size > 0:
-            ends.pairs[kept] = pair
-        kept += np.uint64(label[pair & _LOW] != label[pair >> _HALF])
+    u, kept, size = ends.u, _ZERO, np.uint64(count)
+    for block in range(_ZERO, size, _BLOCK):
+        end, open_edges = min(block + _BLOCK, size), _ZERO
+        for j in range(block, end):
+            if u.size > 0:
+                e = codes[min(j + _AHEAD, size - _ONE)] & _LOW
+                prefetch(u, e)
+                prefetch(ends.v, e)
+            pair = ends_at(ends, codes, j)
+            open_edges |= np.uint64(label[pair & _LOW] != label[pair >> _HALF]) << (j - block)
+        while open_edges:
+            j = block + count_trailing_zeros(open_edges)
+            open_edges &= open_edges - _ONE
+            codes[kept] = codes[j]
+            if ends.pairs.size > 0:
+                ends.pairs[kept] = ends.pairs[j]
+            kept += _ONE
     return np.int64(kept)
