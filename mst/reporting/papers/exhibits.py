@@ -18,7 +18,7 @@ from pydantic import Field, field_validator, model_validator
 from mst import resources
 from mst.bench.statistics import FEWEST_PROCESSES
 from mst.reporting.papers.claims import Member, document
-from mst.reporting.papers.formula import Missing, Names, Source, Unfit, evaluate
+from mst.reporting.papers.formula import Missing, Names, Source, Unfit, evaluate, text_of
 from mst.reporting.papers.observations import Measured, Printed
 from mst.units import counted
 from mst.yaml_models import StrictModel, parse, read_yaml
@@ -231,11 +231,6 @@ def _members(chosen: str | tuple[Member, ...], names: Names) -> tuple[Member, ..
     return names.sets[chosen] if isinstance(chosen, str) else chosen
 
 
-def _label(member: Any) -> str:
-    # The last alternative is the name that the papers use.
-    return str(member[-1] if isinstance(member, tuple) else member)
-
-
 def _grid(
     exhibit: Exhibit,
     source: Measured | Printed,
@@ -261,7 +256,7 @@ def _grid(
             cell(c.printed if printed and c.printed else c.quantity, {**own, name: member})
             for c, cell, own in columns.values()
         )
-        rows.append((_label(member), cells, _mark(member, cells)))
+        rows.append((text_of(member), cells, _mark(member, cells)))
     for mean, (aggregate, over) in exhibit.means.items():
         stated = exhibit.printed_means.get(mean, {}) if printed else {}
         cells = tuple(
@@ -270,7 +265,7 @@ def _grid(
         )
         rows.append((mean, cells, _mark("", cells)))
     labels, lines, marks = zip(*rows)
-    panel = " ".join(map(_label, bound.values()))
+    panel = " ".join(map(text_of, bound.values()))
     return Grid(panel, source.name, labels, tuple(columns), lines, len(exhibit.means), marks, ports)
 
 

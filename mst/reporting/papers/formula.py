@@ -231,7 +231,7 @@ class _Evaluation:
             case ast.FormattedValue(value=inner):
                 return self.value(inner, values)
             case ast.JoinedStr(values=parts):
-                return "".join(_text(self.value(part, values)) for part in parts)
+                return "".join(text_of(self.value(part, values)) for part in parts)
             case ast.Name(id=name):
                 if name not in values:
                     raise ConfigError(f"unknown name {name!r}{nearest(name, values)}")
@@ -324,7 +324,7 @@ class _Evaluation:
 
     def leaf(self, name: str, given: Sequence[Any]) -> Any:
         if name == "published":
-            table, column, *row = map(_text, given)
+            table, column, *row = map(text_of, given)
             return published(table).number(column, tuple(row))
         if name in _FACTS:
             graph = self.graph(given[0])
@@ -386,7 +386,8 @@ def _stacked(terms: Sequence[Any]) -> np.ndarray:
     return np.stack(np.broadcast_arrays(*map(np.atleast_1d, terms))).astype(float)
 
 
-def _text(value: Any) -> str:
+def text_of(value: Any) -> str:
+    """Return a value or a member of a set as text."""
     if isinstance(value, tuple):
         # The last alternative is the name that the papers use.
         return str(value[-1])
