@@ -102,7 +102,7 @@ def _finding(
     hardware: HardwareKind, rows: pd.DataFrame, machine: pd.DataFrame, baseline: str, expected: str | None
 ) -> Finding:
     """Return the finding of the rows that use the hardware, among all rows of the machine."""
-    # Runs that the fastest may have been absent from name no other.
+    # Graphs that ours was not run on name no other: ours might be the fastest there.
     with_ours = rows["graph"].isin(rows.loc[rows["algorithm"] == expected, "graph"])
     best = fastest(rows[with_ours] if with_ours.any() else rows, "name", "graph")
     winner = unbeaten(best)
