@@ -16,7 +16,7 @@ from mst.bench.machine import Hardware, host_name, this_machine
 from mst.bench.planning.experiment import Experiment, read_experiment
 from mst.bench.planning.plan import GraphState
 from mst.bench.planning.site import Machine, Site
-from mst.errors import ConfigError, nearest
+from mst.errors import ConfigError
 from mst.names import path_part
 from mst.resources import path as resource
 from mst.yaml_models import StrictModel, parse, read_yaml
@@ -117,20 +117,6 @@ def papers(config: Config) -> dict[str, Experiment]:
     """Return every experiment of ``config/papers/`` by the name of its file, at the configuration's scale."""
     files = sorted(resource("config/papers").glob("*.yaml"))
     return {file.stem: read_experiment(file).at_scale(config.scale) for file in files}
-
-
-def every_experiment(config: Config) -> list[Experiment]:
-    """Return the default experiment and every paper's."""
-    return [config.experiment, *papers(config).values()]
-
-
-def paper(config: Config, name: str) -> Experiment:
-    """Return one paper's experiment at the configuration's scale, or raise `ConfigError` with the nearest known one."""
-    file = resource("config/papers") / f"{path_part(name, 'paper')}.yaml"
-    if not file.is_file():
-        known = [f.stem for f in resource("config/papers").glob("*.yaml")]
-        raise ConfigError(f"no paper {name!r}{nearest(name, known)}; known: {', '.join(sorted(known))}")
-    return read_experiment(file).at_scale(config.scale)
 
 
 def check_graphs(config: Config, papers: Mapping[str, Experiment], catalog: Catalog) -> None:

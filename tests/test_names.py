@@ -41,8 +41,6 @@ def test_name_that_leads_elsewhere_is_refused_in_every_place(name, tmp_path):
     with pytest.raises(MSTError):
         config.from_mapping({"machine": name, "experiment": {"title": "x"}})
     with pytest.raises(ConfigError):
-        config.paper(config.load(), name)
-    with pytest.raises(ConfigError):
         export_bundle(name, results=tmp_path, out=tmp_path / "x.mst.zip")
     usual = dict(machine="box", graph="g", algorithm="a", options="default", width=1, fingerprint="0" * 12)
     for key in usual.keys() - {"width"}:

@@ -34,9 +34,10 @@ def request_of(arguments: argparse.Namespace, settings: Config) -> Request:
     fingerprint = run_fingerprint(algorithm.source_fingerprint(), manifest["digest"])
     width = width_of(algorithm, arguments.threads, cores=machine.hardware.cores)
     run = Run(machine.name, arguments.graph, algorithm.id, options, width, fingerprint)
-    experiments = (
-        [config.paper(settings, arguments.paper)] if arguments.paper else config.every_experiment(settings)
-    )
+    known = Scopes.of(settings, [machine])
+    experiments = [settings.experiment, *known.papers.values()]
+    if arguments.paper:
+        experiments = [known.experiment(f"papers/{arguments.paper}")]
     measure, oversubscribe = _measure_of(run, experiments)
     unfinished = settings.root / UNFINISHED / run.path
     return Request(
