@@ -170,8 +170,7 @@ def _count_worker(worker, width, codes, count, shift, counts):
     own = counts[worker]
     own[:] = 0
     first, last = _share(worker, width, count)
-    for j in range(first, last):
-        own[codes[j] >> shift] += np.uint32(1)
+    one_core.add_to_buckets(codes, first, last, shift, own)
 
 
 @njit
