@@ -28,9 +28,6 @@ if TYPE_CHECKING:
 _SPARSE = 1024
 """Edge ids are sorted where a bitmap of all edges would have more bits than this for each."""
 
-_CACHED = 1 << 23
-"""Bits of a bitmap that one core's cache holds."""
-
 _UNSIGNED = {size: np.dtype(f"u{size}") for size in (4, 8)}
 
 
@@ -542,12 +539,14 @@ def _by_bitmap(ids: np.ndarray, m: int, threads: int) -> np.ndarray | None:
     if ids.itemsize < 4 or not ids.dtype.isnative:
         return None
     words = np.ascontiguousarray(ids).view(_UNSIGNED[ids.itemsize])  # negative ids are then the largest
-    # Threads do twice the work, so that two gain only where one core's cache does not hold the bitmap.
-    if len(ids) >= MANY and (threads > 2 or (threads == 2 and m > _CACHED)):
+    # Threads do twice the work, so that two gain nothing.
+    if len(ids) >= MANY and threads > 2:
         from mst.kernels.parallel.ascending import ascending as ascending_by_threads
+        from mst.kernels.parallel.extremes import largest
         from mst.kernels.parallel.runtime import workers
 
-        if np.maximum.reduce(words) >= m:
+        words.setflags(write=False)
+        if largest(words, np.iinfo(words.dtype).max, threads) >= m:
             return None
         with workers(threads):
             rows, different = ascending_by_threads(words, m, threads)

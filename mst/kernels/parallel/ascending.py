@@ -12,7 +12,10 @@ from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.out_of_line import call
 
 _RANGES = 2048
-"""The digits of `mst.kernels.parallel.radix`."""
+"""The digits of `mst.kernels.parallel.radix`: as many ranges at most."""
+
+_FEW, _LARGE = 7, 17
+"""Bits of the number of ranges to which ids are written fastest, and of a range whose bitmap the first cache holds."""
 
 
 def ascending(ids: np.ndarray, m: int, width: int, delay_seed: int = 0) -> tuple[np.ndarray, int]:
@@ -45,7 +48,9 @@ def ascending(ids: np.ndarray, m: int, width: int, delay_seed: int = 0) -> tuple
     """
     tallies = new_tallies(width, delay_seed)
     # A range is a power of two of ids, at least a word of a bitmap.
-    shift = max(6, (max(m, 1) - 1).bit_length() - 11)
+    bits = (max(m, 1) - 1).bit_length()
+    shift = max(6, min(bits - _FEW, _LARGE), bits - 11)
+    ranges = ((max(m, 1) - 1) >> shift) + 1
     grain = max(1, -(-len(ids) // (4 * width)))
     counts = np.empty((-(-len(ids) // grain), _RANGES), np.int64)
     schedule = Schedule(width, grain, tallies)
@@ -56,8 +61,15 @@ def ascending(ids: np.ndarray, m: int, width: int, delay_seed: int = 0) -> tuple
     bounds = np.append(places[0], len(ids)) if len(ids) else np.zeros(_RANGES + 1, np.int64)
     spread = touched_empty(len(ids), ids.dtype, width, tallies)
     _spread(schedule, ids, np.uint64(shift), places, spread)
-    out, different = touched_empty(len(ids), np.int64, width, tallies), np.empty(_RANGES, np.int64)
-    _write(Schedule(width, 8, tallies), spread, np.uint64(shift), bounds, out, different)
+    out, different = touched_empty(len(ids), np.int64, width, tallies), np.empty(ranges, np.int64)
+    _write(
+        Schedule(width, max(1, ranges // (16 * width)), tallies),
+        spread,
+        np.uint64(shift),
+        bounds,
+        out,
+        different,
+    )
     return out, int(different.sum())
 
 
@@ -75,7 +87,21 @@ def _spread_worker(worker, schedule, ids, shift, places, spread):
     first, last = next_chunk(tallies, worker, width, grain, ids.size)
     while first < last:
         mine = places[first // grain]
-        for i in range(first, last):
+        fours = last - (last - first) % 4
+        for i in range(first, fours, 4):
+            # A store whose address depends on a load delays the loads after it, so four ranges and places come first.
+            a, b = np.uint64(ids[i]) >> shift, np.uint64(ids[i + 1]) >> shift
+            c, d = np.uint64(ids[i + 2]) >> shift, np.uint64(ids[i + 3]) >> shift
+            to_a = mine[a]
+            mine[a] += 1
+            to_b = mine[b]
+            mine[b] += 1
+            to_c = mine[c]
+            mine[c] += 1
+            to_d = mine[d]
+            mine[d] += 1
+            spread[to_a], spread[to_b], spread[to_c], spread[to_d] = ids[i], ids[i + 1], ids[i + 2], ids[i + 3]
+        for i in range(fours, last):
             at = np.uint64(ids[i]) >> shift
             spread[mine[at]] = ids[i]
             mine[at] += 1
@@ -86,7 +112,8 @@ def _spread_worker(worker, schedule, ids, shift, places, spread):
 def _write(schedule, spread, shift, bounds, out, different):
     """Write the ids of each range to `out`, ascending, and the number of different ids to `different`.
 
-    `spread` and `out` are as in `ascending`, by range; `bounds`, int64 (2049,), are the first places of ranges.
+    `spread` and `out` are as in `ascending`, by range; `bounds`, int64 (2049,), are the first places of ranges, of
+    which there may be fewer; `different` is int64, of shape (ranges,).
     """
     reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, _write_worker, schedule, spread, shift, bounds, out, different)

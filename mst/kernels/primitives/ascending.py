@@ -65,9 +65,18 @@ def write_ascending(ids, words, base, out):
         A multiple of 64.
     out : numpy.ndarray of int64, shape (k,)
     """
-    for e in ids:
-        i = np.uint64(e) - base
-        words[i >> _6] |= _ONE << (i & _63)
+    fours = ids.size & ~3
+    for k in range(0, fours, 4):
+        # A store whose address depends on a load delays the loads after it, so four ids come first.
+        a, b = np.uint64(ids[k]) - base, np.uint64(ids[k + 1]) - base
+        c, d = np.uint64(ids[k + 2]) - base, np.uint64(ids[k + 3]) - base
+        words[a >> _6] |= _ONE << (a & _63)
+        words[b >> _6] |= _ONE << (b & _63)
+        words[c >> _6] |= _ONE << (c & _63)
+        words[d >> _6] |= _ONE << (d & _63)
+    for k in range(fours, ids.size):
+        a = np.uint64(ids[k]) - base
+        words[a >> _6] |= _ONE << (a & _63)
     at, j = _ZERO, _ZERO
     while j < np.uint64(words.size) and at + _64 + np.uint64(_AT_ONCE) <= np.uint64(out.size):
         if words[j]:
