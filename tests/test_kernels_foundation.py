@@ -17,6 +17,7 @@ from mst import order
 from mst.fingerprints.modules import PACKAGE
 from mst.graph import Graph
 from mst.kernels.graph.simplify import lightest_of_parallel_edges
+from mst.kernels.primitives import code_cache
 from mst.kernels.primitives.ascending import ascending, write_ascending
 from mst.kernels.primitives.bitmap import count_ones, get_bit, set_bits, write_positions_of_ones, zeroed
 from mst.kernels.primitives.cache import cache_root
@@ -115,6 +116,46 @@ def test_code_that_no_index_names_is_removed_when_code_is_saved(tmp_path):
     for file in recent - {left}:
         os.utime(file, (0, 0))
     assert code not in (after := call("1j")) and recent - {code} < after and len(after) == 4
+
+
+def test_processes_that_need_a_function_at_once_compile_it_once(tmp_path):
+    (tmp_path / "one.py").write_text(
+        "from mst.kernels.primitives.jit import njit\n@njit\ndef one(x):\n    return x + 1\n"
+        "@njit\ndef two(x):\n    return one(x) + one(x + 0.5)\n"
+    )
+    program = (
+        "from one import one, two\n"
+        "print(input(), two(1), [sum(f.stats.cache_misses.values()) for f in (one, two)])"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path), "MST_CACHE": str(tmp_path / "cache")}
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", program],
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(3)
+    ]
+    for process in started:
+        process.stdin.write("at once\n")
+        process.stdin.flush()
+    printed = sorted(process.communicate()[0].strip() for process in started)
+    assert printed == ["at once 4.5 [0, 0]"] * 2 + ["at once 4.5 [2, 1]"]
+
+
+def test_a_stopped_process_that_compiles_keeps_others_waiting_for_a_while_only(tmp_path, monkeypatch):
+    monkeypatch.setenv("MST_CACHE", str(tmp_path))
+    monkeypatch.setattr(code_cache, "_PATIENCE", 0.1)
+    (tmp_path / "one.py").write_text("def one(x):\n    return x + 1\n")
+    namespace: dict = {}
+    exec(compile((tmp_path / "one.py").read_text(), str(tmp_path / "one.py"), "exec"), namespace)
+    first, second = (njit(namespace["one"]) for _ in range(2))
+    assert not first._cache._waited() and first._cache.locked
+    assert second(1) == 2 and not second._cache.locked and second.stats.cache_misses
+    first._cache.unlock()
+    assert njit(namespace["one"])(1) == 2, "the code was kept all the same"
 
 
 def test_njit_takes_options_by_name_only():

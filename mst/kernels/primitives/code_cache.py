@@ -8,16 +8,18 @@ versions of numba, llvmlite and numpy, and the processor; a change to any of the
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import glob
 import hashlib
 import importlib.util
+import os
 import pickle
 import sys
 import tempfile
 import time
 import uuid
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,7 @@ import numba
 import numpy as np
 from numba.core import config
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _CacheLocator
+from numba.core.compiler_lock import global_compiler_lock
 
 from mst.errors import ConfigError
 from mst.fingerprints import fingerprint
@@ -40,6 +43,9 @@ _LAYOUT = 2
 
 _ORPHANED = 3600.0
 """Seconds after which a file that no index names is removed."""
+
+_PATIENCE = 60.0
+"""Most seconds to wait for another process that compiles the same function: it may have been stopped."""
 
 # After the pickled code, where unpickling ignores it.
 _MARK = b"sha256:"
@@ -82,7 +88,19 @@ def keep_code(dispatcher: Any, function: Callable) -> None:
     """
     known = Path(function.__code__.co_filename).is_file()
     if known and _writable(cache_root() / "numba"):
-        dispatcher._cache = _Cache(function)
+        dispatcher._cache = cache = _Cache(function)
+        dispatcher.compile = partial(_compile, dispatcher.compile, cache)
+
+
+def _compile(compile: Callable[[Any], Any], cache: _Cache, signature: Any) -> Any:
+    """Load or compile a function with the lock that keeps other processes from compiling it at the same time."""
+    with global_compiler_lock:
+        within = cache.locked
+        try:
+            return compile(signature)
+        finally:
+            if not within:
+                cache.unlock()
 
 
 @cache
@@ -183,14 +201,58 @@ class _Files(IndexDataCacheFile):
 
 
 class _Cache(FunctionCache):
-    """A cache whose faults only cost time: damaged code is compiled again, and a full disk keeps none."""
+    """A cache whose faults only cost time: damaged code is compiled again, and a full disk keeps none.
+
+    A function that is not there is compiled by one process at a time, as by one of the ranks of a node: the others
+    wait, and load it. That also keeps the entries that two processes add to one index.
+    """
 
     _impl_class = _CacheImpl
+    _lock: int | None = None
 
     def __init__(self, function: Callable):
         super().__init__(function)
         locator = self._impl.locator
         self._cache_file = _Files(self._cache_path, self._impl.filename_base, locator.get_source_stamp())
+
+    @property
+    def locked(self) -> bool:
+        """Whether this process holds the function's lock, as while it compiles it."""
+        return self._lock is not None
+
+    def unlock(self) -> None:
+        """Let other processes compile the function."""
+        if self._lock is not None:
+            # Closing is not enough: a process that was forked meanwhile has the file open, too.
+            with contextlib.suppress(OSError):
+                fcntl.flock(self._lock, fcntl.LOCK_UN)
+            os.close(self._lock)
+            self._lock = None
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        found = super().load_overload(sig, target_context)
+        if found is None and not self.locked and self._waited():
+            found = super().load_overload(sig, target_context)
+        return found
+
+    def _waited(self) -> bool:
+        """Take the lock; return whether another process had it, and may have kept the code."""
+        try:
+            folder = Path(self._cache_path)
+            place = folder.with_name("locks") / f"{folder.name}.{self._impl.filename_base}"
+            place.parent.mkdir(parents=True, exist_ok=True)
+            self._lock = os.open(place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            deadline, waited = time.monotonic() + _PATIENCE, False
+            while time.monotonic() < deadline:
+                with contextlib.suppress(BlockingIOError):
+                    fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                waited = True
+                time.sleep(0.02)
+        except OSError:
+            # A file system without locks, or a full one: compiling twice only takes time.
+            return False
+        return waited
 
     def save_overload(self, sig: Any, data: Any) -> None:
         with contextlib.suppress(OSError):
