@@ -17,7 +17,8 @@ _FEW, _SOME = 64, 2048
 _DIGIT, _SHORT_DIGIT = np.uint64(12), np.uint64(8)
 _BLOCK = np.uint64(1024)
 _AHEAD = np.uint64(16)
-_ZERO, _ONE, _HALF = np.uint64(0), np.uint64(1), np.uint64(32)
+_ZERO, _ONE, _TWO, _THREE, _FOUR = np.arange(5, dtype=np.uint64)
+_HALF = np.uint64(32)
 _LOW = np.uint64(0xFFFFFFFF)
 
 
@@ -161,7 +162,16 @@ def _sort_by_digit(records, start, target, to, m, shift, counts):
     target_words, target_ids = target
     mask = np.uint64(counts.size - 1)
     counts[:] = 0
-    for i in range(start, start + m):
+    stop, fours = start + m, start + m - m % _FOUR
+    # A store whose address depends on a load delays the loads after it, so four digits come first.
+    for i in range(start, fours, _FOUR):
+        a, b = (words[i] >> shift) & mask, (words[i + _ONE] >> shift) & mask
+        c, d = (words[i + _TWO] >> shift) & mask, (words[i + _THREE] >> shift) & mask
+        counts[a] += _ONE
+        counts[b] += _ONE
+        counts[c] += _ONE
+        counts[d] += _ONE
+    for i in range(fours, stop):
         counts[(words[i] >> shift) & mask] += _ONE
     running = to
     for b in range(counts.size):
@@ -172,7 +182,20 @@ def _sort_by_digit(records, start, target, to, m, shift, counts):
     for block in range(start, start + m, _BLOCK):
         size = min(_BLOCK, start + m - block)
         # Places first: a store whose address waits for a load would delay the loads behind it.
-        for j in range(size):
+        fours = size - size % _FOUR
+        for j in range(_ZERO, fours, _FOUR):
+            i = block + j
+            a, b = (words[i] >> shift) & mask, (words[i + _ONE] >> shift) & mask
+            c, d = (words[i + _TWO] >> shift) & mask, (words[i + _THREE] >> shift) & mask
+            places[j] = counts[a]
+            counts[a] += _ONE
+            places[j + _ONE] = counts[b]
+            counts[b] += _ONE
+            places[j + _TWO] = counts[c]
+            counts[c] += _ONE
+            places[j + _THREE] = counts[d]
+            counts[d] += _ONE
+        for j in range(fours, size):
             b = (words[block + j] >> shift) & mask
             places[j] = counts[b]
             counts[b] += _ONE
