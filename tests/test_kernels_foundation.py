@@ -231,13 +231,20 @@ def test_distinct_ids_are_sorted_and_repeated_ones_counted(dtype, rng):
     for m in (1, 63, 64, 65, 128, 6400, 7001):
         for size in (m, max(m // 2, 1), max(m // 70, 1), 1):
             ids = rng.permutation(m)[:size].astype(dtype)
-            for given in (ids, np.sort(ids), np.arange(m - size, m, dtype=dtype), np.arange(size, dtype=dtype)):
+            rising = np.sort(ids)
+            parts = (np.arange(m - size, m, dtype=dtype), np.arange(size, dtype=dtype))
+            for given in (ids, rising, rising[::-1].copy(), *parts):
                 found, different = ascending(given, m)
                 assert different == size and found.dtype == np.int64 and (found == np.sort(given)).all()
+            for place in {0, (size - 1) // 2, 1023 % size, 1024 % size, size - 1}:
+                twice = np.insert(rising, place, rising[place])
+                assert ascending(twice, m)[1] == ascending(twice[::-1].copy(), m)[1] == size
             repeated = np.append(ids, ids[:1])
             assert ascending(repeated, m)[1] == size
             assert ascending(np.append(ids, dtype(m)), m)[1] == -1
             assert ascending(np.append(ids, np.iinfo(dtype).max).astype(dtype), m)[1] == -1
+            assert ascending(np.append(rising, dtype(m)), m)[1] == -1
+    assert ascending(np.empty(0, dtype), 5)[1] == 0
 
 
 def test_ascending_ids_stay_within_their_part_and_leave_no_bits(rng):

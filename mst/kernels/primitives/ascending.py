@@ -10,6 +10,9 @@ from mst.kernels.primitives.recycled import empty
 
 _ZERO, _ONE, _6, _63, _64 = np.uint64(0), np.uint64(1), np.uint64(6), np.uint64(63), np.uint64(64)
 
+_CHECKED = np.uint64(1024)
+"""Ids that are compared without a test whether they ascend."""
+
 _AT_ONCE = 6
 """Ids of a word that are written without a test; those beyond the last one are overwritten by the next word's."""
 
@@ -45,10 +48,36 @@ def ascending(ids: np.ndarray, m: int) -> tuple[np.ndarray, int]:
 @njit
 def _write_below(ids, m, words, out):
     """Return -1 if some of `ids` are not below `m`, else the result of `write_ascending` for all."""
-    largest = ids.dtype.type(0)
+    if ids.size == 0:
+        return 0
+    largest, last = ids.dtype.type(0), np.uint64(ids.size - 1)
     for i in range(np.uint64(ids.size)):
         largest = max(largest, ids[i])
-    return write_ascending(ids, words, _ZERO, out) if np.uint64(largest) < np.uint64(m) else -1
+    if np.uint64(largest) >= np.uint64(m):
+        return -1
+    # The edges of rows sorted by weight.
+    if _ascend(ids, _ZERO, last):
+        for i in range(np.uint64(ids.size)):
+            out[i] = ids[i]
+        return ids.size
+    if _ascend(ids, last, _ZERO):
+        for i in range(np.uint64(ids.size)):
+            out[i] = ids[last - i]
+        return ids.size
+    return write_ascending(ids, words, _ZERO, out)
+
+
+@njit
+def _ascend(ids, first, last):
+    """Return whether the different `ids`, (k,), ascend from place `first` to `last`: 0 and k - 1, or the reverse."""
+    lower, upper = (_ZERO, _ONE) if first < last else (_ONE, _ZERO)
+    for block in range(_ZERO, np.uint64(ids.size - 1), _CHECKED):
+        ascend = True
+        for i in range(block, min(block + _CHECKED, np.uint64(ids.size - 1))):
+            ascend &= ids[i + lower] < ids[i + upper]
+        if not ascend:
+            return False
+    return True
 
 
 @njit
