@@ -19,7 +19,7 @@ EXIT_ERROR = 2
 
 # The packages of each extra, by the names that they are imported by.
 _EXTRAS = {
-    "workflow": ("snakemake", "pandas", "matplotlib", "jinja2", "pygments", "rocrate"),
+    "workflow": ("snakemake", "pandas", "seaborn", "matplotlib", "jinja2", "pygments", "rocrate"),
     "mpi": ("mpi4py",),
     "peers": ("scipy", "networkx", "rustworkx", "networkit"),
     "peers-gpl": ("igraph",),

@@ -30,6 +30,7 @@ HEAVY = (
     "pyarrow",
     "scipy",
     "networkx",
+    "seaborn",
     "httpx",
     "tenacity",
 )
@@ -313,7 +314,7 @@ def test_every_package_of_an_extra_that_is_imported_has_its_remedy():
     both = named.keys() & brought.keys()
     assert {p: named[p] for p in both} == {p: brought[p] for p in both}
     # Imported by another name, by a package of the extra, or by none of ours.
-    assert brought.keys() - both == {"cupy", "pynvml"}
+    assert brought.keys() - both == {"cupy", "pynvml", "matplotlib"}
     assert {p for p in named.keys() - both if not p.startswith(("cupy-", "nvidia-", "snakemake-"))} == {"mpich"}
 
 

@@ -126,7 +126,7 @@ def module_of(name: str) -> ModuleType:
 
 
 def test_opening_picture_shows_one_machine():
-    pytest.importorskip("matplotlib")
+    pytest.importorskip("seaborn")
     opening = module_of("opening")
     key = ("USA-road-d.NY", "filter-boruvka", 1)
     few, many = {key: 1.0, ("else", "kruskal", 1): 1.0, ("else", "prim-heap", 1): 1.0}, {key: 9.0}
@@ -135,7 +135,7 @@ def test_opening_picture_shows_one_machine():
 
 
 def test_opening_picture_is_drawn_from_the_reference_measurements(tmp_path):
-    pytest.importorskip("matplotlib")
+    pytest.importorskip("seaborn")
     opening = module_of("opening")
     opening.main(tmp_path / "opening.svg")
     drawn = (tmp_path / "opening.svg").read_text()

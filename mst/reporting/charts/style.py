@@ -58,7 +58,9 @@ def setup() -> Any:
 
     matplotlib.use("agg")
     import matplotlib.pyplot as plt
+    import seaborn as sns
 
+    sns.set_theme(style="ticks")
     plt.style.use(resources.path("report/figures.mplstyle"))
     return plt
 
