@@ -89,6 +89,19 @@ def write_positions_of_ones(word, base, out, at):
     """
     while word:
         out[at] = base + count_trailing_zeros(word)
-        at += 1
+        at += _ONE
+        word &= word - _ONE
+    return at
+
+
+@njit
+def move_ones(word, base, values, at):
+    """Move ``values[base + i]`` for each set bit `i` of `word`, a uint64, to the places from `at` on, in their order.
+
+    `base` and `at`, which is at most `base`, are uint64. Returns the place after the last one.
+    """
+    while word:
+        values[at] = values[base + np.uint64(count_trailing_zeros(word))]
+        at += _ONE
         word &= word - _ONE
     return at

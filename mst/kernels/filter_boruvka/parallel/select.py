@@ -1,9 +1,11 @@
 """Selects the edges in a range of (key, id), and assigns them to batches of ascending weight, unsorted within a batch.
 
 Functions over one chunk are for any worker, thread or rank; the parallel functions run them over all chunks in threads.
-Every candidate is written, and kept by advancing an index: a branch would be mispredicted. `storage` is any of
-`mst.kernels.filter_boruvka.parallel.storage`, `wanted` a `Wanted`, `bounds` a `Bounds`; places from `first` to
-`last` - 1 are read. `picked`, a list of places, is uint64; kernels may write one more place than they keep.
+A branch for each edge would be mispredicted. Where many are read, they are tested 64 at a time, into the bits of a
+word, before any place is written (docs/design-notes/one-core.md); elsewhere, every candidate is written, and kept by
+advancing an index. `storage` is any of `mst.kernels.filter_boruvka.parallel.storage`, `wanted` a `Wanted`, `bounds` a
+`Bounds`; places from `first` to `last` - 1 are read. `picked`, a list of places, is uint64; kernels may write one more
+place than they keep.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ from mst.kernels.parallel.keys import key_of
 from mst.kernels.parallel.launch import run
 from mst.kernels.parallel.runtime import LIVE, next_chunk, reset_queue
 from mst.kernels.primitives.atomics import fetch_add
-from mst.kernels.primitives.bitmap import get_bit
+from mst.kernels.primitives.bitmap import get_bit, move_ones, write_positions_of_ones
 from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.out_of_line import call
 
@@ -40,7 +42,7 @@ BLOCK = 1024
 
 _VECTOR, _PIECE = np.uint64(64), np.uint64(16)
 _CELLS = 1 << 13
-_ONE = np.uint64(1)
+_ZERO, _ONE = np.uint64(0), np.uint64(1)
 
 
 class Wanted(NamedTuple):
@@ -244,10 +246,12 @@ def _pick_outside(storage, first, last, in_giant, picked):
 
     def pick_outside(storage, first, last, in_giant, picked):
         u, v = storage.u, storage.v
-        size = np.uint64(0)
-        for e in range(np.uint64(first), np.uint64(last)):
-            picked[size] = e
-            size += (get_bit(in_giant, u[e]) & get_bit(in_giant, v[e])) ^ _ONE
+        size, stop = _ZERO, np.uint64(last)
+        for block in range(np.uint64(first), stop, _VECTOR):
+            outside = _ZERO
+            for e in range(block, min(block + _VECTOR, stop)):
+                outside |= ((get_bit(in_giant, u[e]) & get_bit(in_giant, v[e])) ^ _ONE) << (e - block)
+            size = write_positions_of_ones(outside, block, picked, size)
         return np.int64(size)
 
     return pick_outside
@@ -265,7 +269,10 @@ def _pick_between(storage, first, last, wanted, picked):
         return np.int64(last - first)
     keys = _Keys(words, kind, low, span)
     if not wanted.selective:
-        return np.int64(_pick_each(keys, np.uint64(first), stop, picked, size))
+        for block in range(np.uint64(first), stop, _VECTOR):
+            inside = _in_range(keys, block, min(_VECTOR, stop - block))
+            size = write_positions_of_ones(inside, block, picked, size)
+        return np.int64(size)
     start = np.uint64(first)
     while start + _VECTOR <= stop:
         if _least(keys, start, _VECTOR) <= span:
@@ -297,6 +304,17 @@ def _least(keys, first, count):
     for e in range(first, first + count):
         least = min(least, unsigned(key_of(words[e], kind) - low))
     return least
+
+
+@njit(inline="always")
+def _in_range(keys, first, count):
+    """Return which of up to 64 keys from `first` on are in the range of a `_Keys`, as bits of a uint64."""
+    words, kind, low, span = keys
+    unsigned = words.dtype.type
+    inside = _ZERO
+    for j in range(count):
+        inside |= np.uint64(unsigned(key_of(words[first + j], kind) - low) <= span) << j
+    return inside
 
 
 @njit
@@ -367,8 +385,14 @@ def _keep_wanted(storage, wanted, picked, size):
     """Of the first `size` of `picked`, whose keys are wanted, keep those that are by (key, id); return how many."""
     words, kind = storage.words, storage.kind
     low, low_id, high, high_id = wanted.low, wanted.low_id, wanted.high, wanted.high_id
-    kept = np.uint64(0)
-    for i in range(np.uint64(size)):
+    kept, stop = _ZERO, np.uint64(size)
+    # Where few edges have one key, ids are hardly ever compared, and nothing moves.
+    while kept < stop:
+        key = key_of(words[picked[kept]], kind)
+        if (key == low) | (key == high):
+            break
+        kept += _ONE
+    for i in range(kept, stop):
         place = picked[i]
         key, e = key_of(words[place], kind), edge_at(storage, place, 0)[2]
         picked[kept] = place
@@ -379,16 +403,16 @@ def _keep_wanted(storage, wanted, picked, size):
 @njit
 def _keep_between_trees(storage, roots, picked, size):
     """Of the first `size` places in `picked`, keep those whose ends have different `roots`, (n,); return how many."""
-    kept = np.uint64(0)
     if size == 0:
         return np.int64(0)
-    row = find_row(storage, picked[0])
-    for i in range(np.uint64(size)):
-        place = picked[i]
-        row = advance_row(storage, place, row)
-        a, b, _ = edge_at(storage, place, row)
-        picked[kept] = place
-        kept += np.uint64(roots[a] != roots[b])
+    kept, stop, row = _ZERO, np.uint64(size), find_row(storage, picked[0])
+    for block in range(_ZERO, stop, _VECTOR):
+        apart = _ZERO
+        for i in range(block, min(block + _VECTOR, stop)):
+            row = advance_row(storage, picked[i], row)
+            a, b, _ = edge_at(storage, picked[i], row)
+            apart |= np.uint64(roots[a] != roots[b]) << (i - block)
+        kept = move_ones(apart, block, picked, kept)
     return np.int64(kept)
 
 
