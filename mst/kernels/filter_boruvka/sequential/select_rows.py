@@ -2,7 +2,8 @@
 
 Every edge has two slots and is selected in the row of its smaller end; ids do not ascend along the
 slots, and the ends are written together with the codes. Loops run over all slots, and the row advances by adding a
-byte: a loop per short row of a sparse graph would mispredict its end and take several times as long.
+byte: a loop per short row of a sparse graph would mispredict its end and take several times as long. As there, slots
+are tested 64 at a time before any edge is written.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import numpy as np
 
 from mst.kernels.filter_boruvka.sequential.sample import Split, Window, level_of
 from mst.kernels.filter_boruvka.sequential.scatter import counts_to_starts
+from mst.kernels.primitives.bitmap import count_trailing_zeros
 from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.keys import LazyKeys, key_at
 from mst.kernels.primitives.prefetch import prefetch_to_write
@@ -75,13 +77,6 @@ class CodedEdges(NamedTuple):
     pairs: np.ndarray
 
 
-class _Found(NamedTuple):
-    """Slots and their rows, uint32, of one block."""
-
-    slots: np.ndarray
-    rows: np.ndarray
-
-
 @njit
 def row_starts(offsets, marks, rows):
     """Write the nonempty rows and mark the first slot of each in `marks`, zero at first; return how many rows.
@@ -104,17 +99,17 @@ def select_slots(starts, rows, wanted, selected):
     `starts` is a `RowStarts`, `rows` a `Rows`.
     """
     neighbours, keys, split, heavy = rows.neighbours, rows.keys, wanted.split, wanted.heavy
-    slots, at = np.empty(_BLOCK, np.uint32), np.empty(_BLOCK, np.uint32)
+    at = np.empty(_VECTOR, np.uint32)
     row, count, size = _ZERO - _ONE, _ZERO, np.uint64(keys.words.size)
-    for block in range(_ZERO, size, _BLOCK):
+    for block in range(_ZERO, size, _VECTOR):
         found = _ZERO
-        for i in range(block, min(block + _BLOCK, size)):
+        for i in range(block, min(block + _VECTOR, size)):
             row += np.uint64(starts.marks[i])
-            slots[found], at[found] = i, starts.rows[row]
-            key = key_at(keys, i)
+            x, key = starts.rows[row], key_at(keys, i)
+            at[i - block] = x
             in_range = ((key <= split.key) != heavy) | (key == split.key)
-            found += np.uint64(in_range & (starts.rows[row] < neighbours[i]))
-        count = _write(_Found(slots, at), found, rows, wanted, selected, count)
+            found |= np.uint64(in_range & (x < neighbours[i])) << (i - block)
+        count = _write(block, found, at, rows, wanted, selected, count)
     return np.int64(count)
 
 
@@ -163,7 +158,7 @@ def scatter_slots(starts, rows, window, shift, buckets, records):
 def select_few_slots(rows, wanted, selected):
     """As `select_slots` for few light edges: a vector loop skips blocks without any; no `RowStarts` needed."""
     offsets, neighbours, keys, split = rows.offsets, rows.neighbours, rows.keys, wanted.split
-    slots, at = np.empty(_VECTOR, np.uint32), np.empty(_VECTOR, np.uint32)
+    at = np.empty(_VECTOR, np.uint32)
     x, count, size = _ZERO, _ZERO, np.uint64(keys.words.size)
     for block in range(_ZERO, size, _VECTOR):
         end = min(block + _VECTOR, size)
@@ -176,24 +171,26 @@ def select_few_slots(rows, wanted, selected):
                 if key_at(keys, i) <= split.key:
                     while np.uint64(offsets[x + _ONE]) <= i:
                         x += _ONE
-                    slots[found], at[found] = i, x
-                    found += np.uint64(x < np.uint64(neighbours[i]))
-            count = _write(_Found(slots, at), found, rows, wanted, selected, count)
+                    at[i - block] = x
+                    found |= np.uint64(x < np.uint64(neighbours[i])) << (i - block)
+            count = _write(block, found, at, rows, wanted, selected, count)
     return np.int64(count)
 
 
 @njit
-def _write(found, size, rows, wanted, selected, count):
-    """Append the wanted edges in the first `size` slots of `found`, a `_Found`; return the new count.
+def _write(block, found, at, rows, wanted, selected, count):
+    """Append the wanted edges in the slots ``block + j`` for the bits `j` set in `found`, uint64; return the new count.
 
-    Edges with the split's key are compared by id here.
+    Their rows are ``at[j]``, uint32 (64,). Edges with the split's key are compared by id here.
     """
     neighbours, split = rows.neighbours, wanted.split
-    for j in range(size):
-        i = found.slots[j]
+    while found:
+        j = np.uint64(count_trailing_zeros(found))
+        found &= found - _ONE
+        i = block + j
         key, e = key_at(rows.keys, i), np.uint64(rows.ids[i])
         selected.codes[count] = (level_of(key, wanted.window) << _HALF) | e
-        selected.pairs[count] = np.uint64(found.rows[j]) | (np.uint64(neighbours[i]) << _HALF)
+        selected.pairs[count] = np.uint64(at[j]) | (np.uint64(neighbours[i]) << _HALF)
         light = (key < split.key) | ((key == split.key) & (e < np.uint64(split.tie)))
         count += np.uint64(light != wanted.heavy)
     return count
