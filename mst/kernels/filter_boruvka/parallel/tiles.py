@@ -14,7 +14,7 @@ import numpy as np
 from mst.kernels.parallel.launch import run
 from mst.kernels.parallel.runtime import LIVE, next_chunk, reset_queue
 from mst.kernels.primitives.atomics import fetch_add
-from mst.kernels.primitives.bitmap import count_ones
+from mst.kernels.primitives.bitmap import count_ones, count_trailing_zeros
 from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.keys import key_at
 from mst.kernels.primitives.out_of_line import call
@@ -23,11 +23,11 @@ from mst.kernels.union_find.sequential import find
 
 _SAMPLE = 64
 _MOST_ENDS = np.iinfo(np.uint16).max // 3
-_ZERO, _ONE, _HALF = np.uint64(0), np.uint64(1), np.uint64(32)
+_ZERO, _ONE, _HALF, _WORD = np.uint64(0), np.uint64(1), np.uint64(32), np.uint64(64)
 
 
 class _Tile(NamedTuple):
-    """A worker's scratch space for one tile, with room for one more record.
+    """A worker's scratch space for one tile.
 
     Attributes
     ----------
@@ -67,14 +67,14 @@ def _filter_worker(worker, schedule, u, v, keys, step, mask):
     width, grain, tallies = schedule
     m = u.size
     size = min(grain, m)
-    ids = 0 if keys.words.itemsize == 4 else size + 1
+    ids = 0 if keys.words.itemsize == 4 else size
     tile = _Tile(
         np.empty(size, np.uint16),
         np.empty(size, np.uint16),
         np.empty(size, keys.words.dtype),
         np.empty(3 * size + 1, np.uint16),
-        Records(np.empty(size + 1, np.uint64), np.empty(ids, np.uint32)),
-        Records(np.empty(size + 1, np.uint64), np.empty(ids, np.uint32)),
+        Records(np.empty(size, np.uint64), np.empty(ids, np.uint32)),
+        Records(np.empty(size, np.uint64), np.empty(ids, np.uint32)),
     )
     tiles = (m + grain * step - 1) // (grain * step)
     i, last = next_chunk(tallies, worker, width, 1, tiles)
@@ -106,9 +106,11 @@ def _filter_tile(first, stop, u, v, keys, tile, mask):
         parent[x] = x
     limit = call(_limit, key[:rows], size // 2)
     count = _ZERO
-    for i in range(rows):
-        _write(words, ids, count, key[i], i)
-        count += np.uint64(key[i] <= limit)
+    for block in range(_ZERO, rows, _WORD):
+        light = _ZERO
+        for i in range(block, min(block + _WORD, rows)):
+            light |= np.uint64(key[i] <= limit) << (i - block)
+        count = _write_ones(words, ids, count, key, block, light)
     call(_join, first, tile, np.int64(count), mask)
     for x in range(size):
         parent[x] = parent[parent[x]]
@@ -121,9 +123,11 @@ def _collect_apart(rows, tile, limit):
     """Write records of those of a tile's `rows` with keys above `limit` and ends that differ in `parent`."""
     a, b, keys, parent, (words, ids) = tile.a, tile.b, tile.keys, tile.parent, tile.records
     count = _ZERO
-    for i in range(rows):
-        _write(words, ids, count, keys[i], i)
-        count += np.uint64((keys[i] > limit) & (parent[a[i]] != parent[b[i]]))
+    for block in range(_ZERO, rows, _WORD):
+        apart = _ZERO
+        for i in range(block, min(block + _WORD, rows)):
+            apart |= np.uint64((keys[i] > limit) & (parent[a[i]] != parent[b[i]])) << (i - block)
+        count = _write_ones(words, ids, count, keys, block, apart)
     return count
 
 
@@ -149,12 +153,20 @@ def _read(first, stop, u, v, keys, start, size, tile, mask):
 
 
 @njit(inline="always")
-def _write(words, ids, place, key, row):
-    """Write a key and its row, uint64, as a record."""
-    if ids.size > 0:
-        words[place], ids[place] = np.uint64(key), np.uint32(row)
-    else:
-        words[place] = (np.uint64(key) << _HALF) | row
+def _write_ones(words, ids, count, keys, first, ones):
+    """Append records of the rows ``first + j``, for each bit `j` of `ones`, to the first `count`; return the new count.
+
+    `words` and `ids` are those of the records, `keys` those of the tile's rows; the others are uint64.
+    """
+    while ones:
+        row = first + np.uint64(count_trailing_zeros(ones))
+        ones &= ones - _ONE
+        if ids.size > 0:
+            words[count], ids[count] = np.uint64(keys[row]), np.uint32(row)
+        else:
+            words[count] = (np.uint64(keys[row]) << _HALF) | row
+        count += _ONE
+    return count
 
 
 @njit
