@@ -23,13 +23,14 @@ from mst.kernels.filter_boruvka.sequential.trees import flatten
 from mst.kernels.parallel.launch import run
 from mst.kernels.parallel.runtime import FOREST, next_chunk, reset_queue
 from mst.kernels.primitives.atomics import fetch_add
+from mst.kernels.primitives.bitmap import move_ones, write_positions_of_ones
 from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.keys import key_at
 from mst.kernels.primitives.out_of_line import call
 from mst.kernels.union_find.sequential import find
 
 _HALF, _LOW, _ZERO, _ONE = np.uint64(32), np.uint64(0xFFFFFFFF), np.uint64(0), np.uint64(1)
-_NONE = np.uint32(0xFFFFFFFF)
+_NONE, _WORD = np.uint32(0xFFFFFFFF), np.uint64(64)
 _LIGHT, _UNFILTERED, _MOST_KEPT = ONE_CORE.light, ONE_CORE.max_unfiltered, ONE_CORE.max_kept_share
 
 
@@ -222,7 +223,7 @@ def _add_open(edges, block, rest, parts, count, label):
     if rest.coded == codes.size:
         return count
     own, window = rest.own, rest.window
-    offset, found = np.uint64(block.first) - np.uint64(block.start), np.empty(STRETCH + 1, np.uint64)
+    offset, found = np.uint64(block.first) - np.uint64(block.start), np.empty(STRETCH, np.uint64)
     others, taken, at = codes[:count].copy(), np.int64(0), _ZERO
     for stretch in range(common.size):
         first, last = np.uint64(stretch * STRETCH), np.uint64(min((stretch + 1) * STRETCH, u.size))
@@ -233,10 +234,12 @@ def _add_open(edges, block, rest, parts, count, label):
         if common[stretch] != own // np.uint8(CLASSES):
             continue
         opened = _ZERO
-        for e in range(first, last):
-            found[opened] = e
-            apart = label[np.uint64(u[e]) + offset] != label[np.uint64(v[e]) + offset]
-            opened += np.uint64(apart & (classes[e] == own))
+        for start in range(first, last, _WORD):
+            ones = _ZERO
+            for e in range(start, min(start + _WORD, last)):
+                apart = label[np.uint64(u[e]) + offset] != label[np.uint64(v[e]) + offset]
+                ones |= np.uint64(apart & (classes[e] == own)) << (e - start)
+            opened = write_positions_of_ones(ones, start, found, opened)
         for j in range(opened):
             codes[at] = (level_of(key_at(keys, found[j]), window) << _HALF) | found[j]
             at += _ONE
@@ -257,12 +260,14 @@ def _level_at(codes, wanted):
 @njit
 def _keep_open(edges, block, codes, count, label):
     """Of the first `count` edges, keep those whose ends differ in `label`, by number; return how many."""
-    (u, v, _), kept = edges, _ZERO
-    for j in range(np.uint64(count)):
-        code = codes[j]
-        e = code & _LOW
-        codes[kept] = code
-        kept += np.uint64(label[number_of(u[e], block)] != label[number_of(v[e], block)])
+    (u, v, _), kept, stop = edges, _ZERO, np.uint64(count)
+    for start in range(_ZERO, stop, _WORD):
+        apart = _ZERO
+        for j in range(start, min(start + _WORD, stop)):
+            e = codes[j] & _LOW
+            joins = label[number_of(u[e], block)] != label[number_of(v[e], block)]
+            apart |= np.uint64(joins) << (j - start)
+        kept = move_ones(apart, start, codes, kept)
     return np.int64(kept)
 
 
