@@ -109,9 +109,9 @@ def at_rows(edges: Slice, places: np.ndarray) -> Edges:
 
 
 def empty_edges(count: int, packed: bool) -> Edges:
-    """Return space for `count + 1` edges: kernels write an edge before they test whether to keep it."""
-    ids = _NO_IDS if packed else np.empty(count + 1, np.uint64)
-    return Edges(np.empty(count + 1, np.uint64), np.empty(count + 1, np.uint64), ids)
+    """Return space for `count` edges."""
+    ids = _NO_IDS if packed else np.empty(count, np.uint64)
+    return Edges(np.empty(count, np.uint64), np.empty(count, np.uint64), ids)
 
 
 def sample_own(rows: EdgeList | CopiedEdges, size: int, draws: Draws) -> tuple[np.ndarray, np.ndarray, int]:

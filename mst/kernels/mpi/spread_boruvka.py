@@ -11,12 +11,13 @@ from typing import NamedTuple
 import numpy as np
 
 from mst.kernels.parallel.keys import key_of
-from mst.kernels.primitives.bitmap import write_positions_of_ones
+from mst.kernels.primitives.bitmap import count_trailing_zeros, write_positions_of_ones
 from mst.kernels.primitives.jit import njit
 
 NONE = np.uint32(2**32 - 1)
 NOTHING = np.uint64(2**64 - 1)
 _HALF, _LOW = np.uint64(32), np.uint64(2**32 - 1)
+_ZERO, _ONE = np.uint64(0), np.uint64(1)
 
 
 class Edges(NamedTuple):
@@ -98,26 +99,30 @@ def gather_marked(mask, rows, label, edges):
     label : numpy.ndarray of uint32, shape (n,) or (0,)
         Ends are replaced by labels unless it is empty.
     edges : Edges
-        Written; has space for one more than is kept.
+        Written.
     """
-    words, u, v = rows.words, rows.u, rows.v
-    picked = np.empty(64, np.int64)
-    count = 0
-    for base in range(0, words.size, 64):
-        for j in range(write_positions_of_ones(mask[base >> 6], base, picked, 0)):
-            i = picked[j]
-            a, b = np.uint64(u[i]), np.uint64(v[i])
+    words, ends = rows.words, np.empty(64, np.uint64)
+    picked, count = np.empty(64, np.uint64), _ZERO
+    for base in range(_ZERO, np.uint64(words.size), np.uint64(64)):
+        size, apart = write_positions_of_ones(mask[base >> np.uint64(6)], base, picked, _ZERO), _ZERO
+        for j in range(size):
+            a, b = np.uint64(rows.u[picked[j]]), np.uint64(rows.v[picked[j]])
             if label.size > 0:
                 a, b = np.uint64(label[a]), np.uint64(label[b])
-            e = np.uint64(rows.start + i)
-            edges.ends[count] = a | (b << _HALF)
-            key = np.uint64(key_of(words[i], rows.kind))
+            ends[j] = a | (b << _HALF)
+            apart |= np.uint64(a != b) << j
+        while apart:
+            lowest = np.uint64(count_trailing_zeros(apart))
+            apart &= apart - _ONE
+            i = picked[lowest]
+            key, e = np.uint64(key_of(words[i], rows.kind)), np.uint64(rows.start) + i
+            edges.ends[count] = ends[lowest]
             if edges.ids.size > 0:
                 edges.words[count], edges.ids[count] = key, e
             else:
                 edges.words[count] = (key << _HALF) | e
-            count += a != b
-    return count
+            count += _ONE
+    return np.int64(count)
 
 
 @njit
