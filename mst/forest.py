@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 _SPARSE = 1024
 """Edge ids are sorted where a bitmap of all edges would have more bits than this for each."""
 
+_FEWEST_TO_SHARE = 3
+"""Threads that sort ids together: they do twice the work, so that two gain nothing."""
+
 _UNSIGNED = {size: np.dtype(f"u{size}") for size in (4, 8)}
 
 
@@ -539,8 +542,7 @@ def _by_bitmap(ids: np.ndarray, m: int, threads: int) -> np.ndarray | None:
     if ids.itemsize < 4 or not ids.dtype.isnative:
         return None
     words = np.ascontiguousarray(ids).view(_UNSIGNED[ids.itemsize])  # negative ids are then the largest
-    # Threads do twice the work, so that two gain nothing.
-    if len(ids) >= MANY and threads > 2:
+    if len(ids) >= MANY and threads >= _FEWEST_TO_SHARE:
         from mst.kernels.parallel.ascending import ascending as ascending_by_threads
         from mst.kernels.parallel.extremes import largest
         from mst.kernels.parallel.runtime import workers

@@ -35,9 +35,10 @@ def test_ids_are_sorted_and_cannot_be_changed():
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("dtype", [np.uint32, np.int32, np.int64, ">i8"])
 def test_many_ids_are_sorted_and_checked_as_few_are(threads, dtype, rng, monkeypatch):
-    import numba  # noqa: F401  a bitmap is used only where numba is loaded
+    import mst.kernels.primitives.jit  # noqa: F401  a bitmap is used only where this is loaded
 
     monkeypatch.setattr("mst.forest.MANY", 1000)
+    monkeypatch.setattr("mst.forest._FEWEST_TO_SHARE", 2)
     m = 6000
     graph = Graph(4000, rng.integers(0, 4000, m), rng.integers(0, 4000, m), rng.integers(0, 9, m))
     ids = rng.permutation(m)[:3500].astype(dtype)
