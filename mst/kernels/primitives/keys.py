@@ -98,13 +98,6 @@ def _none_or_all(bit):
     return np.uint64(0) - bit
 
 
-@njit
-def _write_keys(keys, out):
-    """Write all keys of `LazyKeys` to `out`, of the dtype of their words and shape (m,)."""
-    for i in range(out.size):
-        out[i] = key_at(keys, i)
-
-
 def plain_keys(weights: np.ndarray) -> np.ndarray:
     """Return the keys of int32, int64, float32 or float64 weights: unsigned, of the same width and shape (m,).
 
@@ -117,7 +110,7 @@ def plain_keys(weights: np.ndarray) -> np.ndarray:
     """
     keys = lazy_keys(weights)
     out = np.empty(len(weights), keys.words.dtype)
-    _write_keys(keys, out)
+    read_keys(keys, np.uint64(0), out)
     return out
 
 
