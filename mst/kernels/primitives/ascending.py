@@ -56,11 +56,11 @@ def _write_below(ids, m, words, out):
     if np.uint64(largest) >= np.uint64(m):
         return -1
     # The edges of rows sorted by weight.
-    if _ascend(ids, _ZERO, last):
+    if _ascend(ids, _ZERO, _ONE):
         for i in range(np.uint64(ids.size)):
             out[i] = ids[i]
         return ids.size
-    if _ascend(ids, last, _ZERO):
+    if _ascend(ids, _ONE, _ZERO):
         for i in range(np.uint64(ids.size)):
             out[i] = ids[last - i]
         return ids.size
@@ -68,9 +68,11 @@ def _write_below(ids, m, words, out):
 
 
 @njit
-def _ascend(ids, first, last):
-    """Return whether the different `ids`, (k,), ascend from place `first` to `last`: 0 and k - 1, or the reverse."""
-    lower, upper = (_ZERO, _ONE) if first < last else (_ONE, _ZERO)
+def _ascend(ids, lower, upper):
+    """Return whether ``ids[i + lower] < ids[i + upper]`` in all of `ids`, (k,).
+
+    0 and 1 ask whether they ascend, 1 and 0 whether they descend.
+    """
     for block in range(_ZERO, np.uint64(ids.size - 1), _CHECKED):
         ascend = True
         for i in range(block, min(block + _CHECKED, np.uint64(ids.size - 1))):
