@@ -218,6 +218,7 @@ def keep_between_trees(ends, codes, count, label):
                 prefetch(ends.v, e)
             pair = ends_at(ends, codes, j)
             open_edges |= np.uint64(label[pair & _LOW] != label[pair >> _HALF]) << (j - block)
+        # As calls of `move_ones`, this takes 1.3 times as long on the whole.
         while open_edges:
             j = block + count_trailing_zeros(open_edges)
             open_edges &= open_edges - _ONE
