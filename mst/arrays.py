@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,25 @@ def as_numpy(values: Any, name: str) -> np.ndarray:
         raise
     except Exception as error:  # every library has its own
         raise InputError(f"{name} is not an array of numbers: {error}") from error
+
+
+def contiguous(array: np.ndarray, dtype: np.dtype, threads: int) -> np.ndarray:
+    """Return an array of one dimension without gaps, of `dtype`: itself, or a copy that `threads` write.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mst.arrays import contiguous
+    >>> contiguous(np.arange(6)[::2], np.dtype(np.float32), 2).tolist()
+    [0.0, 2.0, 4.0]
+    """
+    if threads == 1 or (array.dtype == dtype and array.flags.c_contiguous):
+        return np.ascontiguousarray(array, dtype)
+    copy = np.empty(array.shape, dtype)
+    parts = [slice(*(len(array) * (t + i) // threads for i in (0, 1))) for t in range(threads)]
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(lambda part: np.copyto(copy[part], array[part], casting="unsafe"), parts))
+    return copy
 
 
 def readable(graph: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mst.arrays import as_numpy
+from mst.arrays import as_numpy, contiguous
 from mst.errors import InputError
 from mst.rounding import refuse_rounded
 
@@ -202,26 +202,30 @@ def column(values: Any, field: str) -> np.ndarray:
 
 def _ends(ids: Any, n: int, field: str, threads: int) -> np.ndarray:
     array = column(ids, field)
+    threads = threads if len(array) >= MANY else 1
     stored = _INT32 if n < 2**31 else _INT64
     if array.dtype != stored:
         array = _integers(array, n, field)
+    if not array.flags.c_contiguous:
+        array = contiguous(array, array.dtype, threads)
     # Negative ids are the largest when read as unsigned.
     words = array.view(_UNSIGNED[array.itemsize])
-    if len(array) >= MANY and threads > 1 and words.itemsize == 8 and stored is _INT32:
+    if threads > 1 and words.itemsize == 8 and stored is _INT32:
         from mst.kernels.parallel.extremes import narrowed
 
-        halves, largest = narrowed(frozen(np.ascontiguousarray(words)), threads)
+        halves, largest = narrowed(frozen(words), threads)
         kept = halves.view(stored)
     else:
         largest = _largest(words, threads) if array.size else -1
-        kept = array
+        # Unsigned ids below n are the same as signed ones.
+        kept = array.view(stored) if array.itemsize == stored.itemsize else array
     if largest >= n:
         row = int(np.argmax((array < 0) | (array >= n)))
         remedy = "shift the ids" if array[row] < 0 else "raise n or compact the ids"
         raise InputError(
             f"{field}[{row}] = {array[row]} is not a vertex: ids run from 0 to {n - 1} (n = {n}); {remedy}"
         )
-    return np.ascontiguousarray(kept, dtype=stored)
+    return contiguous(kept, stored, threads)
 
 
 def _integers(array: np.ndarray, n: int, field: str) -> np.ndarray:
@@ -237,50 +241,51 @@ def _integers(array: np.ndarray, n: int, field: str) -> np.ndarray:
 
 
 def _largest(words: np.ndarray, threads: int) -> int:
-    """Return the largest of unsigned integers, at least one; by `threads` if there are many."""
-    if len(words) < MANY or threads == 1 or words.itemsize < 4:
+    """Return the largest of unsigned integers without gaps, at least one."""
+    if threads == 1 or words.itemsize < 4:
         # Of few words, the place of the maximum is found in a third of the time.
         return words.item(words.argmax()) if len(words) < _FEW else int(np.maximum.reduce(words))
     from mst.kernels.parallel.extremes import largest
 
-    return largest(frozen(np.ascontiguousarray(words)), 2 ** (8 * words.itemsize) - 1, threads)
+    return largest(frozen(words), 2 ** (8 * words.itemsize) - 1, threads)
 
 
 def _weights(weights: Any, threads: int) -> np.ndarray:
     array = column(weights, "w")
     if isinstance(weights, list | tuple):
         refuse_rounded(weights, array, "w[{}]".format)
-    if array.dtype not in WEIGHT_DTYPES:
-        array = _weights_of_four_dtypes(array)
-    array = np.ascontiguousarray(array)
+    threads = threads if len(array) >= MANY else 1
+    array = contiguous(array, _weight_dtype(array), threads)
     if array.dtype.kind == "f" and array.size and _has_nan(array, threads):
         row = int(np.argmax(np.isnan(array)))
         raise InputError(f"w[{row}] is NaN, which cannot be ordered: drop that edge or replace its weight")
     return array
 
 
-def _weights_of_four_dtypes(array: np.ndarray) -> np.ndarray:
-    """Return weights in one of `WEIGHT_DTYPES` that represents them exactly."""
+def _weight_dtype(array: np.ndarray) -> np.dtype:
+    """Return the one of `WEIGHT_DTYPES` in which weights are stored; raise `InputError` if none is exact."""
+    dtype = array.dtype
+    if dtype in WEIGHT_DTYPES:
+        return dtype
     if array.size == 0:
-        return np.empty(0, np.int32 if array.dtype.kind in "iub" else np.float64)
-    kind, size = array.dtype.kind, array.dtype.itemsize
-    if kind == "b" or (kind == "i" and size < 4) or (kind == "u" and size < 4):
-        return array.astype(np.int32)
-    if kind == "u":
-        if size == 8 and int(array.max()) > np.iinfo(np.int64).max:
+        return _INT32 if dtype.kind in "iub" else np.dtype(np.float64)
+    if dtype.kind == "b" or (dtype.kind in "iu" and dtype.itemsize < 4):
+        return _INT32
+    if dtype.kind == "u":
+        if dtype.itemsize == 8 and int(array.max()) > np.iinfo(np.int64).max:
             row = int(np.argmax(array))
             raise InputError(f"w[{row}] = {array[row]} does not fit int64: scale the weights or use float64")
-        return array.astype(np.int64)
-    native = np.dtype(np.float32) if kind == "f" and size == 2 else array.dtype.newbyteorder("=")
+        return _INT64
+    native = np.dtype(np.float32) if dtype.kind == "f" and dtype.itemsize == 2 else dtype.newbyteorder("=")
     if native not in WEIGHT_DTYPES:
         raise InputError(
-            f"w has dtype {array.dtype}, which cannot be stored exactly: use int32, int64, float32 or float64"
+            f"w has dtype {dtype}, which cannot be stored exactly: use int32, int64, float32 or float64"
         )
-    return array.astype(native)
+    return native
 
 
 def _has_nan(array: np.ndarray, threads: int) -> bool:
-    if len(array) < MANY or threads == 1:
+    if threads == 1:
         # NaN counts as the maximum.
         return bool(np.isnan(array.item(array.argmax()) if len(array) < _FEW else np.maximum.reduce(array)))
     from mst.kernels.parallel.extremes import largest

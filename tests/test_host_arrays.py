@@ -71,8 +71,7 @@ def test_illegal_arrays_are_refused_by_row_whatever_the_gpu_saw(monkeypatch):
     [
         (U.tolist(), V, W),
         (U.astype(np.int64), V, W),
-        (U.astype(np.uint32), V.astype(np.uint32), W),
-        (U[::2], V[::2], W[::2]),
+        (U.astype(np.uint8), V.astype(np.uint8), W),
         (U.reshape(1, 3), V, W),
         (U[:2], V, W),
         (U[:0], V[:0], W[:0]),
@@ -85,6 +84,22 @@ def test_other_arrays_are_left_to_graph(arrays):
     assert device.unchecked_graph(3, *arrays) is None
     assert device.unchecked_graph(2**31, U, V, W) is device.unchecked_graph(2.5, U, V, W) is None
     assert device.unchecked_graph(3, U, V, W).u.ctypes.data == U.ctypes.data
+
+
+@pytest.mark.parametrize("step", [1, 2])
+@pytest.mark.parametrize("dtype", [np.int32, np.uint32, np.int64, np.uint64])
+def test_unsigned_and_strided_arrays_go_to_the_gpu_as_signed_ones_without_gaps(dtype, step, monkeypatch):
+    monkeypatch.setattr(device, "MANY", 3)
+    u, v, w = (np.repeat(a, step)[::step] for a in (U.astype(dtype), V.astype(dtype), W))
+    graph = device.unchecked_graph(3, u, v, w)
+    for given, kept in ((u, graph.u), (v, graph.v), (w, graph.w)):
+        assert kept.tolist() == given.tolist() and kept.flags.c_contiguous and kept.dtype.kind == "i"
+        assert np.shares_memory(kept, given) == (step == 1)
+
+
+def test_ids_that_are_too_large_for_signed_ones_look_negative_to_the_gpu():
+    ids = np.array([0, 1, 2**32 - 2], np.uint32)
+    assert device.unchecked_graph(3, ids, ids, W).u.tolist() == [0, 1, -2]
 
 
 def test_the_driver_is_asked_for_memory_only_where_the_pool_does_not_suffice(monkeypatch):

@@ -12,11 +12,14 @@ from mst import advice, arrays, order, registry
 from mst.algorithms.cuda.device import staging
 from mst.algorithms.cuda.device.graph import DeviceGraph
 from mst.algorithms.cuda.device.keys import EdgeList, SurveyedGraph, kernels_for
+from mst.cores import usable_width
 from mst.errors import DependencyError, InputError, UnsupportedError
 from mst.execute import execute, implementation_of, refuse_unfit
 from mst.forest import Forest
-from mst.graph import WEIGHT_DTYPES, Graph, frozen, vertex_count
+from mst.graph import MANY, WEIGHT_DTYPES, Graph, frozen, vertex_count
 from mst.interop import gpu_call
+
+_ID_DTYPES = (np.int32, np.uint32, np.int64, np.uint64)
 
 
 def device_graph(n: int, u: Any, v: Any, w: Any) -> SurveyedGraph:
@@ -238,11 +241,15 @@ def forest_of_tree(n: int, u: Any, v: Any, w: Any, algorithm: str, like: Any) ->
 
 def unchecked_graph(n: Any, u: Any, v: Any, w: Any) -> Graph | None:
     """Return the graph of arrays in host memory, unchecked, if `forest_of_unchecked` can check them; else None."""
-    plain = all(type(a) is np.ndarray and a.ndim == 1 and a.flags.c_contiguous for a in (u, v, w))
+    plain = all(type(a) is np.ndarray and a.ndim == 1 for a in (u, v, w))
     if not plain or not len(u) == len(v) == len(w) > 0:
         return None
-    if not (u.dtype == v.dtype and u.dtype in (np.int32, np.int64) and w.dtype in WEIGHT_DTYPES):
+    if not (u.dtype == v.dtype and u.dtype in _ID_DTYPES and w.dtype in WEIGHT_DTYPES):
         return None
+    threads = usable_width() if len(u) >= MANY else 1
+    u, v, w = (arrays.contiguous(a, a.dtype, threads) for a in (u, v, w))
+    # Unsigned ids of vertices are the same as signed ones; the largest others look negative.
+    u, v = (a.view(f"i{a.itemsize}") for a in (u, v))
     try:
         return Graph(_vertex_count(n), u, v, w, trusted=True)
     except InputError:
