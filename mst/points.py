@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
-from mst.arrays import as_numpy, is_on_device
+from mst.arrays import as_numpy, distinct_values, is_on_device
 from mst.cores import cores_for, whole_threads
 from mst.errors import DependencyError, InputError, OutOfMemoryError, UnsupportedError, names_missing_numba
 from mst.forest import Forest
@@ -449,7 +449,7 @@ def _in_order(
     unused = np.uint64(32 - len(rows).bit_length())
     shift = np.uint64(max(int(greatest - least).bit_length() - 32, 0))
     sample = (rows[:: -(-len(rows) // _SAMPLE), 1] - least) >> shift
-    by_ends = 2 * len(np.unique(sample)) < len(sample)
+    by_ends = 2 * len(distinct_values(sample)) < len(sample)
     order = sorted_by(0, unused, np.uint64, as_they_lie) if by_ends else as_they_lie
     u, v, w = fresh(np.int32), fresh(np.int32), fresh(np.float64)
     # The first 32 bits of weights are sorted in less time; few weights of random points share them.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mst.graph import Graph
+from mst.graph import Graph, frozen
 
 _SPARSE = 8
 """Vertices per edge from which on the vertices in use are ranked first."""
@@ -34,7 +34,7 @@ class MergeCounts:
         return self.loops + self.reciprocal + self.parallel
 
 
-def simplify(graph: Graph) -> tuple[Graph, MergeCounts]:
+def simplify(graph: Graph, *, threads: int = 1) -> tuple[Graph, MergeCounts]:
     """Return the simple graph and the counts of the rows that were merged.
 
     Arcs a→b and b→a are one edge, the lightest of parallel edges stays, self-loops go. The vertices stay.
@@ -42,6 +42,8 @@ def simplify(graph: Graph) -> tuple[Graph, MergeCounts]:
     Parameters
     ----------
     graph : Graph
+    threads : int
+        At most the number of usable cores.
 
     Returns
     -------
@@ -52,8 +54,8 @@ def simplify(graph: Graph) -> tuple[Graph, MergeCounts]:
 
     Notes
     -----
-    Linear time, O(n + m); besides input and result, some 16 bytes per edge (24 for 64-bit weights)
-    and 16 per vertex.
+    Linear time, O(n + m); besides input and result, 12 bytes per edge (16 for 64-bit weights), unless most edges have
+    the same smaller end. A graph that is simple and sorted already shares its arrays with the result.
 
     Examples
     --------
@@ -68,20 +70,18 @@ def simplify(graph: Graph) -> tuple[Graph, MergeCounts]:
     from mst.kernels.graph.simplify import merge_edges
 
     if graph.n > _SPARSE * graph.m + 1024:
-        u, v, w, *counts = _merge_used(graph)
+        u, v, w, *counts = _merge_used(graph, threads)
     else:
-        u, v, w, *counts = merge_edges(graph.n, graph.u, graph.v, graph.w)
-    if len(u) < 0.9 * graph.m:  # release the memory of the rows that were merged
-        u, v, w = u.copy(), v.copy(), w.copy()
+        u, v, w, *counts = merge_edges(graph.n, graph.u, graph.v, graph.w, threads)
     return Graph(graph.n, u, v, w, name=graph.name, trusted=True), MergeCounts(*counts)
 
 
-def _merge_used(graph: Graph) -> tuple:
+def _merge_used(graph: Graph, threads: int) -> tuple:
     """Return the result of `merge_edges` over the vertices in use alone: most of a huge, sparse graph are isolated."""
     from mst.kernels.graph.relabel import compact_ids
     from mst.kernels.graph.simplify import merge_edges
 
     used, u, v = compact_ids(graph.u, graph.v)
-    a, b, *rest = merge_edges(len(used), u, v, graph.w)
+    a, b, *rest = merge_edges(len(used), frozen(u), frozen(v), graph.w, threads)
     ids = used.astype(graph.u.dtype)
     return (ids[a], ids[b], *rest)

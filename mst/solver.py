@@ -404,8 +404,12 @@ def usable_gpu() -> bool:
 
 
 def _checking_cores(graph: Any, asked: Request) -> int:
-    """Return how many cores a call may use to check the arrays of a tuple."""
-    if type(graph) is not tuple or not isinstance(graph[-1], np.ndarray) or graph[-1].size < MANY:
+    """Return how many cores a call may use to check the arrays of a tuple, or to convert a sparse array."""
+    if type(graph) is tuple:
+        size = graph[-1].size if isinstance(graph[-1], np.ndarray) else 0
+    else:
+        size = getattr(graph, "nnz", 0)  # of sparse arrays
+    if not isinstance(size, int) or size < MANY:
         return 1
     # Loading numba takes longer than checking.
     many = "numba" in sys.modules if asked.is_auto else registry.get(asked.algorithm).paradigm == "threads"
@@ -423,7 +427,7 @@ def as_graph(graph: Any, *, threads: int = 1) -> Graph:
         A tuple is ``(n, u, v, w)``; a path names a graph file. For the rest, and for the way back from edge ids
         to the caller's own nodes, see `mst.interop.inputs`. Only the package that the input comes from is imported.
     threads : int
-        Threads that check the arrays of a tuple.
+        Threads that check the arrays of a tuple or convert a sparse array.
 
     Examples
     --------
@@ -439,7 +443,7 @@ def as_graph(graph: Any, *, threads: int = 1) -> Graph:
         return read_graph(graph)
     from mst.interop.inputs import convert
 
-    converted = convert(graph)
+    converted = convert(graph, threads=threads)
     if converted is None:
         raise InputError(
             f"cannot make a graph from {_class_name(graph)}: give an mst.Graph, a tuple (n, u, v, w), a path, a "

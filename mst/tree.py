@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from mst.arrays import as_numpy, readable
+from mst.arrays import as_numpy, distinct_values, readable
 from mst.cores import cores_for
 from mst.errors import InputError
 from mst.graph import Graph, LabelledGraph
@@ -265,7 +265,7 @@ class MergeTree:
         from mst.kernels.tree.merge import joining, links_above
 
         graph, added = self.graph, _added(self.graph, u, v, w)
-        ends = np.unique(np.concatenate((added.u, added.v))).astype(np.int64)
+        ends = distinct_values(np.concatenate((added.u, added.v))).astype(np.int64, copy=False)
         ranks, children = np.empty(graph.n, np.int64), np.empty(graph.n, np.int64)
         count = links_above(self.links, ends, np.zeros(graph.n, np.bool_), ranks, children)
         ranks, children = ranks[:count], children[:count]

@@ -132,3 +132,63 @@ def test_the_result_does_not_keep_the_memory_of_merged_edges():
     while isinstance(column.base, np.ndarray):
         column = column.base
     assert column.nbytes == 4
+
+
+def by_sorting(graph: Graph) -> tuple[np.ndarray, np.ndarray, np.ndarray, MergeCounts]:
+    """The definition, by NumPy, for many edges."""
+    low, high, forward = np.minimum(graph.u, graph.v), np.maximum(graph.u, graph.v), graph.u < graph.v
+    order = np.lexsort((graph.w, high, low))[: graph.m]
+    order = order[low[order] != high[order]]
+    pair = low[order].astype(np.int64) * graph.n + high[order]
+    begins = np.flatnonzero(np.diff(pair, prepend=-1))
+    both = np.maximum.reduceat(forward[order], begins) != np.minimum.reduceat(forward[order], begins)
+    loops = graph.m - len(order)
+    counts = MergeCounts(loops, int(both.sum()), len(order) - len(begins) - int(both.sum()))
+    kept = order[begins]
+    return low[kept], high[kept], graph.w[kept] + graph.w.dtype.type(0), counts
+
+
+def uniform(rng, m):
+    return 50_000, rng.integers(0, 50_000, m), rng.integers(0, 50_000, m)
+
+
+def star(rng, m):
+    """Nearly all edges in one bucket, many of them twice."""
+    return 2**20, np.where(rng.random(m) < 0.99, 3, rng.integers(0, 2**20, m)), rng.integers(0, 2**18, m)
+
+
+def parallel(rng, m):
+    """One pair has most edges."""
+    hub = rng.random(m) < 0.9
+    return 2**16, np.where(hub, 7, rng.integers(0, 2**16, m)), np.where(hub, 5, rng.integers(0, 2**16, m))
+
+
+def complete(rng, m):
+    return 300, rng.integers(0, 300, m), rng.integers(0, 300, m)
+
+
+def wide(rng, m):
+    return 2**24, rng.integers(0, 2**24, m), rng.integers(2**24 - 9, 2**24, m)
+
+
+def wider(rng, m):
+    """Ids of 64 bits, most of whose vertices are isolated."""
+    return 2**40, rng.integers(0, 2**40, m), rng.integers(0, 2**40, m)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("make", [uniform, star, parallel, complete, wide, wider])
+def test_many_edges_are_merged_alike_by_any_number_of_threads(make, dtype, threads, rng):
+    n, u, v = make(rng, 200_000)
+    graph = Graph(n, u, v, rng.integers(-100, 100, len(u)).astype(dtype))
+    simple, counts = simplify(graph, threads=threads)
+    for found, expected in zip((simple.u, simple.v, simple.w, counts), by_sorting(graph)):
+        assert np.array_equal(found, expected)
+
+
+def test_a_simple_graph_shares_its_arrays_unless_a_zero_is_negative():
+    graph = Graph(3, [0, 1], [1, 2], np.array([0.0, 2.0]))
+    assert np.shares_memory(simplify(graph)[0].w, graph.w)
+    signed = simplify(Graph(3, [0, 1], [1, 2], np.array([-0.0, 2.0])))[0]
+    assert not np.signbit(signed.w).any()

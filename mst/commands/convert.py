@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
+from mst.arrays import distinct_values
 from mst.commands._print import message_stream
 from mst.progress import remark, step
 from mst.units import counted
@@ -60,7 +61,7 @@ def run(args: Namespace) -> int:
         formats.write(args.target, graph, format=args.target_format)
     if raw.has_new_ids:
         remark(f"{args.target} renumbers the vertices in the order of their ids in {args.source}")
-    if written_as == "csv" and (lost := graph.n - len(np.union1d(graph.u, graph.v))):
+    if written_as == "csv" and (lost := graph.n - len(distinct_values(np.concatenate([graph.u, graph.v])))):
         remark(
             f"{args.target} has no vertex count: when it is read, {counted(lost, 'vertex', 'vertices')} without "
             "edges will be missing and the others renumbered; use .txt to keep them"

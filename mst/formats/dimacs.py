@@ -15,6 +15,7 @@ from typing import IO, NamedTuple
 
 import numpy as np
 
+from mst.arrays import distinct_values
 from mst.errors import FormatError
 from mst.formats.base import FileSummary, Format, RawGraph, RawStream
 from mst.formats.source import Source, is_text
@@ -153,7 +154,7 @@ def _coordinate(path: str | Path, columns: str) -> tuple[np.ndarray, np.ndarray]
         )
         table = read_table(text, layout)
         ids = table.u.array()
-        placed = len(np.unique(ids))
+        placed = len(distinct_values(ids))
         if placed != n or len(ids) != n:
             raise FormatError(
                 path, f"declares {n:,} vertices but has coordinates of {placed:,} of them in {len(ids):,} rows"

@@ -10,6 +10,7 @@ import re
 
 import numpy as np
 
+from mst.arrays import distinct_values
 from mst.errors import FormatError, UnsupportedError
 from mst.formats.arcs import merge_reverse_arcs
 from mst.formats.base import FileSummary, Format, RawGraph
@@ -150,9 +151,10 @@ def _coordinates(text: Text, columns: str, n: int) -> tuple[np.ndarray, np.ndarr
     table = read_table(text, layout, limit=n)
     ids = table.u.array()
     values = table.w.floats(text.source.path) if table.w else np.empty(0)
-    if len(np.unique(ids)) != n or not np.isfinite(values).all():
+    if len(distinct_values(ids)) != n or not np.isfinite(values).all():
         raise FormatError(
-            text.source.path, f"expected finite coordinates of {n:,} points, found {len(np.unique(ids)):,}"
+            text.source.path,
+            f"expected finite coordinates of {n:,} points, found {len(distinct_values(ids)):,}",
         )
     return ids, values
 

@@ -15,7 +15,7 @@ from mst.interop.tables import from_table
 from mst.rounding import refuse_rounded
 
 
-def convert(graph: Any) -> Graph | None:
+def convert(graph: Any, *, threads: int = 1) -> Graph | None:
     """Return the `Graph` of an object of a known library, or None for any other object.
 
     Parameters
@@ -23,6 +23,8 @@ def convert(graph: Any) -> Graph | None:
     graph : object
         A SciPy sparse array or matrix, a networkx graph, a pandas data frame, or anything that gives an Arrow
         stream: see `from_scipy`, `from_networkx` and `mst.interop.tables.from_table`.
+    threads : int
+        For sparse arrays.
 
     Returns
     -------
@@ -42,7 +44,7 @@ def convert(graph: Any) -> Graph | None:
     """
     origins = {cls.__module__.split(".")[0] for cls in type(graph).__mro__}
     if "scipy" in origins and hasattr(graph, "tocoo"):
-        return from_scipy(graph)
+        return from_scipy(graph, threads=threads)
     if "networkx" in origins and hasattr(graph, "edges"):
         return from_networkx(graph)
     if "pandas" in origins and hasattr(graph, "columns"):
@@ -52,7 +54,7 @@ def convert(graph: Any) -> Graph | None:
     return None
 
 
-def from_scipy(matrix: Any) -> Graph:
+def from_scipy(matrix: Any, *, threads: int = 1) -> Graph:
     """Return the graph of a square sparse array or matrix.
 
     Parameters
@@ -63,12 +65,14 @@ def from_scipy(matrix: Any) -> Graph:
         in the formats ``bsr`` and ``dia``, which store zeros as padding. If (i, j) and (j, i) are both
         stored, the edge has the smaller weight, as in `scipy.sparse.csgraph.minimum_spanning_tree`; the
         diagonal is ignored.
+    threads : int
+        At most the number of usable cores.
 
     Returns
     -------
     Graph
         A simple graph, sorted by (u, v) with ``u < v``: ``forest.edges()`` gives the rows and columns of the
-        forest.
+        forest. It shares the weights and columns of a CSR array that is such a graph already.
 
     Raises
     ------
@@ -89,18 +93,28 @@ def from_scipy(matrix: Any) -> Graph:
         raise InputError(f"{type(matrix).__name__} is not a SciPy sparse array")
     if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1]:
         raise InputError(f"the matrix of a graph must be square, got shape {matrix.shape}")
+    # The transpose has the same edges; that of a CSC array is a CSR array of the same memory.
+    matrix = matrix.T if matrix.format == "csc" else matrix
     try:
-        entries = matrix.tocoo(copy=True)
-        entries.sum_duplicates()
+        rows = matrix.tocsr()
+        rows.check_format()
+        if not rows.has_canonical_format:
+            rows = rows.copy() if rows is matrix else rows
+            rows.sum_duplicates()
     except (TypeError, ValueError) as error:
         raise InputError(
             f"the {matrix.format} matrix is damaged, or has a dtype that SciPy cannot add up: {error}"
         ) from error
-    rows, columns, weights = entries.row, entries.col, entries.data
+    u, v, weights = rows_of(rows), rows.indices[: rows.nnz], rows.data[: rows.nnz]
     if matrix.format in ("bsr", "dia"):
         stored = weights != 0
-        rows, columns, weights = rows[stored], columns[stored], weights[stored]
-    return simplify(Graph(matrix.shape[0], rows, columns, weights))[0]
+        u, v, weights = u[stored], v[stored], weights[stored]
+    return simplify(Graph(matrix.shape[0], u, v, weights, threads=threads), threads=threads)[0]
+
+
+def rows_of(matrix: Any) -> np.ndarray:
+    """Return the row of each entry of a CSR matrix, of the dtype of its indices."""
+    return np.repeat(np.arange(matrix.shape[0], dtype=matrix.indices.dtype), np.diff(matrix.indptr))
 
 
 def from_networkx(graph: Any, *, weight: str = "weight") -> Graph:

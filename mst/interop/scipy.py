@@ -8,6 +8,7 @@ import numpy as np
 
 import mst
 from mst.errors import InputError
+from mst.interop.inputs import rows_of
 
 
 class ShapeError(InputError, ValueError):
@@ -85,7 +86,7 @@ def minimum_spanning_tree(
     columns, data = matrix.indices[:count], matrix.data[:count]
     index = np.int32 if max(n, count) < 2**31 else np.int64
     columns = columns.astype(np.int32 if n < 2**31 else np.int64, copy=False)
-    rows = _rows_of(matrix).astype(columns.dtype, copy=False)
+    rows = rows_of(matrix).astype(columns.dtype, copy=False)
     graph = mst.Graph(n, rows, columns, _weights(data))
     ids = mst.minimum_spanning_forest(graph, algorithm=algorithm, threads=threads).edge_ids
     kept = ids if keep_zeros else ids[data[ids] != 0]
@@ -117,15 +118,10 @@ def _as_csr(csgraph: Any, keep_dtype: bool) -> Any:
         return matrix if keep_dtype else matrix.astype(np.float64, copy=False)
     matrix = (csgraph_from_masked if isinstance(csgraph, np.ma.MaskedArray) else csgraph_from_dense)(csgraph)
     if keep_dtype:
-        weights = np.asarray(csgraph)[_rows_of(matrix), matrix.indices]
+        weights = np.asarray(csgraph)[rows_of(matrix), matrix.indices]
         # SciPy's arrays cannot hold float16.
         matrix.data = weights.astype(np.float32) if weights.dtype == np.float16 else weights
     return matrix
-
-
-def _rows_of(matrix: Any) -> np.ndarray:
-    """Return the row of each entry of a CSR matrix, of the dtype of its indices."""
-    return np.repeat(np.arange(matrix.shape[0], dtype=matrix.indices.dtype), np.diff(matrix.indptr))
 
 
 def _as_dense(csgraph: Any) -> np.ndarray:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mst.arrays import distinct_values
 from mst.kernels.filter_boruvka import policy as rules
 from mst.kernels.filter_boruvka.parallel.sample import quantiles
 from mst.kernels.filter_boruvka.parallel.select import Wanted
@@ -171,7 +172,7 @@ def with_every_key(
     bound_keys: np.ndarray, bound_ids: np.ndarray, keys: np.ndarray, last_id: int, most: int = MOST_BATCHES
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the bounds plus one after each of `keys`, so that no batch has two keys; unchanged if too many."""
-    distinct = np.unique(keys)
+    distinct = distinct_values(keys)
     all_keys = np.append(bound_keys, distinct)
     all_ids = np.append(bound_ids, np.full(len(distinct), last_id))
     if len(all_keys) > most:

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mst.algorithms.mpi._spread import between, everything, slice_of
+from mst.arrays import distinct_values
 from mst.edge_slice import EdgeSlice
 from mst.errors import UnsupportedError
 from mst.kernels.mpi import ghs as kernels
@@ -150,7 +151,7 @@ def solve(problem: Problem) -> Result:
 
 def collect(problem: Problem, result: Result) -> np.ndarray:
     # Both ends of a branch list it, perhaps on two ranks.
-    return np.unique(gather(problem.comm, result.edge_ids))
+    return distinct_values(gather(problem.comm, result.edge_ids))
 
 
 def counters(problem: Problem, result: Result) -> dict[str, int]:

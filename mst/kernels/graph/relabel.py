@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mst.arrays import distinct_values
 from mst.kernels.primitives.jit import njit
 
 
@@ -39,7 +40,7 @@ def compact_ids(u: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, n
         ranks: np.ndarray = np.cumsum(used, dtype=np.int32 if len(ids) < 2**31 else np.int64)
         ranks -= 1
         return ids, ranks[u], ranks[v]
-    ids = np.union1d(np.unique(u), np.unique(v)).astype(np.int64)
+    ids = distinct_values(np.concatenate([u, v])).astype(np.int64, copy=False)
     dtype = np.int32 if len(ids) < 2**31 else np.int64
     return ids, np.searchsorted(ids, u).astype(dtype), np.searchsorted(ids, v).astype(dtype)
 

@@ -1,138 +1,391 @@
 """Merging parallel edges: into a simple graph, or to the lightest of each pair.
 
-`merge_edges` sorts twice by counting, by one end and by the other, and then passes over each run of equal pairs: a
-least-significant-digit radix sort whose digits are the two ends (Cormen et al., "Introduction to Algorithms", section
-8.3), linear for every degree distribution. Direction is kept as the sign of an end (``~x`` for an
-arc from the larger to the smaller end), so it costs no memory.
+`merge_edges` distributes edges over buckets, ranges of their smaller end, which fit into a core's cache. It then sorts
+each bucket by both ends and passes over each run of equal pairs. All steps are shared by threads.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
+from mst.kernels.parallel.launch import run
+from mst.kernels.parallel.runtime import (
+    Schedule,
+    grain_for,
+    new_tallies,
+    next_chunk,
+    reset_queue,
+    touched_empty,
+    workers,
+)
 from mst.kernels.primitives.jit import njit
+from mst.kernels.primitives.radix import id_at, sort_words
+
+_BUCKET_BITS = 11
+_BUCKET = 1 << 13  # edges of a bucket: few enough for the second-level cache, many enough to be worth a sort
+_SPLIT = 1 << 17  # edges of a bucket beyond which it is split once more
+_CHUNK = 1 << 16
+_BLOCK = 512
+_ZERO, _ONE, _HALF = np.uint64(0), np.uint64(1), np.uint64(32)
 
 
-@njit
-def merge_edges(n, u, v, w):
+class Merged(NamedTuple):
+    """A simple graph and the numbers of rows dropped.
+
+    Attributes
+    ----------
+    u, v : numpy.ndarray of int32 or int64, shape (k,)
+        ``u < v``, ascending by (u, v), no pair twice.
+    w : numpy.ndarray of any weight dtype, shape (k,)
+        ``-0.0`` becomes ``0.0``.
+    loops : int
+        Self-loops.
+    reciprocal : int
+        One for each pair with arcs both ways.
+    parallel : int
+        The rest.
+    """
+
+    u: np.ndarray
+    v: np.ndarray
+    w: np.ndarray
+    loops: int
+    reciprocal: int
+    parallel: int
+
+
+class _Buckets(NamedTuple):
+    """Edges in buckets of their smaller end.
+
+    Attributes
+    ----------
+    shift : int
+        The smaller end's bits below those that number its bucket.
+    bits : int
+        Bits of an end.
+    starts : numpy.ndarray of int64, shape (buckets + 1,)
+        Where the edges of each bucket begin.
+    words : numpy.ndarray of uint64, shape (m,)
+        From the highest bit to the lowest: the smaller end's bits below `shift`, the larger end, and whether the
+        smaller end came second.
+    weights : numpy.ndarray of any weight dtype, shape (m,)
+    counts : numpy.ndarray of int64, shape (buckets, 3)
+        Of each bucket: edges kept, pairs with arcs both ways, other rows dropped.
+    """
+
+    shift: int
+    bits: int
+    starts: np.ndarray
+    words: np.ndarray
+    weights: np.ndarray
+    counts: np.ndarray
+
+
+def merge_edges(n: int, u: np.ndarray, v: np.ndarray, w: np.ndarray, width: int = 1) -> Merged:
     """Sort edges by (smaller end, larger end), drop self-loops, keep the smallest weight of each pair.
 
     Parameters
     ----------
     n : int
-    u, v : numpy.ndarray of int32 or int64, shape (m,)
-    w : numpy.ndarray of any weight dtype, shape (m,)
-
-    Returns
-    -------
-    u, v, w : numpy.ndarray of the same dtypes, shape (k,)
-        ``u < v``, ascending by (u, v), no pair twice. ``-0.0`` becomes ``0.0``.
-    loops, reciprocal, parallel : int
-        Rows dropped: self-loops; one for each pair with arcs both ways; the rest.
+        At most 2³⁷ (the graph's vertices or those in use).
+    u, v : numpy.ndarray of int32 or int64, shape (m,), read-only
+    w : numpy.ndarray of any weight dtype, shape (m,), read-only
+    width : int
+        Threads.
 
     Notes
     -----
-    Besides input and result it needs two columns of ends and of weights, and n + 1 offsets.
+    Besides input and result it needs a word and a weight per edge, and the same again for the largest bucket of each
+    thread. Arrays that are sorted and simple already are returned as they are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mst.graph import frozen
+    >>> from mst.kernels.graph.simplify import merge_edges
+    >>> u, v, w = map(frozen, np.array([[2, 0, 1], [1, 1, 2], [7, 5, 6]], np.int32))
+    >>> u, v, w, *dropped = merge_edges(3, u, v, w)
+    >>> u.tolist(), v.tolist(), w.tolist(), dropped
+    ([0, 1], [1, 2], [5, 6], [0, 1, 0])
     """
-    low, weight, ends, loops = _sorted_by_larger_end(n, u, v, w)
-    other, sorted_weight, ends = _sorted_by_smaller_end(low, weight, ends)
-    # `low` and `weight` are free again.
-    kept, reciprocal, parallel = _merge_runs(ends, other, sorted_weight, low, weight)
-    return low[:kept], other[:kept], weight[:kept], loops, reciprocal, parallel
+    if _is_simple(u, v, w):
+        return Merged(u, v, w, 0, 0, 0)
+    with workers(width):
+        buckets, loops = _in_buckets(n, u, v, w, width)
+        schedule = Schedule(width, 1, new_tallies(width))
+        _merge_buckets(schedule, buckets)
+        ends = np.cumsum(buckets.counts[:, 0])
+        places = np.concatenate([[0], ends])
+        kept_u, kept_v, kept_w = (
+            touched_empty(int(ends[-1]), a.dtype, width, schedule.tallies) for a in (u, v, w)
+        )
+        _unpack_buckets(schedule, buckets, places, kept_u, kept_v, kept_w)
+    _, reciprocal, parallel = buckets.counts.sum(0).tolist()
+    return Merged(kept_u, kept_v, kept_w, loops, reciprocal, parallel)
 
 
-@njit(inline="always")
-def _sorted_by_larger_end(n, u, v, w):
-    """Return the signed smaller ends and the weights of edges, by the larger end, without self-loops.
+def _in_buckets(n: int, u: np.ndarray, v: np.ndarray, w: np.ndarray, width: int) -> tuple[_Buckets, int]:
+    """Return the edges in buckets, and the number of self-loops, which are in none."""
+    bits = max(n - 1, 1).bit_length()
+    shift = max(bits - _BUCKET_BITS, bits - (len(u) // _BUCKET).bit_length(), 0)
+    number = (max(n - 1, 0) >> shift) + 1
+    grain = grain_for(len(u), width, smallest=_CHUNK, largest=max(_CHUNK, len(u) // width))
+    schedule = Schedule(width, grain, new_tallies(width))
+    # Self-loops are in a last bucket of their own.
+    counts = np.zeros((-(-len(u) // grain), number + 1), np.int64)
+    _count(schedule, u, v, shift, counts)
+    ends = np.cumsum(counts.T).reshape(number + 1, -1).T
+    places = np.ascontiguousarray(ends - counts)
+    words = touched_empty(len(u), np.uint64, width, schedule.tallies)
+    weights = touched_empty(len(u), w.dtype, width, schedule.tallies)
+    starts = places[0].copy()
+    _scatter(schedule, (u, v, w), (shift, bits), places, words, weights)
+    buckets = _Buckets(shift, bits, starts, words, weights, np.zeros((number, 3), np.int64))
+    return buckets, len(u) - int(starts[-1])
 
-    Returns
-    -------
-    low, weight : numpy.ndarray of the dtypes of the ends and the weights, shape (m - loops,)
-    ends : numpy.ndarray of int64, shape (n + 1,)
-        The edges of vertex `x` end before the place ``ends[x]``.
-    loops : int
-    """
-    offsets = np.zeros(n + 1, np.int64)
-    loops = 0
+
+@njit
+def _is_simple(u, v, w):
+    """Return whether `merge_edges` would change nothing: `u`, `v`, `w` as there."""
+    a, b = -1, -1
     for e in range(u.size):
-        if u[e] == v[e]:
-            loops += 1
-        else:
-            offsets[max(u[e], v[e]) + 1] += 1
-    for x in range(n):
-        offsets[x + 1] += offsets[x]
-    low, weight = np.empty(u.size - loops, u.dtype), np.empty(u.size - loops, w.dtype)
-    for e in range(u.size):
+        if not (u[e] < v[e] and (a < u[e] or (a == u[e] and b < v[e]))):
+            return False
+        if w[e] == 0 and np.signbit(w[e]):
+            return False
         a, b = u[e], v[e]
-        if a != b:
-            high = max(a, b)
-            at = offsets[high]
-            offsets[high] = at + 1
-            low[at] = a if a < b else ~b
-            weight[at] = w[e]
-    return low, weight, offsets, loops
+    return True
 
 
 @njit(inline="always")
-def _sorted_by_smaller_end(low, weight, ends):
-    """Return the signed larger ends and the weights by smaller end, and where the vertices' edges end.
+def _bucket(a, b, shift, loops):
+    """Return the bucket of an edge between `a` and `b`; that of self-loops is `loops`."""
+    return loops if a == b else min(a, b) >> shift
 
-    Arguments and results are like the results of `_sorted_by_larger_end`.
+
+@njit
+def _count(schedule, u, v, shift, counts):
+    """Add to ``counts[c, k]``, int64 of shape (chunks, buckets + 1), the edges of chunk `c` in bucket `k`."""
+    reset_queue(schedule.tallies, schedule.width)
+    run(schedule.width, _count_worker, schedule, u, v, shift, counts)
+
+
+@njit
+def _count_worker(worker, schedule, u, v, shift, counts):
+    """One worker of `_count`."""
+    width, grain, tallies = schedule
+    loops = counts.shape[1] - 1
+    first, last = next_chunk(tallies, worker, width, grain, u.size)
+    while first < last:
+        mine = counts[first // grain]
+        twos = last - (last - first) % 2
+        for e in range(first, twos, 2):
+            # A store whose address depends on a load delays the loads after it, so two buckets come first.
+            k, l = _bucket(u[e], v[e], shift, loops), _bucket(u[e + 1], v[e + 1], shift, loops)
+            mine[k] += 1
+            mine[l] += 1
+        for e in range(twos, last):
+            mine[_bucket(u[e], v[e], shift, loops)] += 1
+        first, last = next_chunk(tallies, worker, width, grain, u.size)
+
+
+@njit
+def _scatter(schedule, edges, numbers, places, words, weights):
+    """Write the edges, ``u, v, w`` of shape (m,), to their buckets in `words` and `weights`, as in `_Buckets`.
+
+    `numbers` are the shift and the bits of `_Buckets`. ``places[c, k]``, int64 of shape (chunks, buckets + 1), is where
+    the edges of chunk `c` in bucket `k` begin; overwritten.
     """
-    n = ends.size - 1
-    offsets = np.zeros(n + 1, np.int64)
-    for e in range(low.size):
-        offsets[_vertex(low[e]) + 1] += 1
-    for x in range(n):
-        offsets[x + 1] += offsets[x]
-    other, sorted_weight = np.empty_like(low), np.empty_like(weight)
-    e = 0
-    for high in range(n):
-        while e < ends[high]:
-            x = _vertex(low[e])
-            at = offsets[x]
-            offsets[x] = at + 1
-            other[at] = high if low[e] >= 0 else ~high
-            sorted_weight[at] = weight[e]
-            e += 1
-    return other, sorted_weight, offsets
+    reset_queue(schedule.tallies, schedule.width)
+    run(schedule.width, _scatter_worker, schedule, edges, numbers, places, words, weights)
 
 
-@njit(inline="always")
-def _merge_runs(ends, other, sorted_weight, low, weight):
-    """Write one edge of each run of equal pairs, with the smallest weight, to the front of `low`, `other` and `weight`.
+@njit
+def _scatter_worker(worker, schedule, edges, numbers, places, words, weights):
+    """One worker of `_scatter`."""
+    width, grain, tallies = schedule
+    u, v, w = edges
+    shift, bits = numbers
+    mask, bits = np.uint64((1 << shift) - 1), np.uint64(bits)
+    loops = places.shape[1] - 1
+    targets = np.empty(_BLOCK, np.int64)
+    first, last = next_chunk(tallies, worker, width, grain, u.size)
+    while first < last:
+        mine = places[first // grain]
+        for start in range(first, last, _BLOCK):
+            stop = min(start + _BLOCK, last)
+            # Places first: a store whose address waits for a load would delay the loads behind it.
+            for e in range(start, stop):
+                k = _bucket(u[e], v[e], shift, loops)
+                targets[e - start] = mine[k]
+                mine[k] += 1
+            for e in range(start, stop):
+                a, b = u[e], v[e]
+                low, high = np.uint64(min(a, b)) & mask, np.uint64(max(a, b))
+                at = targets[e - start]
+                words[at] = ((low << bits | high) << _ONE) | np.uint64(a > b)
+                weights[at] = w[e]
+        first, last = next_chunk(tallies, worker, width, grain, u.size)
 
-    `ends`, `other` and `sorted_weight` are from `_sorted_by_smaller_end`. Returns the numbers of edges kept, of
-    pairs with arcs both ways, and of all other edges.
+
+@njit
+def _merge_buckets(schedule, buckets):
+    """Merge the edges of each bucket to its front and write its counts; `words` lose their lowest bit."""
+    reset_queue(schedule.tallies, schedule.width)
+    run(schedule.width, _merge_worker, schedule, buckets)
+
+
+@njit
+def _merge_worker(worker, schedule, buckets):
+    """One worker of `_merge_buckets`."""
+    width, _, tallies = schedule
+    starts, all_words, all_weights, counts = buckets[2:]
+    scratch = _scratch(0, all_weights.dtype)
+    begins = np.empty((1 << _BUCKET_BITS) + 1, np.int64)
+    bucket, last = next_chunk(tallies, worker, width, 1, counts.shape[0])
+    while bucket < last:
+        words = all_words[starts[bucket] : starts[bucket + 1]]
+        weights = all_weights[starts[bucket] : starts[bucket + 1]]
+        if words.size > scratch[0].size:
+            scratch = _scratch(words.size, weights.dtype)
+        mine = counts[bucket]
+        if words.size <= _SPLIT:
+            _merge_range(words, weights, 0, words.size, scratch, mine)
+        else:
+            _split(words, weights, scratch, begins)
+            for k in range(begins.size - 1):
+                _merge_range(words, weights, begins[k], begins[k + 1], scratch, mine)
+        bucket, last = next_chunk(tallies, worker, width, 1, counts.shape[0])
+
+
+@njit
+def _scratch(size, dtype):
+    """Return room for `size` words, weights of `dtype`, ids, and spare ids."""
+    return (
+        np.empty(size, np.uint64),
+        np.empty(size, dtype),
+        np.empty(size, np.uint32),
+        np.empty(size, np.uint32),
+    )
+
+
+@njit
+def _split(words, weights, scratch, begins):
+    """Sort a bucket, `words` and `weights` of shape (m,), by the highest bits in which its pairs differ.
+
+    `scratch` is from `_scratch`. The edges with the value `k` of these bits begin at ``begins[k]``, int64 (2049,).
+    """
+    differing = _ZERO
+    for i in range(words.size):
+        differing |= words[i] ^ words[0]
+    shift = _ONE  # the lowest bit belongs to no pair
+    while differing >> shift >= np.uint64(begins.size - 1):
+        shift += _ONE
+    mask = np.uint64(begins.size - 2)
+    begins[:] = 0
+    for i in range(words.size):
+        begins[(words[i] >> shift & mask) + _ONE] += 1
+    for k in range(begins.size - 1):
+        begins[k + 1] += begins[k]
+    split_words, split_weights, _, _ = scratch
+    for i in range(words.size):
+        k = words[i] >> shift & mask
+        split_words[begins[k]], split_weights[begins[k]] = words[i], weights[i]
+        begins[k] += 1
+    begins[1:] = begins[:-1].copy()
+    begins[0] = 0
+    words[:] = split_words[: words.size]
+    weights[:] = split_weights[: words.size]
+
+
+@njit
+def _merge_range(words, weights, start, stop, scratch, counts):
+    """Merge the edges of ``start … stop - 1`` behind those that were merged before, and add to the bucket's counts.
+
+    `words` and `weights`, (m,), are those of a bucket, `scratch` is from `_scratch`, and `counts`, int64 (3,), is the
+    bucket's row in `_Buckets`.
+    """
+    spare, lightest, ids, spare_ids = scratch
+    mine, here = words[start:stop], weights[start:stop]
+    highest = _ZERO
+    for i in range(mine.size):
+        highest |= mine[i]
+    # Keys of 32 bits and less are sorted with their places below them, in the same words.
+    packed = highest >> _HALF == 0
+    for i in range(np.uint64(mine.size)):
+        if packed:
+            mine[i] = mine[i] << _HALF | i
+        else:
+            ids[i] = i
+    if packed:
+        ids, spare_ids = ids[:0], spare_ids[:0]
+    if sort_words(mine, ids, 0, mine.size, spare, spare_ids):
+        kept, reciprocal, parallel = _merge_runs(spare, spare_ids, here, mine, lightest)
+    else:
+        kept, reciprocal, parallel = _merge_runs(mine, ids, here, mine, lightest)
+    to = counts[0]
+    for i in range(kept):
+        words[to + i], weights[to + i] = mine[i], lightest[i]
+    counts[0] += kept
+    counts[1] += reciprocal
+    counts[2] += parallel
+
+
+@njit
+def _merge_runs(words, ids, weights, pairs, lightest):
+    """Write the pair of each run of equal pairs to the front of `pairs`, and the smallest weight to that of `lightest`.
+
+    `words` and `ids` are sorted records of places in `weights`, (m,), with the keys of `_Buckets`. `pairs`, uint64
+    (m,), may be `words`; `lightest` has the dtype of `weights` and at least m places. Returns the numbers of runs, of
+    those with both directions, and of the other edges dropped.
     """
     kept = reciprocal = parallel = 0
-    e = 0
-    for x in range(ends.size - 1):
-        end = ends[x]
-        while e < end:
-            y = _vertex(other[e])
-            lightest = sorted_weight[e]
-            first = other[e] >= 0
-            both = False
-            count = 0
-            while e < end and _vertex(other[e]) == y:
-                lightest = min(lightest, sorted_weight[e])
-                both |= (other[e] >= 0) != first
-                count += 1
-                e += 1
-            reciprocal += both
-            parallel += count - 1 - both
-            # `other` has been read up to `e`.
-            low[kept], other[kept] = x, y
-            weight[kept] = lightest + weight.dtype.type(0)
-            kept += 1
+    below = _HALF if ids.size == 0 else _ZERO
+    i, m = _ZERO, np.uint64(weights.size)
+    while i < m:
+        key = words[i] >> below
+        pair, first = key >> _ONE, key & _ONE
+        smallest = weights[id_at(words, ids, i)]
+        count = 0
+        while i < m and words[i] >> below >> _ONE == pair:
+            smallest = min(smallest, weights[id_at(words, ids, i)])
+            key = words[i] >> below
+            count += 1
+            i += _ONE
+        # The direction is the lowest bit of the keys, in order of which the run is sorted.
+        both = key & _ONE != first
+        reciprocal += both
+        parallel += count - 1 - both
+        pairs[kept] = pair
+        lightest[kept] = smallest + weights.dtype.type(0)
+        kept += 1
     return kept, reciprocal, parallel
 
 
 @njit
-def _vertex(signed):
-    """Return the vertex of a signed end, which is ``x`` or ``~x``."""
-    return signed if signed >= 0 else ~signed
+def _unpack_buckets(schedule, buckets, places, u, v, w):
+    """Write the merged edges of each bucket to `u`, `v` and `w`, (k,), from ``places[bucket]``, int64, on."""
+    reset_queue(schedule.tallies, schedule.width)
+    run(schedule.width, _unpack_worker, schedule, buckets, places, u, v, w)
+
+
+@njit
+def _unpack_worker(worker, schedule, buckets, places, u, v, w):
+    """One worker of `_unpack_buckets`."""
+    width, _, tallies = schedule
+    shift, bits, starts, words, weights, counts = buckets
+    bits, mask = np.uint64(bits), np.uint64((1 << bits) - 1)
+    bucket, last = next_chunk(tallies, worker, width, 1, counts.shape[0])
+    while bucket < last:
+        first_vertex = np.uint64(bucket << shift)
+        to, start = places[bucket], starts[bucket]
+        for i in range(counts[bucket, 0]):
+            pair = words[start + i]
+            u[to + i], v[to + i] = first_vertex | pair >> bits, pair & mask
+            w[to + i] = weights[start + i]
+        bucket, last = next_chunk(tallies, worker, width, 1, counts.shape[0])
 
 
 @njit

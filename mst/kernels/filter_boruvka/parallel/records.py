@@ -17,6 +17,7 @@ import numba  # noqa: F401
 import numpy as np
 from numba.extending import overload
 
+from mst.arrays import distinct_values
 from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.out_of_line import call
 from mst.kernels.primitives.prefetch import prefetch
@@ -100,7 +101,7 @@ def share_on_equal_lines(records: AnyRecords, size: int = 1024) -> float:
     else:
         pairs = (records.rows[:, 0] if isinstance(records, PackedRecords) else records.ends)[some]
         ends = np.concatenate((pairs & _LOW, (pairs >> _HALF) & _END32)) >> _LINE32
-    return 1 - len(np.unique(ends)) / max(len(ends), 1)
+    return 1 - len(distinct_values(ends)) / max(len(ends), 1)
 
 
 def _compiled_only() -> Any:
