@@ -72,6 +72,14 @@ def test_repeated_entries_are_summed_as_in_scipy():
     assert matrix.nnz == 2, "the caller's matrix is unchanged"
 
 
+@pytest.mark.parametrize("make", [sparse.csr_array, sparse.csc_array])
+def test_entries_that_are_repeated_and_in_no_order_are_summed_and_sorted(make):
+    entries = [1.0, 2.0, 4.0, 8.0, 16.0], [2, 1, 2, 0, 0], [0, 3, 5, 5]
+    matrix = make(entries, shape=(3, 3))
+    assert rows(from_scipy(matrix)) == [(0, 1, 2.0), (0, 2, 5.0)]
+    assert [part.tolist() for part in (matrix.data, matrix.indices, matrix.indptr)] == list(entries)
+
+
 @given(
     st.integers(0, 7).flatmap(
         lambda n: st.lists(st.lists(st.integers(-4, 4), min_size=n, max_size=n), min_size=n, max_size=n)

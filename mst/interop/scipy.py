@@ -8,6 +8,7 @@ import numpy as np
 
 import mst
 from mst.errors import InputError
+from mst.graph import WEIGHT_DTYPES
 from mst.interop.inputs import rows_of
 
 
@@ -87,7 +88,10 @@ def minimum_spanning_tree(
     index = np.int32 if max(n, count) < 2**31 else np.int64
     columns = columns.astype(np.int32 if n < 2**31 else np.int64, copy=False)
     rows = rows_of(matrix).astype(columns.dtype, copy=False)
-    graph = mst.Graph(n, rows, columns, _weights(data))
+    weights = _weights(data)
+    # The format is checked, and there is no NaN; but weights may be of any dtype.
+    checked = weights.dtype in WEIGHT_DTYPES and columns.flags.c_contiguous and weights.flags.c_contiguous
+    graph = mst.Graph(n, rows, columns, weights, trusted=checked)
     ids = mst.minimum_spanning_forest(graph, algorithm=algorithm, threads=threads).edge_ids
     kept = ids if keep_zeros else ids[data[ids] != 0]
     offsets = np.zeros(n + 1, index)
