@@ -404,12 +404,8 @@ def usable_gpu() -> bool:
 
 
 def _checking_cores(graph: Any, asked: Request) -> int:
-    """Return how many cores a call may use to check the arrays of a tuple, or to convert a sparse array."""
-    if type(graph) is tuple:
-        size = graph[-1].size if isinstance(graph[-1], np.ndarray) else 0
-    else:
-        size = getattr(graph, "nnz", 0)  # of sparse arrays
-    if not isinstance(size, int) or size < MANY:
+    """Return how many cores a call may use to check arrays, and to convert a sparse array."""
+    if type(graph) is tuple and (not isinstance(graph[-1], np.ndarray) or graph[-1].size < MANY):
         return 1
     # Loading numba takes longer than checking.
     many = "numba" in sys.modules if asked.is_auto else registry.get(asked.algorithm).paradigm == "threads"
@@ -427,7 +423,7 @@ def as_graph(graph: Any, *, threads: int = 1) -> Graph:
         A tuple is ``(n, u, v, w)``; a path names a graph file. For the rest, and for the way back from edge ids
         to the caller's own nodes, see `mst.interop.inputs`. Only the package that the input comes from is imported.
     threads : int
-        Threads that check the arrays of a tuple or convert a sparse array.
+        Threads that check arrays and convert a sparse array.
 
     Examples
     --------

@@ -24,7 +24,7 @@ def convert(graph: Any, *, threads: int = 1) -> Graph | None:
         A SciPy sparse array or matrix, a networkx graph, a pandas data frame, or anything that gives an Arrow
         stream: see `from_scipy`, `from_networkx` and `mst.interop.tables.from_table`.
     threads : int
-        For sparse arrays.
+        Threads that check arrays and convert a sparse array.
 
     Returns
     -------
@@ -48,9 +48,9 @@ def convert(graph: Any, *, threads: int = 1) -> Graph | None:
     if "networkx" in origins and hasattr(graph, "edges"):
         return from_networkx(graph)
     if "pandas" in origins and hasattr(graph, "columns"):
-        return from_table(graph)
+        return from_table(graph, threads=threads)
     if hasattr(graph, "__arrow_c_stream__"):
-        return from_table(graph)
+        return from_table(graph, threads=threads)
     return None
 
 

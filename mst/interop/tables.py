@@ -18,7 +18,7 @@ _MOST_VERTICES_PER_EDGE = 1000
 _MOST_DIGITS = 20  # of a vertex count
 
 
-def from_table(table: Any) -> Graph:
+def from_table(table: Any, *, threads: int = 1) -> Graph:
     """Return the graph of an edge table: a pandas data frame, or anything that gives an Arrow stream.
 
     Parameters
@@ -29,6 +29,8 @@ def from_table(table: Any) -> Graph:
         type other than floats, which are numbered in the order of their first appearance (`vertices` lists them, and
         so do the graph's ``labels``). With ids, the vertex count is the Arrow schema's metadata ``n`` if there is
         one (as in canonical files), else the largest id plus one.
+    threads : int
+        Threads that check large columns, at most the number of usable cores.
 
     Returns
     -------
@@ -52,7 +54,7 @@ def from_table(table: Any) -> Graph:
     """
     (u, v, weights, declared), names = _columns(table, labels=True)
     if names is not None:
-        return LabelledGraph(names, u, v, weights)
+        return LabelledGraph(names, u, v, weights, threads=threads)
     if len(u) == 0:
         return Graph(declared or 0, u, v, weights)
     largest = int(max(u.max(), v.max()))
@@ -61,7 +63,7 @@ def from_table(table: Any) -> Graph:
             f"the largest id is {largest:,} and there are {len(u):,} edges: number the vertices from 0, for "
             "example with numpy.unique(…, return_inverse=True), or give (n, u, v, w)"
         )
-    return Graph(largest + 1 if declared is None else declared, u, v, weights)
+    return Graph(largest + 1 if declared is None else declared, u, v, weights, threads=threads)
 
 
 def vertices(table: Any) -> list[Hashable]:
