@@ -56,9 +56,9 @@ def ascending(ids: np.ndarray, m: int, width: int, delay_seed: int = 0) -> tuple
     schedule = Schedule(width, grain, tallies)
     count_digits(schedule, ids, np.uint64(shift), counts)
     # Places in the order of (range, chunk).
-    by_range = counts.T.reshape(-1)
-    places = np.ascontiguousarray((np.cumsum(by_range) - by_range).reshape(_RANGES, -1).T)
-    bounds = np.append(places[0], len(ids)) if len(ids) else np.zeros(_RANGES + 1, np.int64)
+    by_range = counts[:, :ranges].T.reshape(-1)
+    places = np.ascontiguousarray((np.cumsum(by_range) - by_range).reshape(ranges, -1).T)
+    bounds = np.append(places[0], len(ids)) if len(ids) else np.zeros(ranges + 1, np.int64)
     spread = touched_empty(len(ids), ids.dtype, width, tallies)
     _spread(schedule, ids, np.uint64(shift), places, spread)
     out, different = touched_empty(len(ids), np.int64, width, tallies), np.empty(ranges, np.int64)
@@ -75,7 +75,7 @@ def ascending(ids: np.ndarray, m: int, width: int, delay_seed: int = 0) -> tuple
 
 @njit
 def _spread(schedule, ids, shift, places, spread):
-    """Write each id to the next place of its range; `places`, int64 (chunks, 2048), are overwritten."""
+    """Write each id to the next place of its range; `places`, int64 (chunks, ranges), are overwritten."""
     reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, _spread_worker, schedule, ids, shift, places, spread)
 
@@ -112,8 +112,8 @@ def _spread_worker(worker, schedule, ids, shift, places, spread):
 def _write(schedule, spread, shift, bounds, out, different):
     """Write the ids of each range to `out`, ascending, and the number of different ids to `different`.
 
-    `spread` and `out` are as in `ascending`, by range; `bounds`, int64 (2049,), are the first places of ranges, of
-    which there may be fewer; `different` is int64, of shape (ranges,).
+    `spread` and `out` are as in `ascending`, by range; `bounds`, int64 (ranges + 1,), are the first places of ranges;
+    `different` is int64, of shape (ranges,).
     """
     reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, _write_worker, schedule, spread, shift, bounds, out, different)
