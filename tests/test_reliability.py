@@ -526,6 +526,7 @@ def test_files_of_the_working_folder_hide_no_modules_of_python(place, algorithm,
         pytest.skip("no mpiexec, or one core")
     for name in ("types.py", "random.py"):
         (place.folder / name).write_text(f"raise SystemExit('this is not {name} of Python')\n")
+    place.configure(processes=1)
     config = yaml.safe_load((place.folder / "config.yaml").read_text())
     config["experiment"]["runs"] = [{"algorithms": [algorithm], "widths": [width]}]
     (place.folder / "config.yaml").write_text(yaml.safe_dump(config))
