@@ -1,7 +1,7 @@
-"""Graphs that break minimum spanning forest algorithms, by name, and hypothesis strategies for more of them.
+"""Graphs that break minimum spanning forest algorithms, by name; `drawn` has hypothesis strategies for more of them.
 
-Shared by every suite: `small` (at most some hundred edges, for oracles in pure Python), `medium` (some ten thousand
-edges, for filters, rounds and races), and the strategies `graphs` and `weights`.
+Shared by every suite: `small` (at most some hundred edges, for oracles in pure Python) and `medium` (some ten thousand
+edges, for filters, rounds and races).
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from hypothesis import strategies as st
 
 from mst.graph import WEIGHT_DTYPES, Graph
 
@@ -150,28 +149,3 @@ def _ruler(m: int) -> np.ndarray:
     """1 2 1 3 1 2 1 4 …: Borůvka merges pairs, then pairs of pairs."""
     i = np.arange(1, m + 1)
     return np.log2(i & -i).astype(np.int32)
-
-
-def weights(dtype, m: int) -> st.SearchStrategy[np.ndarray]:
-    """Strategy: `m` weights of a dtype; few values for ties, extremes, or anything but NaN."""
-    dtype = np.dtype(dtype)
-    few = st.sampled_from([dtype.type(x) for x in (-2, -1, 0, 1, 2)])
-    special = st.sampled_from(list(extremes(dtype)))
-    if dtype.kind == "i":
-        info = np.iinfo(dtype)
-        wide = st.integers(int(info.min), int(info.max))
-    else:
-        wide = st.floats(allow_nan=False, width=8 * dtype.itemsize)
-    values = st.one_of(few, few, special, wide)
-    return st.lists(values, min_size=m, max_size=m).map(lambda given: np.array(given, dtype))
-
-
-@st.composite
-def graphs(draw, *, dtypes=DTYPES, most_vertices: int = 12, most_edges: int = 30) -> Graph:
-    """Strategy: multigraphs with loops, isolated vertices and weights of any dtype."""
-    n = draw(st.integers(0, most_vertices))
-    m = draw(st.integers(0, most_edges)) if n else 0
-    vertex = st.integers(0, max(n - 1, 0))
-    ends = draw(st.lists(st.tuples(vertex, vertex), min_size=m, max_size=m))
-    u, v = np.array(ends, np.int32).reshape(-1, 2).T
-    return Graph(n, u, v, draw(weights(draw(st.sampled_from(dtypes)), m)), name="drawn")

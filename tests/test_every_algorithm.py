@@ -10,6 +10,7 @@ import itertools
 import os
 
 import adversarial
+import drawn
 import numpy as np
 import oracles
 import pytest
@@ -182,7 +183,7 @@ def test_medium_graphs_have_the_expected_forest(name, width, expected_medium):
 @given(data=st.data())
 def test_random_graphs_with_random_options_have_the_expected_forest(name, data):
     algorithm = usable(name)
-    graph = data.draw(adversarial.graphs())
+    graph = data.draw(drawn.graphs())
     options = {
         option.name: data.draw(st.sampled_from(values_of(option)), label=option.name)
         for option in algorithm.options.values()

@@ -6,6 +6,7 @@ import math
 from fractions import Fraction
 
 import adversarial
+import drawn
 import numpy as np
 import pytest
 from hypothesis import given
@@ -19,7 +20,7 @@ DTYPES = adversarial.DTYPES
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @given(data=st.data())
 def test_keys_compare_as_weights_do(dtype, data):
-    weights = data.draw(adversarial.weights(dtype, 8))
+    weights = data.draw(drawn.weights(dtype, 8))
     found = keys(weights)
     assert found.dtype in (np.uint32, np.uint64)
     for a, x in zip(weights.tolist(), found.tolist()):
@@ -83,7 +84,7 @@ def test_keys_leave_the_weights_alone():
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @given(data=st.data())
 def test_totals_are_exact_or_correctly_rounded(dtype, data):
-    weights = data.draw(adversarial.weights(dtype, data.draw(st.integers(0, 9))))
+    weights = data.draw(drawn.weights(dtype, data.draw(st.integers(0, 9))))
     found = total(weights)
     values = weights.tolist()
     infinite = [x for x in values if isinstance(x, float) and math.isinf(x)]

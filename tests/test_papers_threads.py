@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 import adversarial
+import drawn
 import numpy as np
 import pytest
 from hypothesis import given
@@ -124,7 +125,7 @@ def id_of(words, ids, i):
     return edge_id(words, ids, i)
 
 
-@given(st.sampled_from(adversarial.DTYPES).flatmap(lambda dtype: adversarial.weights(dtype, 9)))
+@given(st.sampled_from(adversarial.DTYPES).flatmap(lambda dtype: drawn.weights(dtype, 9)))
 def test_words_order_like_weights_and_ids(w):
     ids = np.arange(9)[::-1] * 3
     words, beside = pack(order.keys(w), ids)

@@ -6,6 +6,7 @@ import math
 from unittest import mock
 
 import adversarial
+import drawn
 import numpy as np
 import oracles
 import pytest
@@ -39,7 +40,7 @@ def proofs(graph, ids):
 
 @given(data=st.data())
 def test_only_the_minimum_spanning_forest_is_proved(data):
-    graph = data.draw(adversarial.graphs(most_vertices=6, most_edges=10))
+    graph = data.draw(drawn.graphs(most_vertices=6, most_edges=10))
     truth = oracles.by_python_kruskal(graph)
     assert all(proofs(graph, truth))
     ids = data.draw(st.lists(st.integers(0, max(graph.m - 1, 0)), max_size=8)) if graph.m else []
@@ -52,7 +53,7 @@ def test_only_the_minimum_spanning_forest_is_proved(data):
 
 @given(data=st.data())
 def test_check_forest_accepts_exactly_the_forests_of_least_weight(data):
-    graph = data.draw(adversarial.graphs(dtypes=[np.dtype(np.int32)], most_vertices=6, most_edges=10))
+    graph = data.draw(drawn.graphs(dtypes=[np.dtype(np.int32)], most_vertices=6, most_edges=10))
     truth = oracles.by_python_kruskal(graph)
     least = int(oracles.exact_total(graph, truth))
     candidates = st.lists(st.integers(0, max(graph.m - 1, 0)), max_size=6, unique=True)
