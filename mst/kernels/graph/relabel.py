@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mst.arrays import distinct_values
 from mst.kernels.primitives.jit import njit
+from mst.kernels.primitives.radix import argsort
 
 
 def compact_ids(u: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -40,9 +40,16 @@ def compact_ids(u: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, n
         ranks: np.ndarray = np.cumsum(used, dtype=np.int32 if len(ids) < 2**31 else np.int64)
         ranks -= 1
         return ids, ranks[u], ranks[v]
-    ids = distinct_values(np.concatenate([u, v])).astype(np.int64, copy=False)
+    ends = np.concatenate([u, v])
+    places = argsort(ends.view(f"u{ends.itemsize}"))
+    ends = ends[places]
+    first = np.ones(ends.size, np.bool_)
+    np.not_equal(ends[1:], ends[:-1], out=first[1:])
+    ids = ends[first].astype(np.int64, copy=False)
     dtype = np.int32 if len(ids) < 2**31 else np.int64
-    return ids, np.searchsorted(ids, u).astype(dtype), np.searchsorted(ids, v).astype(dtype)
+    ranks = np.empty(ends.size, dtype)
+    ranks[places] = np.cumsum(first, dtype=dtype) - 1
+    return ids, ranks[: u.size], ranks[u.size :]
 
 
 @njit
