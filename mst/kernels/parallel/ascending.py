@@ -11,9 +11,6 @@ from mst.kernels.primitives.ascending import write_ascending
 from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.out_of_line import call
 
-_RANGES = 2048
-"""The digits of `mst.kernels.parallel.radix`: as many ranges at most."""
-
 _FEW, _LARGE = 7, 17
 """Bits of the number of ranges to which ids are written fastest, and of a range whose bitmap the first cache holds."""
 
@@ -52,11 +49,11 @@ def ascending(ids: np.ndarray, m: int, width: int, delay_seed: int = 0) -> tuple
     shift = max(6, min(bits - _FEW, _LARGE), bits - 11)
     ranges = ((max(m, 1) - 1) >> shift) + 1
     grain = max(1, -(-len(ids) // (4 * width)))
-    counts = np.empty((-(-len(ids) // grain), _RANGES), np.int64)
+    counts = np.empty((-(-len(ids) // grain), ranges), np.int64)
     schedule = Schedule(width, grain, tallies)
     count_digits(schedule, ids, np.uint64(shift), counts)
     # Places in the order of (range, chunk).
-    by_range = counts[:, :ranges].T.reshape(-1)
+    by_range = counts.T.reshape(-1)
     places = np.ascontiguousarray((np.cumsum(by_range) - by_range).reshape(ranges, -1).T)
     bounds = np.append(places[0], len(ids)) if len(ids) else np.zeros(ranges + 1, np.int64)
     spread = touched_empty(len(ids), ids.dtype, width, tallies)

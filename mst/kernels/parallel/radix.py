@@ -77,9 +77,10 @@ def argsort(keys: np.ndarray, width: int, delay_seed: int = 0) -> np.ndarray:
 
 @njit
 def count_digits(schedule, keys, shift, counts):
-    """Set ``counts[c, d]``, int64 of shape (chunks, 2048), to how often digit `d` occurs in chunk `c` of `keys`.
+    """Set ``counts[c, d]``, int64 of shape (chunks, digits), to how often digit `d` occurs in chunk `c` of `keys`.
 
-    `keys` is uint32 or uint64 of shape (m,). The digit of a key is its 11 bits from bit `shift`, a uint64, on.
+    `keys` is uint32 or uint64 of shape (m,). The digit of a key is its 11 bits from bit `shift`, a uint64, on; all
+    are below `digits`.
     """
     reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, count_digits_worker, schedule, keys, shift, counts)
