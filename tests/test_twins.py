@@ -7,21 +7,18 @@ barrier and must give the correct result.
 
 from __future__ import annotations
 
-from functools import cache
+from concurrent.futures import ThreadPoolExecutor
 
 import numba
 import numpy as np
 import pytest
-from numba import prange
 
 from mst.kernels.filter_boruvka.parallel.join import new_state, open_first_phase, take_chunk
-from mst.kernels.parallel.runtime import new_tallies, next_chunk, refusal, reset_queue, workers
+from mst.kernels.parallel.runtime import new_tallies, next_chunk, reset_queue
 from mst.kernels.primitives.atomics import compare_and_swap, fetch_add, load, store, write_min, yield_core
 from mst.kernels.primitives.jit import njit
 from mst.kernels.threads import edge_boruvka
 from mst.kernels.union_find.concurrent import find, rank_find, ranked_forest, unite
-
-pytestmark = pytest.mark.skipif(refusal(2) is not None, reason="needs two threads")
 
 _LEFT, _RIGHT = np.uint64(48), np.uint64((1 << 48) - 1)
 
@@ -45,14 +42,14 @@ def wait_for(gate, count):
 # (int64 arrays of one element). It returns 1 if the worker's operation succeeded as far as the worker can see.
 
 
-@njit
+@njit(nogil=True)
 def add(cell, worker, gate, later):
     meet(gate)
     fetch_add(cell, 0, 1)
     return 1
 
 
-@njit
+@njit(nogil=True)
 def add_twin(cell, worker, gate, later):
     seen = load(cell, 0)
     meet(gate)
@@ -60,7 +57,7 @@ def add_twin(cell, worker, gate, later):
     return 1
 
 
-@njit
+@njit(nogil=True)
 def minimum(cell, worker, gate, later):
     """Worker 1 writes the smaller value, and writes first."""
     meet(gate)
@@ -71,7 +68,7 @@ def minimum(cell, worker, gate, later):
     return 1
 
 
-@njit
+@njit(nogil=True)
 def minimum_twin(cell, worker, gate, later):
     smaller = 5 - worker < load(cell, 0)
     meet(gate)
@@ -83,13 +80,13 @@ def minimum_twin(cell, worker, gate, later):
     return 1
 
 
-@njit
+@njit(nogil=True)
 def swap(cell, worker, gate, later):
     meet(gate)
     return np.int64(compare_and_swap(cell, 0, 9, worker) == 9)
 
 
-@njit
+@njit(nogil=True)
 def swap_twin(cell, worker, gate, later):
     equal = load(cell, 0) == 9
     meet(gate)
@@ -98,14 +95,14 @@ def swap_twin(cell, worker, gate, later):
     return np.int64(equal)
 
 
-@njit
+@njit(nogil=True)
 def joining(cell, worker, gate, later):
     """Both link vertex 2: worker 0 to vertex 0, worker 1 to vertex 1."""
     meet(gate)
     return np.int64(unite(cell, 2, worker))
 
 
-@njit
+@njit(nogil=True)
 def joining_twin(cell, worker, gate, later):
     x, y = find(cell, 2), find(cell, worker)
     meet(gate)
@@ -119,7 +116,7 @@ def rank_unite(cell, x, y):
     edge_boruvka.unite(edge_boruvka.State(cell, True, cell, cell), x, y)
 
 
-@njit
+@njit(nogil=True)
 def rank_joining(cell, worker, gate, later):
     """Vertices 0 and 1 have rank 1: vertex 2 goes below either."""
     meet(gate)
@@ -127,7 +124,7 @@ def rank_joining(cell, worker, gate, later):
     return 1
 
 
-@njit
+@njit(nogil=True)
 def rank_joining_twin(cell, worker, gate, later):
     x, y = np.uint64(rank_find(cell, 2)), np.uint64(rank_find(cell, worker))
     rank = load(cell, x) >> _LEFT
@@ -136,7 +133,7 @@ def rank_joining_twin(cell, worker, gate, later):
     return 1
 
 
-@njit
+@njit(nogil=True)
 def raising(cell, worker, gate, later):
     """Worker 0 unites the roots 3 and 2, of rank 0; meanwhile worker 1 links 2 below 0, which has a higher rank."""
     if worker == 0:
@@ -150,7 +147,7 @@ def raising(cell, worker, gate, later):
     return 1
 
 
-@njit
+@njit(nogil=True)
 def raising_twin(cell, worker, gate, later):
     """Rank and parent are not checked together: a root that was linked meanwhile is written back as a root."""
     if worker == 0:
@@ -166,7 +163,7 @@ def raising_twin(cell, worker, gate, later):
     return 1
 
 
-@njit
+@njit(nogil=True)
 def ticket(cell, worker, gate, later):
     """Take one of two chunks, both in the first worker's share; count how often each was taken."""
     tallies = cell[8:]
@@ -176,7 +173,7 @@ def ticket(cell, worker, gate, later):
     return last - first
 
 
-@njit
+@njit(nogil=True)
 def ticket_twin(cell, worker, gate, later):
     seen = load(cell, 7)
     meet(gate)
@@ -185,7 +182,7 @@ def ticket_twin(cell, worker, gate, later):
     return 1
 
 
-@njit
+@njit(nogil=True)
 def append(cell, worker, gate, later):
     """Append a value; the count of values is at place 0."""
     meet(gate)
@@ -193,7 +190,7 @@ def append(cell, worker, gate, later):
     return 1
 
 
-@njit
+@njit(nogil=True)
 def append_twin(cell, worker, gate, later):
     place = load(cell, 0)
     meet(gate)
@@ -202,7 +199,7 @@ def append_twin(cell, worker, gate, later):
     return 1
 
 
-@njit
+@njit(nogil=True)
 def opening(cell, worker, gate, later):
     """Take one of two chunks of a share that the previous phase closed; count how often each was taken."""
     meet(gate)
@@ -211,7 +208,7 @@ def opening(cell, worker, gate, later):
     return 1
 
 
-@njit
+@njit(nogil=True)
 def opening_twin(cell, worker, gate, later):
     # The only worker's ticket is the last line of the state.
     state, place = cell[8:], cell.size - 8 - 16
@@ -223,24 +220,11 @@ def opening_twin(cell, worker, gate, later):
     return 1
 
 
-@cache
-def two(step):
-    """Return a kernel in which two workers execute a step concurrently."""
-
-    @njit(parallel=True)
-    def both(cell, gate, later):
-        won = np.zeros(2, np.int64)
-        for worker in prange(2):
-            won[worker] = step(cell, worker, gate, later)
-        return won.sum()
-
-    return both
-
-
 def run(step, cell):
-    """Return the sum of the values that two workers returned."""
-    with workers(2):
-        return two(step)(cell, np.zeros(1, np.int64), np.zeros(1, np.int64))
+    """Return the sum of the values that two threads returned which executed a step concurrently."""
+    gate, later = np.zeros(1, np.int64), np.zeros(1, np.int64)
+    with ThreadPoolExecutor(2) as threads:
+        return sum(threads.map(lambda worker: step(cell, worker, gate, later), range(2)))
 
 
 def ranks(*of):
