@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -65,6 +64,8 @@ def contiguous(array: np.ndarray, dtype: np.dtype, threads: int) -> np.ndarray:
     """
     if threads == 1 or (array.dtype == dtype and array.flags.c_contiguous):
         return np.ascontiguousarray(array, dtype)
+    from concurrent.futures import ThreadPoolExecutor
+
     copy = np.empty(array.shape, dtype)
     parts = [slice(*(len(array) * (t + i) // threads for i in (0, 1))) for t in range(threads)]
     with ThreadPoolExecutor(threads) as pool:

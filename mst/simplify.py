@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
+
+import numpy as np
 
 from mst.graph import Graph, frozen
 
 _SPARSE = 8
 """Vertices per edge from which on the vertices in use are ranked first."""
+
+_FEW = 1 << 16
+"""Edges that are merged sooner without loading numba."""
 
 
 @dataclass(frozen=True)
@@ -67,13 +73,31 @@ def simplify(graph: Graph, *, threads: int = 1) -> tuple[Graph, MergeCounts]:
     >>> merged
     MergeCounts(loops=1, reciprocal=2, parallel=0)
     """
-    from mst.kernels.graph.simplify import merge_edges
-
-    if graph.n > _SPARSE * graph.m + 1024:
+    if graph.m <= _FEW and "numba" not in sys.modules:
+        u, v, w, *counts = _merge_few(graph)
+    elif graph.n > _SPARSE * graph.m + 1024:
         u, v, w, *counts = _merge_used(graph, threads)
     else:
+        from mst.kernels.graph.simplify import merge_edges
+
         u, v, w, *counts = merge_edges(graph.n, graph.u, graph.v, graph.w, threads)
     return Graph(graph.n, u, v, w, name=graph.name, trusted=True), MergeCounts(*counts)
+
+
+def _merge_few(graph: Graph) -> tuple:
+    """Return the result of `merge_edges` without compiled code."""
+    low, high = np.minimum(graph.u, graph.v), np.maximum(graph.u, graph.v)
+    order = np.lexsort((graph.w, high, low))
+    order = order[low[order] != high[order]]
+    low, high, forward = low[order], high[order], (graph.u < graph.v)[order]
+    first = np.ones(len(order), np.bool_)
+    first[1:] = (low[1:] != low[:-1]) | (high[1:] != high[:-1])
+    pairs = np.cumsum(first) - 1
+    arcs = np.bincount(pairs), np.bincount(pairs, forward)
+    reciprocal = int(np.count_nonzero((arcs[1] > 0) & (arcs[1] < arcs[0])))
+    kept = int(np.count_nonzero(first))
+    weights = graph.w[order[first]] + graph.w.dtype.type(0)
+    return low[first], high[first], weights, graph.m - len(order), reciprocal, len(order) - kept - reciprocal
 
 
 def _merge_used(graph: Graph, threads: int) -> tuple:

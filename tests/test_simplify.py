@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import mst
 from mst import Graph
-from mst.simplify import MergeCounts, simplify
+from mst.simplify import MergeCounts, _merge_few, simplify
 
 DTYPES = (np.int32, np.int64, np.float32, np.float64)
 
@@ -71,6 +71,15 @@ def test_neither_the_order_nor_the_direction_of_rows_matters(graph, random):
     ours, theirs = simplify(graph)[0], simplify(other)[0]
     for a, b in ((ours.u, theirs.u), (ours.v, theirs.v), (ours.w, theirs.w)):
         assert a.tobytes() == b.tobytes()
+
+
+@given(multigraphs())
+def test_few_edges_are_merged_alike_without_compiled_code(graph):
+    simple, merged = simplify(graph)
+    *columns, loops, reciprocal, parallel = _merge_few(graph)
+    assert MergeCounts(loops, reciprocal, parallel) == merged
+    for few, many in zip(columns, (simple.u, simple.v, simple.w)):
+        assert few.dtype == many.dtype and few.tobytes() == many.tobytes()
 
 
 @given(multigraphs())

@@ -21,6 +21,7 @@ from mst.kernels.parallel.runtime import (
     workers,
 )
 from mst.kernels.primitives.jit import njit
+from mst.kernels.primitives.out_of_line import call
 from mst.kernels.primitives.radix import id_at, sort_words
 
 _BUCKET_BITS = 11
@@ -242,21 +243,18 @@ def _merge_worker(worker, schedule, buckets):
     """One worker of `_merge_buckets`."""
     width, _, tallies = schedule
     starts, all_words, all_weights, counts = buckets[2:]
-    scratch = _scratch(0, all_weights.dtype)
     begins = np.empty((1 << _BUCKET_BITS) + 1, np.int64)
     bucket, last = next_chunk(tallies, worker, width, 1, counts.shape[0])
     while bucket < last:
         words = all_words[starts[bucket] : starts[bucket + 1]]
         weights = all_weights[starts[bucket] : starts[bucket + 1]]
-        if words.size > scratch[0].size:
-            scratch = _scratch(words.size, weights.dtype)
-        mine = counts[bucket]
-        if words.size <= _SPLIT:
-            _merge_range(words, weights, 0, words.size, scratch, mine)
-        else:
+        scratch = _scratch(words.size, weights.dtype)
+        ranges, begins[0], begins[1] = 1, 0, words.size
+        if words.size > _SPLIT:
+            ranges = begins.size - 1
             _split(words, weights, scratch, begins)
-            for k in range(begins.size - 1):
-                _merge_range(words, weights, begins[k], begins[k + 1], scratch, mine)
+        for k in range(ranges):
+            _merge_range(words, weights, begins[k], begins[k + 1], scratch, counts[bucket])
         bucket, last = next_chunk(tallies, worker, width, 1, counts.shape[0])
 
 
@@ -294,10 +292,12 @@ def _split(words, weights, scratch, begins):
         k = words[i] >> shift & mask
         split_words[begins[k]], split_weights[begins[k]] = words[i], weights[i]
         begins[k] += 1
-    begins[1:] = begins[:-1].copy()
+    for k in range(begins.size - 1, 0, -1):
+        begins[k] = begins[k - 1]
     begins[0] = 0
-    words[:] = split_words[: words.size]
-    weights[:] = split_weights[: words.size]
+    # Assignments of whole slices would take three seconds to compile.
+    for i in range(words.size):
+        words[i], weights[i] = split_words[i], split_weights[i]
 
 
 @njit
@@ -321,10 +321,10 @@ def _merge_range(words, weights, start, stop, scratch, counts):
             ids[i] = i
     if packed:
         ids, spare_ids = ids[:0], spare_ids[:0]
-    if sort_words(mine, ids, 0, mine.size, spare, spare_ids):
-        kept, reciprocal, parallel = _merge_runs(spare, spare_ids, here, mine, lightest)
-    else:
-        kept, reciprocal, parallel = _merge_runs(mine, ids, here, mine, lightest)
+    ordered, places = mine, ids
+    if call(sort_words, mine, ids, np.int64(0), mine.size, spare, spare_ids):
+        ordered, places = spare, spare_ids
+    kept, reciprocal, parallel = _merge_runs(ordered, places, here, mine, lightest)
     to = counts[0]
     for i in range(kept):
         words[to + i], weights[to + i] = mine[i], lightest[i]
