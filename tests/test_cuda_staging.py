@@ -151,6 +151,13 @@ def test_staged_copies_are_whole(fake, length):
     assert np.array_equal(staging.download_array(floats), weights)
 
 
+@pytest.mark.parametrize("length", [3, 50_000])
+def test_arrays_of_two_dimensions_are_copied(fake, length):
+    points, there = np.random.default_rng(0).random((length, 2)), There(2 * length, np.float64)
+    staging.upload([(points, there)])
+    assert np.array_equal(there.array, points.reshape(-1))
+
+
 def test_an_error_of_the_driver_ends_the_copy(fake):
     STATE[1] = 3
     host, there = np.ones(500_000, np.int32), There(500_000, np.int32)

@@ -25,13 +25,15 @@ ALONE = 1 << 21  # bytes that one thread copies before others are awake
 
 
 def upload(arrays: Iterable[tuple[np.ndarray, Any]]) -> int:
-    """Copy contiguous host arrays to device arrays of the same lengths, after all work already started.
+    """Copy contiguous host arrays to device arrays of the same shapes, after all work already started.
 
     Work started on the current stream from now on sees them, and the host arrays may change.
     Of 64-bit elements copied to a 32-bit array, only the lower halves are copied; returns the largest such
     element, read as unsigned, or 0.
     """
-    columns = [Column(host, there.data.ptr, host.itemsize > there.dtype.itemsize) for host, there in arrays]
+    columns = [
+        Column(host.reshape(-1), there.data.ptr, host.itemsize > there.dtype.itemsize) for host, there in arrays
+    ]
     return of_device().upload(columns)
 
 
@@ -48,7 +50,7 @@ def download_array(array: Any) -> np.ndarray:
 
 
 class Column(NamedTuple):
-    """A contiguous array of the host, its address on the device, and whether lower halves go there."""
+    """A contiguous array of one dimension, its address on the device, and whether lower halves go there."""
 
     host: np.ndarray
     address: int
