@@ -86,10 +86,12 @@ def spent(folder: Path, *command: str) -> tuple[str, float, float]:
     return output, seconds, memory
 
 
+@pytest.mark.alone
 def test_plan_takes_seconds(folder):
-    output, seconds, _ = spent(folder, "mst", "plan", "--configfile", "config/config.yaml")
-    assert int(re.search(r"(\d+) planned", output)[1]) > 7000
-    assert seconds < 5, seconds
+    # Other work on the same core adds to processor time, never takes from it.
+    runs = [spent(folder, "mst", "plan", "--configfile", "config/config.yaml") for _ in range(2)]
+    assert all(int(re.search(r"(\d+) planned", output)[1]) > 7000 for output, _, _ in runs)
+    assert min(seconds for _, seconds, _ in runs) < 5, runs
 
 
 def test_graph_of_jobs_takes_half_a_minute_and_a_gigabyte(folder):
