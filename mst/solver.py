@@ -405,6 +405,8 @@ def usable_gpu() -> bool:
 
 def _checking_cores(graph: Any, asked: Request) -> int:
     """Return how many cores a call may use to check arrays, and to convert a sparse array."""
+    if isinstance(graph, Graph):
+        return 1
     if type(graph) is tuple and (not isinstance(graph[-1], np.ndarray) or graph[-1].size < MANY):
         return 1
     # Loading numba takes longer than checking.
