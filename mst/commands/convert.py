@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from mst.arrays import distinct_values
 from mst.commands._print import message_stream
 from mst.progress import remark, step
 from mst.units import counted
@@ -34,6 +33,7 @@ def run(args: Namespace) -> int:
     import numpy as np
 
     from mst import formats
+    from mst.arrays import distinct_values
     from mst.graph import Graph
     from mst.simplify import simplify
     from mst.weights import WeightSpec, hash_weights
