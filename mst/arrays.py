@@ -86,9 +86,22 @@ def distinct_values(values: np.ndarray) -> np.ndarray:
     [5, 7]
     """
     ascending = np.sort(values)
+    return ascending[first_of_runs(ascending)]
+
+
+def first_of_runs(values: np.ndarray) -> np.ndarray:
+    """Return which values of an array of one dimension differ from the one before; the first counts as one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mst.arrays import first_of_runs
+    >>> first_of_runs(np.array([5, 5, 7])).tolist()
+    [True, False, True]
+    """
     first = np.ones(len(values), np.bool_)
-    np.not_equal(ascending[1:], ascending[:-1], out=first[1:])
-    return ascending[first]
+    np.not_equal(values[1:], values[:-1], out=first[1:])
+    return first
 
 
 def readable(graph: tuple[Any, ...]) -> tuple[Any, ...]:

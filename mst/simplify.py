@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mst.arrays import first_of_runs
 from mst.graph import Graph, frozen
 
 _SPARSE = 8
@@ -90,8 +91,7 @@ def _merge_few(graph: Graph) -> tuple:
     order = np.lexsort((graph.w, high, low))
     order = order[low[order] != high[order]]
     low, high, forward = low[order], high[order], (graph.u < graph.v)[order]
-    first = np.ones(len(order), np.bool_)
-    first[1:] = (low[1:] != low[:-1]) | (high[1:] != high[:-1])
+    first = first_of_runs(low) | first_of_runs(high)
     pairs = np.cumsum(first) - 1
     arcs = np.bincount(pairs), np.bincount(pairs, forward)
     reciprocal = int(np.count_nonzero((arcs[1] > 0) & (arcs[1] < arcs[0])))

@@ -146,7 +146,7 @@ def test_the_result_does_not_keep_the_memory_of_merged_edges():
 def by_sorting(graph: Graph) -> tuple[np.ndarray, np.ndarray, np.ndarray, MergeCounts]:
     """The definition, by NumPy, for many edges."""
     low, high, forward = np.minimum(graph.u, graph.v), np.maximum(graph.u, graph.v), graph.u < graph.v
-    order = np.lexsort((graph.w, high, low))[: graph.m]
+    order = np.lexsort((graph.w, high, low))
     order = order[low[order] != high[order]]
     pair = low[order].astype(np.int64) * graph.n + high[order]
     begins = np.flatnonzero(np.diff(pair, prepend=-1))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mst.arrays import first_of_runs
 from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.radix import argsort
 
@@ -43,8 +44,7 @@ def compact_ids(u: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, n
     ends = np.concatenate([u, v])
     places = argsort(ends.view(f"u{ends.itemsize}"))
     ends = ends[places]
-    first = np.ones(ends.size, np.bool_)
-    np.not_equal(ends[1:], ends[:-1], out=first[1:])
+    first = first_of_runs(ends)
     ids = ends[first].astype(np.int64, copy=False)
     dtype = np.int32 if len(ids) < 2**31 else np.int64
     ranks = np.empty(ends.size, dtype)
