@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import errno
+import gc
 import math
 import subprocess
 import sys
 import textwrap
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from itertools import pairwise
 
 import numpy as np
@@ -25,7 +27,7 @@ from mst.kernels.primitives import recycled
 from mst.kernels.streaming.filter import Joined, keep_open, mark_up_to, sort_by_level
 from mst.streaming import StreamForest, filter, memory, prove_batches, running, solve
 from mst.streaming.batches import Batch
-from mst.streaming.filter import Threads
+from mst.streaming.filter import Filter, Threads
 
 ENDS = (np.int8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64)
 WEIGHTS = (np.int8, np.uint32, np.int32, np.int64, np.float16, np.float32, np.float64)
@@ -330,6 +332,26 @@ def test_errors_of_a_producer_are_raised():
 
     with pytest.raises(ValueError, match="the producer's own"):
         mst.minimum_spanning_forest(batches())
+
+
+@pytest.mark.parametrize("batch", [([-1], [1], [1]), ([0], [1], ["x"])], ids=["filtering", "reading"])
+def test_errors_keep_neither_the_table_nor_the_forest(batch):
+    first = ([0], [1], [1])
+    forest = mst.minimum_spanning_forest([first])
+    gc.collect()
+    gc.disable()  # a cycle would keep them until the next collection
+    try:
+        with pytest.raises(mst.InputError):
+            mst.minimum_spanning_forest([first, batch])
+        with suppress(mst.InputError):
+            prove_batches(forest, [first, batch])
+        for thread in threading.enumerate():
+            if thread.name == "mst reads ahead":
+                thread.join()
+        kept = [a for a in gc.get_objects() if isinstance(a, running.RunningForest | Filter)]
+    finally:
+        gc.enable()
+    assert not kept
 
 
 def test_negative_ends_of_32_bits_are_no_vertices_above_two_to_the_31st():

@@ -217,6 +217,12 @@ class EdgeSemaphore:
             self._changed.notify()
 
 
+def _failed(error: BaseException) -> Future[Any]:
+    future: Future[Any] = Future()
+    future.set_exception(error)
+    return future
+
+
 class ResultsAhead(Generic[_Sized]):
     """The results of a pool for the slices of a stream, in their order.
 
@@ -248,7 +254,6 @@ class ResultsAhead(Generic[_Sized]):
         threading.Thread(target=self._read, args=(parts,), daemon=True, name="mst reads ahead").start()
 
     def _read(self, parts: Iterator[tuple[Batch, int]]) -> None:
-        failed: Future[_Sized] = Future()
         try:
             for part, start in parts:
                 if not self._space.acquire(len(part.w)):
@@ -256,8 +261,7 @@ class ResultsAhead(Generic[_Sized]):
                 self._found.put(self._pool.submit(self._first, part, start))
             self._found.put(None)
         except BaseException as error:
-            failed.set_exception(error)
-            self._found.put(failed)
+            self._found.put(_failed(error))
 
     def _first(self, part: Batch, start: int) -> _Sized:
         result = self._function(part, start)
@@ -289,7 +293,10 @@ class ResultsAhead(Generic[_Sized]):
                 future = self._waiting.popleft()
                 if future is None:
                     return
-                result = future.result()
+                try:
+                    result = future.result()
+                finally:
+                    del future  # in its error's traceback, it would be a cycle that keeps the table
                 yield result
                 self._space.release(len(result))
         finally:
@@ -332,7 +339,10 @@ def read_ahead(batches: Iterator[Any]) -> Generator[Any, None, None]:
         while True:
             item, error = items.get()
             if error is not None:
-                raise error
+                try:
+                    raise error
+                finally:
+                    del error  # in its own traceback, it would be such a cycle, too
             if item is _END:
                 return
             yield item
