@@ -72,6 +72,12 @@ def test_documentation_lists_every_rule():
     assert listed == rules - {"unknown"}
 
 
+def test_sources_that_rules_depend_on_exist():
+    rules = "".join(file.read_text() for file in (ROOT / "workflow/rules").glob("*.smk"))
+    patterns = re.findall(r'^    "((?:config|mst|report)/[^"]+)",$', rules, re.MULTILINE)
+    assert "mst/units.py" in patterns and all(any(ROOT.glob(pattern)) for pattern in patterns)
+
+
 def test_picture_shows_the_rules_of_the_workflow(tmp_path):
     shutil.copytree(ROOT / ".test/config", tmp_path / "config")
     done = engine(tmp_path, "--snakefile", str(ROOT / "Snakefile"), "--rulegraph")

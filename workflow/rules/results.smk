@@ -4,7 +4,6 @@ TABLE_SOURCES = sources(
     "mst/bench/records/schema.py",
     "mst/bench/records/store.py",
     "mst/bench/statistics.py",
-    "mst/reporting/rows.py",
     "mst/reporting/table.py",
 )
 
