@@ -108,6 +108,14 @@ def test_shell_blocks_are_console_blocks(page):
             assert len(block.note) > 20, "give the reason why it is not run"
 
 
+def test_tests_that_pages_name_exist():
+    for page in PAGES:
+        file = ""
+        for named, test in re.findall(r"`((?:cluster/)?test_\w+\.py|…)::(\w+)`", page.read_text()):
+            file = file if named == "…" else named
+            assert f"def {test}(" in (ROOT / "tests" / file).read_text(), f"{page}: {file}::{test}"
+
+
 @pytest.mark.slow
 def test_library_examples_succeed(tmp_path):
     for page in PAGES:
