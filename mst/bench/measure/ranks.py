@@ -230,7 +230,8 @@ class RankMemory:
 
     def __init__(self, comm: Any):
         self._comm = comm
-        self._resident, self._private, self._shared = reset_peak(), memory_status("RssAnon"), _shared_bytes()
+        reset_peak()
+        self._private, self._shared = memory_status("RssAnon"), _shared_bytes()
 
     def at_peak(self) -> dict[str, int]:
         """Return bytes of the largest rank and of all ranks; collective."""
@@ -239,14 +240,8 @@ class RankMemory:
         # Shared memory and files are held from the first solve on, so the rest of the peak is private memory.
         private = highest - memory_status("RssShmem") - memory_status("RssFile")
         own = max(private - self._private, 0) + max(_shared_bytes() - self._shared, 0)
-        peaks, working, start = zip(*self._comm.allgather((highest, own, self._resident)))
-        return {
-            "peak_bytes": max(peaks),
-            "working_bytes": max(working),
-            "start_bytes": max(start),
-            "ranks_peak_bytes": sum(peaks),
-            "ranks_working_bytes": sum(working),
-        }
+        peaks, working = zip(*self._comm.allgather((highest, own)))
+        return {"peak_bytes": max(peaks), "working_bytes": max(working), "ranks_peak_bytes": sum(peaks)}
 
 
 def _shared_bytes() -> int:

@@ -33,8 +33,8 @@ class Memory:
 
     def at_peak(self) -> dict[str, int]:
         """Return bytes at the peak."""
-        highest, before = peak(), self._resident
-        return {"peak_bytes": highest, "working_bytes": max(highest - before, 0), "start_bytes": before}
+        highest = peak()
+        return {"peak_bytes": highest, "working_bytes": max(highest - self._resident, 0)}
 
 
 class Sampler:
