@@ -22,16 +22,18 @@ HELP = "compare two machines, commits, fingerprints or bundles: faster, slower, 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
+    from mst.bench.records.compare import MARGIN, PARTS
+
     side = "a machine, a commit, a fingerprint, a bundle, or a folder of records"
     parser.add_argument("a", metavar="A", help=side)
     parser.add_argument("b", metavar="B", help="the same; the verdict is on B")
-    parser.add_argument("--part", choices=("compute", "init", "transfer", "call"), default="compute")
+    parser.add_argument("--part", choices=PARTS, default="compute")
     parser.add_argument(
         "--margin",
         type=float,
-        default=0.10,
+        default=MARGIN,
         metavar="X",
-        help="largest relative difference that counts as the same (default: 0.10)",
+        help="largest relative difference that counts as the same (default: %(default)s)",
     )
     add_json(parser)
     add_results(parser)
@@ -63,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _side(text: str, records: Sequence[Record], scratch: Path) -> list[Record]:
-    """Return the records that an argument names: a bundle, a folder, or a selector (see `choose`).
+    """Return the records that an argument names: a bundle, a folder, or a selector (see `select_records`).
 
     A selector chooses from `records`; a bundle is unpacked into the empty folder `scratch`.
     """
