@@ -8,6 +8,9 @@ import sys
 
 from mst.errors import ConfigError, InputError, UnsupportedError
 
+MANY = 1 << 18
+"""Values of a column from which on threads check or add them up: below it, that takes as long as waking threads."""
+
 
 def cores_for(threads: int | None) -> int:
     """Return how many cores a call may use: `threads`, or all that parallel kernels may use when it is not given.

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mst.arrays import as_numpy
-from mst.cores import cores_for, usable_width
+from mst.cores import MANY, cores_for, usable_width
 from mst.errors import InputError, UnsupportedError, names_missing_numba
-from mst.graph import MANY, Graph, LabelledGraph
+from mst.graph import Graph, LabelledGraph
 from mst.order import total
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from mst.arrays import as_numpy, contiguous
+from mst.cores import MANY
 from mst.errors import InputError
 from mst.rounding import refuse_rounded
 
@@ -22,8 +23,6 @@ _UNSIGNED = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
 _MOST_VERTICES = 2**57
 
 _FEW = 1 << 14
-MANY = 1 << 18
-"""Columns from this length on are checked by threads: below it, that takes as long as waking them."""
 
 
 @dataclass(frozen=True, eq=False)

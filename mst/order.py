@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-_MANY = 1 << 18
-"""So many weights are added up by threads."""
+from mst.cores import MANY
 
 
 def keys(weights: np.ndarray) -> np.ndarray:
@@ -97,8 +96,8 @@ def total(weights: np.ndarray, rows: np.ndarray | None = None, *, threads: int =
 
 def _by_parts(size: int, threads: int, function: Callable[[int, int], Any]) -> list:
     """Call ``function(first, last)`` for parts of ``0 … size - 1``, small enough that their weights stay in a cache."""
-    if threads == 1 or size < _MANY or "numba" not in sys.modules:
-        return [function(first, first + _MANY) for first in range(0, max(size, 1), _MANY)]
+    if threads == 1 or size < MANY or "numba" not in sys.modules:
+        return [function(first, first + MANY) for first in range(0, max(size, 1), MANY)]
     from mst.kernels.parallel.parts import by_threads
 
     with by_threads(threads) as parts:

@@ -14,7 +14,7 @@ import numpy as np
 
 from mst import advice, arrays, registry
 from mst.advice import first
-from mst.cores import check_cores, cores_for, usable_width, whole_threads
+from mst.cores import MANY, check_cores, cores_for, usable_width, whole_threads
 from mst.errors import (
     ConfigError,
     DependencyError,
@@ -25,7 +25,7 @@ from mst.errors import (
 )
 from mst.execute import execute
 from mst.forest import Forest
-from mst.graph import MANY, Graph, columns_of
+from mst.graph import Graph, columns_of
 from mst.kernels.primitives.recycled import keeping
 
 _HOST_TYPES = (np.ndarray, list, int)

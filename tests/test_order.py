@@ -112,7 +112,7 @@ def test_totals_do_not_depend_on_the_order(rng):
 def test_totals_of_rows_do_not_depend_on_how_they_are_divided(dtype, threads, rng, monkeypatch):
     import mst.kernels.primitives.exact_sum  # noqa: F401 - threads serve where numba is loaded
 
-    monkeypatch.setattr("mst.order._MANY", 1 << 12)
+    monkeypatch.setattr("mst.order.MANY", 1 << 12)
     weights = rng.integers(-(2**31), 2**31, 50_000) if dtype.kind == "i" else rng.standard_normal(50_000)
     if dtype.itemsize == 8:
         weights = weights * 2.0 ** rng.integers(0, 31, 50_000)

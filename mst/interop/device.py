@@ -12,11 +12,11 @@ from mst import advice, arrays, order, registry
 from mst.algorithms.cuda.device import staging
 from mst.algorithms.cuda.device.graph import DeviceGraph
 from mst.algorithms.cuda.device.keys import EdgeList, SurveyedGraph, kernels_for
-from mst.cores import usable_width
+from mst.cores import MANY, usable_width
 from mst.errors import DependencyError, InputError, UnsupportedError
 from mst.execute import execute, implementation_of, refuse_unfit
 from mst.forest import Forest
-from mst.graph import MANY, WEIGHT_DTYPES, Graph, frozen, vertex_count
+from mst.graph import WEIGHT_DTYPES, Graph, frozen, vertex_count
 from mst.interop import gpu_call
 
 _ID_DTYPES = (np.int32, np.uint32, np.int64, np.uint64)
