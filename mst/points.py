@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Sequence
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 import numpy as np
 
 from mst.arrays import as_numpy, distinct_values, is_on_device
-from mst.cores import cores_for, whole_threads
+from mst.cores import MANY, cores_for, whole_threads
 from mst.errors import DependencyError, InputError, OutOfMemoryError, UnsupportedError, names_missing_numba
 from mst.forest import Forest
-from mst.graph import MANY, Graph, frozen
+from mst.graph import Graph, frozen
 from mst.interop.arrays import ArrayForest, in_library_of
 from mst.solver import minimum_spanning_forest, usable_gpu
 
@@ -300,13 +300,13 @@ def _tree(
     coordinates: np.ndarray, samples: int, k: int | None, width: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the edges of the tree, by (weight, u, v)."""
-    from mst.kernels.parallel.runtime import Schedule, new_tallies, touched_empty, workers
+    from mst.kernels.parallel.runtime import Schedule, new_tallies, several_workers, touched_empty
     from mst.kernels.points.kd_tree import build
     from mst.kernels.points.rows import write_rows
 
     if len(coordinates) < 2:
         return np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0)
-    with workers(width) if width > 1 else nullcontext():
+    with several_workers(width):
         schedule = Schedule(width, 1, new_tallies(width))
         points = _distinct(coordinates, schedule)
         tree = build(points.coordinates, schedule)

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
@@ -452,13 +451,13 @@ def _minimality(forest: _Forest, strict: bool, threads: int) -> tuple[str, dict[
 
 
 def _first_violation(forest: _Forest, strict: bool, threads: int) -> tuple[int, int]:
-    from mst.kernels.parallel.runtime import workers
+    from mst.kernels.parallel.runtime import several_workers
     from mst.kernels.proof.path_maximum import ALLOWED, BY_ID, EdgeList, first_violation_by
 
     if threads < 1:
         raise InputError(f"threads must be at least 1, got {threads}")
     edges, width = EdgeList(*forest.ends, forest.graph.w), _width(threads)
-    with workers(width) if width > 1 else nullcontext():
+    with several_workers(width):
         return first_violation_by(width, edges, forest.path_maxima, BY_ID if strict else ALLOWED)
 
 

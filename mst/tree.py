@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import operator
-from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from typing import Any
 
@@ -239,6 +238,7 @@ class MergeTree:
 
     def is_unique(self, threads: int | None) -> bool:
         """Return the answer of `mst.Forest.is_unique`."""
+        from mst.kernels.parallel.runtime import several_workers
         from mst.kernels.proof.path_maximum import REFUSED, EdgeList, PathMaxima, first_violation_by
         from mst.kernels.proof.reconstruction import find_root_paths, root_path_dtype
 
@@ -252,7 +252,7 @@ class MergeTree:
         no_bounds = np.empty(0, self.merges.dtype["id"])
         forest = PathMaxima(self.edge_ids, self.merges, links, root_paths, no_bounds)
         every = EdgeList(graph.u.view(links.dtype), graph.v.view(links.dtype), graph.w)
-        with _workers(width):
+        with several_workers(width):
             return first_violation_by(width, every, forest, REFUSED)[0] < 0
 
     def add_edges(self, u: Any, v: Any, w: Any) -> tuple[Graph, np.ndarray]:
@@ -309,13 +309,6 @@ class MergeTree:
                 f"{name} holds {wrong}, which is not a vertex: ids run from 0 to {self.graph.n - 1}"
             )
         return array.astype(np.int64, copy=False)
-
-
-def _workers(width: int) -> AbstractContextManager[None]:
-    """Return a context that runs parallel kernels by `width` threads; one thread needs none."""
-    from mst.kernels.parallel.runtime import workers
-
-    return workers(width) if width > 1 else nullcontext()
 
 
 def _added(graph: Graph, u: Any, v: Any, w: Any) -> Graph:

@@ -7,7 +7,6 @@ graphs spend most of their time between kernels, so all that depends on a graph'
 from __future__ import annotations
 
 import threading
-from contextlib import nullcontext
 from functools import lru_cache
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -167,7 +166,7 @@ class _Solver:
         These are in page-locked memory.
         """
         from mst.kernels.cuda.staging import positions_of_ones
-        from mst.kernels.parallel.runtime import new_tallies, touched_empty, workers
+        from mst.kernels.parallel.runtime import new_tallies, several_workers, touched_empty, workers
 
         with self._lock:
             block, runtime = self._start(edges, survey), self._cuda.runtime
@@ -182,7 +181,7 @@ class _Solver:
             count = self._count()
         ids = room[:count] if count <= len(room) <= 2 * count else np.empty(count, np.int64)
         width = width if count > FEW else 1
-        with workers(width) if width > 1 else nullcontext():
+        with several_workers(width):
             positions_of_ones(width, marks, ids)
         return ids
 

@@ -12,7 +12,7 @@ such stores).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, NamedTuple
 
 import numba
@@ -201,6 +201,11 @@ def workers(width: int) -> Iterator[None]:
         yield
     finally:
         numba.set_num_threads(before)
+
+
+def several_workers(width: int) -> AbstractContextManager[None]:
+    """Return `workers(width)`; for one thread a context that does nothing, so that no others are launched."""
+    return workers(width) if width > 1 else nullcontext()
 
 
 def launched() -> int:
