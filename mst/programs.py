@@ -264,11 +264,9 @@ def _placeholders(where: str, text: str) -> set[str]:
 
 
 def export(programs: Mapping[str, Any] | None) -> None:
-    """Check the configuration's programs and register them in this process and in those that it starts."""
+    """Describe the configuration's programs to this process and to those that it starts, for `known`."""
     if programs is not None and not isinstance(programs, Mapping):
         raise ConfigError(f"programs: expected a mapping of names to programs, got {type(programs).__name__}")
-    for name, values in (programs or {}).items():
-        from_mapping(name, values)
     if programs:
         os.environ[ENVIRONMENT] = json.dumps(programs)
     else:
