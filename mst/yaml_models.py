@@ -63,12 +63,8 @@ def read_yaml(path: Path) -> Any:
         line = f", line {mark.line + 1}" if mark else ""
         problem = getattr(error, "problem", None) or error
         raise ConfigError(f"{path}{line}: {problem}") from None
-    except (
-        ValueError,
-        TypeError,
-        LookupError,
-        AttributeError,
-    ) as error:  # PyYAML's own, for a date or number that does not exist
+    except (ValueError, TypeError, LookupError, AttributeError) as error:
+        # PyYAML's own, for a date or number that does not exist.
         raise ConfigError(f"{path}: a value cannot be read: {error}") from None
 
 

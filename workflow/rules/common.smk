@@ -19,7 +19,6 @@ from mst import catalog, config as settings_of, registry, scopes as scopes_of
 from mst.bench.planning.batches import BATCHES, MEASURED, PROVED
 from mst.bench.records import account
 from mst.commands._interrupt import end_with_job, name_workflow
-from mst.bench.records.account import summary
 from mst.errors import MSTError, nearest
 from mst.yaml_models import read_yaml
 
