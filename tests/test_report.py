@@ -343,6 +343,8 @@ def test_sections_hold_their_own_content_only(rows):
     )
     templates = {f"{part.template}.html.j2" for part in parts} | {"charts.html.j2"}
     assert templates == {f.name for f in (PAGE_SOURCES / "sections").iterdir()}
+    source = "".join(f.read_text() for f in PAGE_SOURCES.rglob("*.j2"))
+    assert set(frame(shown)) <= meta.find_undeclared_variables(environment.parse(source))
     for part in parts:
         text = (PAGE_SOURCES / "sections" / f"{part.template}.html.j2").read_text()
         own = set(part.context)

@@ -164,7 +164,6 @@ def frame(report: ReportData) -> dict[str, Any]:
         "captions": report.captions,
         "baseline": report.baseline,
         "several_machines": rows["machine"].nunique() > 1,
-        "commits": sorted(rows["commit"].dropna().unique()),
         "version": __version__,
         "newest": str(created.max())[:16].replace("T", " ") if len(created) else "",
     }
