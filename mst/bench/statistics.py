@@ -17,6 +17,7 @@ from math import comb, exp, fsum, log, nan, sqrt
 import numpy as np
 
 COVERAGE = 0.95
+NORMAL_95 = 1.96  # standard deviations of a normal distribution from its mean to the ends of its central 95 %
 FEWEST_PROCESSES = 3
 """Fewest processes of a verdict, an interval or a headline: the least and the greatest of three cover 75 %."""
 # Two-sided 95 % quantiles of Student's t by degrees of freedom, for sets too small for an exact rank interval.

@@ -13,12 +13,11 @@ import pandas as pd
 from mst import registry
 from mst.bench.records.compare import DISTURBED
 from mst.bench.records.store import CLAIMED
-from mst.bench.statistics import FEWEST_PROCESSES, geometric_mean
+from mst.bench.statistics import FEWEST_PROCESSES, NORMAL_95, geometric_mean
 from mst.reporting.hardware import on_gpus
 from mst.reporting.table import NOT_RUN
 
 NOT_FINISHED = ("timeout", "out-of-memory", "error")
-NORMAL_95 = 1.96
 
 
 def _series(row: Mapping[str, Any]) -> str:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from math import exp, hypot, log, sqrt
 
 from mst.bench.records.store import Record, medians
-from mst.bench.statistics import Summary, ratio, summarise
+from mst.bench.statistics import NORMAL_95, Summary, ratio, summarise
 from mst.errors import ConfigError, InputError, nearest
 
 FASTER, SLOWER, SAME, CANNOT_TELL = "faster", "slower", "same", "can't tell"
@@ -86,7 +86,7 @@ def judge(
         return Judgement(CANNOT_TELL, measured.estimate, reason="one process alone does not show the noise")
     noted = sorted({*flags} & (DISTURBED | {"spread"}))
     state = "disturbed" if DISTURBED & {*noted} else "spread" if noted else "quiet"
-    between = 1.96 * sqrt(2) * SHIFT[state]
+    between = NORMAL_95 * sqrt(2) * SHIFT[state]
     centre = log(measured.estimate)
     low = centre - hypot(centre - log(measured.low), between)
     high = centre + hypot(log(measured.high) - centre, between)

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from mst.bench.statistics import geometric_mean
-from mst.reporting.data import NORMAL_95, by_machine, fastest, mean_interval, standard_errors
+from mst.bench.statistics import NORMAL_95, geometric_mean
+from mst.reporting.data import by_machine, fastest, mean_interval, standard_errors
 from mst.reporting.hardware import HARDWARE_KINDS, HardwareKind
 from mst.units import counted
 
