@@ -101,13 +101,11 @@ def process_samples(
     seconds: float,
     *,
     processes: int = 5,
-    samples: int = 7,
     noise: float = 0.01,
-    drift: float = 0.0,
 ) -> list[list[float]]:
-    """Return samples per process: log-normal noise between and inside processes, and a linear drift."""
-    between = rng.normal(0, noise, processes) + np.linspace(-drift / 2, drift / 2, processes)
-    inside = np.abs(rng.normal(0, noise, (processes, samples)))
+    """Return seven samples per process: log-normal noise between and inside processes."""
+    between = rng.normal(0, noise, processes)
+    inside = np.abs(rng.normal(0, noise, (processes, 7)))
     return np.round(seconds * np.exp(between[:, None] + inside), 9).tolist()
 
 

@@ -45,9 +45,9 @@ class Thread:
         raise EndlessError(f"still at {self.place}")
 
 
-def take_turns(*threads: Thread, most: int = 10_000) -> None:
-    """Run threads to their ends, one step of each in turn, or raise `EndlessError` after `most` turns."""
-    for _ in range(most):
+def take_turns(*threads: Thread) -> None:
+    """Run threads to their ends, one step of each in turn, or raise `EndlessError` after 10,000 turns."""
+    for _ in range(10_000):
         if all(thread.done for thread in threads):
             return
         for thread in threads:

@@ -83,7 +83,8 @@ def components(n, u, v):
     return np.array([root(x) for x in range(n)])
 
 
-def inputs(rng, n=300, m=2_000):
+def inputs(rng):
+    n, m = 300, 2_000
     yield n, rng.integers(0, n, m), rng.integers(0, n, m)
     yield n, np.arange(n - 1), np.arange(1, n)
     yield n, np.arange(n - 1)[::-1].copy(), np.arange(1, n)[::-1].copy()

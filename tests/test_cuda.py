@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import oracles
 import pytest
+from expected import by_kruskal
 
 import mst
 from mst import Graph, registry
@@ -157,10 +158,6 @@ def test_device_arrays_are_solved_without_a_copy(cupy):
         assert mst.minimum_spanning_forest((n, *there), algorithm=name).edge_ids.get().tolist() == expected
 
 
-def kruskal(n, u, v, w):
-    return mst.minimum_spanning_forest(Graph(n, u, v, w), algorithm="kruskal").edge_ids
-
-
 @pytest.mark.parametrize("ids", ["int16", "int32", "uint32", "int64", "uint64"])
 @pytest.mark.parametrize("weights", ["int32", "int64", "float32", "float64"])
 def test_device_calls_of_several_shapes_take_turns(cupy, ids, weights):
@@ -170,7 +167,7 @@ def test_device_calls_of_several_shapes_take_turns(cupy, ids, weights):
         u, v = rng.integers(0, n, (2, m)).astype(ids)
         w = rng.integers(-(2**20), 2**20, m).astype(weights)
         graphs += [(n, u, v, w)] + [(n, u, v, w / 3)] * (weights == "float64")
-    expected = [kruskal(*graph) for graph in graphs]
+    expected = [by_kruskal(Graph(*graph)) for graph in graphs]
     for _ in range(3):
         for (n, *columns), wanted in zip(graphs, expected, strict=True):
             there = tuple(map(cupy.asarray, columns))
@@ -196,7 +193,7 @@ def test_device_calls_follow_the_current_stream(cupy, ids):
     n, m = 5000, 40_000
     u, v = rng.integers(0, n, (2, m)).astype(ids)
     w = rng.random(m)
-    expected = kruskal(n, u, v, w)
+    expected = by_kruskal(Graph(n, u, v, w))
     there, many = [cupy.asarray(column) for column in (u, v, w)], cupy.zeros(1 << 26)
     cupy.cuda.Device().synchronize()
     for stream in (cupy.cuda.Stream(non_blocking=True), cupy.cuda.Stream(), cupy.cuda.Stream.null):
@@ -225,7 +222,7 @@ def test_threads_that_call_at_once_get_their_own_forests(cupy, own_streams):
         (20_000, 70_000, np.int32),
     ):
         columns = *rng.integers(0, n, (2, m)).astype(np.int32), (1e6 * rng.random(m)).astype(dtype)
-        graphs.append((n, *columns, tuple(map(cupy.asarray, columns)), kruskal(n, *columns)))
+        graphs.append((n, *columns, tuple(map(cupy.asarray, columns)), by_kruskal(Graph(n, *columns))))
     cupy.cuda.Device().synchronize()
 
     def calls(thread):
@@ -244,7 +241,7 @@ def test_every_device_keeps_its_own_state(cupy):
     rng = np.random.default_rng(10)
     n, m = 3000, 20_000
     columns = *rng.integers(0, n, (2, m)), rng.random(m)
-    expected = kruskal(n, *columns)
+    expected = by_kruskal(Graph(n, *columns))
     for number in 2 * list(range(cupy.cuda.runtime.getDeviceCount())):
         with cupy.cuda.Device(number):
             there = tuple(map(cupy.asarray, columns))
@@ -263,7 +260,7 @@ def test_tensors_on_a_device_have_a_forest_of_tensors(cupy):
         there = [torch.tensor(column, device="cuda") for column in columns]
         forest = mst.minimum_spanning_forest((500, *there), algorithm="filter-boruvka-cuda")
         assert isinstance(forest.edge_ids, torch.Tensor) and forest.edge_ids.is_cuda
-        assert forest.edge_ids.tolist() == kruskal(500, *columns).tolist()
+        assert forest.edge_ids.tolist() == by_kruskal(Graph(500, *columns)).tolist()
 
 
 class Exported:

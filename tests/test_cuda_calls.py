@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from expected import by_kruskal
 from test_cuda_staging import driver, fake, pytestmark  # noqa: F401
 
 import mst
@@ -109,10 +110,6 @@ def random_graph(rng, n, m, spread, ids="int32", weights="int32"):
     return n, *rng.integers(0, n, (2, m)).astype(ids), rng.integers(-spread, spread + 1, m).astype(weights)
 
 
-def kruskal(graph):
-    return mst.minimum_spanning_forest(Graph(*graph), algorithm="kruskal").edge_ids
-
-
 alone = pytest.mark.parametrize("fake", [(1, 0)], indirect=True, ids=str)
 
 
@@ -124,7 +121,7 @@ def test_device_calls_find_the_forest_of_kruskal_or_refuse(device, ids, weights)
     for n, m, spread in ((2, 1, 1), (60, 300, 2), (60, 300, 2**24), (120, 110, 9)):
         n, u, v, w = random_graph(rng, n, m, spread, ids, weights)
         for values in (w, w * 2**36 / 3) if weights == "float64" else (w,):
-            assert np.array_equal(ids_of(on_device(n, u, v, values)), kruskal((n, u, v, values)))
+            assert np.array_equal(ids_of(on_device(n, u, v, values)), by_kruskal(Graph(n, u, v, values)))
         row, limits = m // 2, np.iinfo(ids)
         for bad in (n, -1, 2**32, limits.max, limits.min):
             if not limits.min <= bad <= limits.max or 0 <= bad < n:
@@ -143,7 +140,7 @@ def test_device_calls_find_the_forest_of_kruskal_or_refuse(device, ids, weights)
 def test_ids_of_two_widths_and_graphs_without_a_forest(device):
     rng = np.random.default_rng(2)
     n, u, v, w = random_graph(rng, 60, 200, 9)
-    expected = kruskal((n, u, v, w))
+    expected = by_kruskal(Graph(n, u, v, w))
     assert np.array_equal(ids_of(on_device(n, u.astype(np.int64), v, w)), expected)
     assert np.array_equal(ids_of(on_device(n, u, v.astype(np.uint64), w)), expected)
     found = ids_of(on_device(n, u, u, w))
@@ -161,7 +158,7 @@ def test_calls_of_two_shapes_and_key_widths_take_turns(device):
             for n, u, v, w in (random_graph(rng, n, m, 2**20, "int32", "float64") for _ in range(2)):
                 exact = w if turn % 2 else w / 3
                 for weights in (exact, w):
-                    expected = kruskal((n, u, v, weights))
+                    expected = by_kruskal(Graph(n, u, v, weights))
                     assert np.array_equal(ids_of(on_device(n, u, v, weights)), expected)
                     found = mst.minimum_spanning_forest((n, u, v, weights), algorithm="filter-boruvka-cuda")
                     assert np.array_equal(found.edge_ids, expected)
@@ -178,7 +175,7 @@ def test_options_of_device_calls_are_honoured(device, monkeypatch):
     )
     there = on_device(*graph)
     for options in ({}, {"factor": 0.7, "seed": 5}, {"samples": 64}, {}):
-        assert np.array_equal(ids_of(there, **options), kruskal(graph))
+        assert np.array_equal(ids_of(there, **options), by_kruskal(Graph(*graph)))
     default = {"csr": False, "factor": 0.0, "samples": 4096, "seed": 1}
     assert seen == [default, default | {"factor": 0.7, "seed": 5}, default | {"samples": 64}]
     for options, message in (
@@ -222,7 +219,7 @@ def test_threads_that_call_at_once_get_their_own_forests(device):
     rng = np.random.default_rng(6)
     graphs = [random_graph(rng, 60, 300, 2**20, "int32", kind) for kind in ("float64", "int32", "float64")]
     graphs += [random_graph(rng, 40, 300, 2**20, "int64", "float64")]
-    expected = [kruskal(graph) for graph in graphs]
+    expected = [by_kruskal(Graph(*graph)) for graph in graphs]
 
     def calls(thread):
         for call in range(12):
@@ -258,7 +255,8 @@ def test_auto_solves_device_arrays_in_the_same_way(device, monkeypatch):
     ids_of(there)
     device.clear()
     forest = mst.minimum_spanning_forest(there)
-    assert forest.algorithm == "filter-boruvka-cuda" and np.array_equal(forest.edge_ids.array, kruskal(graph))
+    assert forest.algorithm == "filter-boruvka-cuda"
+    assert np.array_equal(forest.edge_ids.array, by_kruskal(Graph(*graph)))
     assert device["launches"] == 4 and device["kernels made"] == 0
 
 

@@ -22,11 +22,11 @@ from mst.formats import read_raw, write
 ROUNDED = 2**53 + 1
 
 
-def message_of(path, content: bytes | str, format: str | None = None) -> str:
+def message_of(path, content: bytes | str) -> str:
     """Return the message of the `FormatError` that a file raises."""
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     with pytest.raises(FormatError) as caught:
-        read_raw(path, format=format)
+        read_raw(path)
     return str(caught.value)
 
 

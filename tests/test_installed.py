@@ -37,9 +37,9 @@ tree = mst.csgraph.minimum_spanning_tree([[0, 1], [0, 0]], keep_zeros=True)
 """
 
 
-def graph(seed: int = 1, n: int = 300, m: int = 2000) -> mst.Graph:
+def graph(seed: int = 1) -> mst.Graph:
     random = np.random.default_rng(seed)
-    return mst.Graph(n, *random.integers(0, n, (2, m)), random.integers(0, 50, m))
+    return mst.Graph(300, *random.integers(0, 300, (2, 2000)), random.integers(0, 50, 2000))
 
 
 def digest(seed: int) -> str:

@@ -403,7 +403,7 @@ def test_rows_and_edges_select_the_same_edges(degree, rng):
 # Batches
 
 
-def joined(n, u, v, keys, codes, largest_level, *, shift=None, smallest=4, largest=64):
+def joined(n, u, v, keys, codes, largest_level, *, shift=None, largest=64):
     """Scatter and join all codes; return the edge ids and how often a batch closed a cycle."""
     m = len(codes)
     bits = max(0, largest_level.bit_length() - 5) if shift is None else shift
@@ -414,7 +414,7 @@ def joined(n, u, v, keys, codes, largest_level, *, shift=None, smallest=4, large
     scatter.scatter(ends, codes, m, U64(32 + bits), buckets, records)
     forest = join.Forest(np.arange(n, dtype=U32), np.empty(n, U32))
     scatter.sort_large_buckets(records, buckets, largest, np.zeros(len(buckets), bool), keys)
-    size, _, conflicts = join.join(records, buckets, smallest, largest, keys, forest, 0)
+    size, _, conflicts = join.join(records, buckets, 4, largest, keys, forest, 0)
     assert (forest.parent <= np.arange(n)).all()
     return np.sort(forest.edges[:size]), conflicts
 

@@ -29,9 +29,9 @@ WAITS = "open('waits', 'w'); [time.sleep(0.1) for _ in range(3000) if not os.pat
 TEMPLATE_OF_THREADS = ('paradigm="sequential"', 'paradigm="threads"')
 
 
-def batches(*graphs: str, part: str = "all") -> list[str]:
+def batches(*graphs: str) -> list[str]:
     """Return the jobs that measure and prove a batch on each of these graphs."""
-    return [f"{rule} {graph}/{part}" for graph in graphs for rule in ("measure", "prove")]
+    return [f"{rule} {graph}/all" for graph in graphs for rule in ("measure", "prove")]
 
 
 def ran(output: str) -> list[str]:
@@ -63,9 +63,9 @@ def clone(finished, tmp_path) -> Clone:
     return finished.copy(tmp_path / "clone")
 
 
-def add_threads_probe(clone: Clone, name: str, action: str = "pass") -> None:
-    """Add an algorithm for threads that runs `action` on every solve, and compiles nothing of its own."""
-    clone.add_probe(name, action)
+def add_threads_probe(clone: Clone, name: str) -> None:
+    """Add an algorithm for threads that compiles nothing of its own."""
+    clone.add_probe(name, "pass")
     file = clone.folder / "mst/algorithms/sequential" / f"{name.replace('-', '_')}.py"
     moved = clone.folder / "mst/algorithms/threads" / file.name
     moved.write_text(file.read_text().replace(*TEMPLATE_OF_THREADS).replace("width=width", "width=1"))

@@ -159,7 +159,7 @@ class Clone:
         shutil.copytree(self.folder, folder, symlinks=True)
         return Clone(folder)
 
-    def configure(self, *, algorithms: list[str], options: dict | None = None, **changes) -> None:
+    def configure(self, *, algorithms: list[str], **changes) -> None:
         """Write the configuration: the small graphs, these algorithms, two quick processes for each run."""
         config = {
             "machine": "testbox",
@@ -167,7 +167,7 @@ class Clone:
                 "title": "A small experiment",
                 "graphs": list(GRAPHS),
                 "measure": {"processes": 2, "samples": 2, "budget": 30, "timeout": 60},
-                "runs": [{"algorithms": algorithms, "options": options or {}}],
+                "runs": [{"algorithms": algorithms}],
             },
         }
         experiment = changes.pop("experiment", {})
