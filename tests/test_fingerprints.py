@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from mst import fingerprints, registry
-from mst.fingerprints import modules
+from mst.fingerprints import kept, modules
 
 FILTERS = {"filter-boruvka", "bucket", "filter-boruvka-mpi"}
 SHARED_TREES = {"filter-boruvka-threads", "bucket-threads", "filter-boruvka-mpi"}
@@ -37,6 +37,15 @@ ROWS |= {
     "filter-boruvka-threads",
 }
 ROWS |= {"ghs-mpi", "gunrock-cuda", "prim-dense", "prim-heap"}
+
+
+@pytest.fixture(autouse=True)
+def kept_here(tmp_path, monkeypatch):
+    """Keep fingerprints in a folder of the test, so that it computes its own."""
+    monkeypatch.setattr(kept, "cache_root", lambda: tmp_path / "cache")
+    kept.forget()
+    yield tmp_path / "cache" / "fingerprints"
+    kept.forget()
 
 
 class Copy:
@@ -571,13 +580,111 @@ def test_machine_code_keys_follow_messages_and_names(tmp_path, monkeypatch):
     assert len(found) == 3
 
 
-def test_sources_are_read_in_any_locale():
+def test_sources_are_read_in_any_locale(tmp_path):
     """Compiling changes the locale of all threads for moments, too."""
     code = "from mst import registry; print(registry.get('filter-boruvka').source_fingerprint())"
     done = subprocess.run(
         [sys.executable, "-X", "utf8=0", "-c", code],
-        env={**os.environ, "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0"},
+        env={**os.environ, "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "MST_CACHE": str(tmp_path)},
         capture_output=True,
         text=True,
     )
     assert done.stdout.split() == [registry.get("filter-boruvka").source_fingerprint()], done.stderr
+
+
+# --- fingerprints on disk
+
+
+@pytest.fixture
+def module(tmp_path, monkeypatch) -> Path:
+    """Return the only file of a package."""
+    (tmp_path / "package").mkdir()
+    monkeypatch.setattr(modules, "PACKAGE", tmp_path / "package")
+    file = tmp_path / "package" / "k.py"
+    file.write_text("def solve(problem):\n    return 1\n")
+    yield file
+    monkeypatch.undo()
+    fingerprints.forget()
+
+
+def asked_again(file: Path) -> tuple[str, str]:
+    """Return both fingerprints of a file as a process does that starts now."""
+    fingerprints.forget()
+    return fingerprints.fingerprint(file), fingerprints.algorithm_fingerprint(file, ("solve",), (("depth", 1),))
+
+
+def test_kept_fingerprints_are_those_that_are_computed_and_no_code_is_read_again(
+    module, kept_here, monkeypatch
+):
+    computed = asked_again(module)
+    assert len(set(computed)) == 2
+    (file,) = kept_here.iterdir()
+    assert len(file.read_text().split()) == 6
+    monkeypatch.setattr(fingerprints, "module_at", None)
+    assert asked_again(module) == computed
+    # Other roots and options are other questions.
+    with pytest.raises(TypeError):
+        fingerprints.algorithm_fingerprint(module, ("solve",), (("depth", 2),))
+    with pytest.raises(TypeError):
+        fingerprints.algorithm_fingerprint(module, ("prepare",), (("depth", 1),))
+
+
+@pytest.mark.parametrize("change", ["itself", "another", "added", "removed", "renamed"])
+def test_any_change_to_the_package_asks_anew(module, change, monkeypatch):
+    """Times and sizes may stay as they are."""
+    other = module.with_name("other.cuh")
+    other.write_text("int a;")
+    asked_again(module)
+    changed = {"itself": module, "another": other}.get(change)
+    if changed:
+        times = changed.stat()
+        changed.write_text(changed.read_text().replace("1", "2").replace("a", "b"))
+        os.utime(changed, ns=(times.st_atime_ns, times.st_mtime_ns))
+    elif change == "added":
+        module.with_name("b.py").touch()
+    elif change == "removed":
+        other.unlink()
+    else:
+        other.rename(module.with_name("renamed.cuh"))
+    monkeypatch.setattr(fingerprints, "module_at", None)
+    with pytest.raises(TypeError):
+        asked_again(module)
+
+
+@pytest.mark.parametrize("cut", [1, 5, 20, 40])
+def test_damaged_lines_are_computed_again(module, kept_here, cut):
+    computed = asked_again(module)
+    (file,) = kept_here.iterdir()
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-cut])
+    assert asked_again(module) == computed
+    file.write_bytes(bytes(255 - byte if i % 9 == 0 else byte for i, byte in enumerate(whole)))
+    assert asked_again(module) == computed
+    assert asked_again(module) == computed
+
+
+def test_fingerprints_of_code_that_changes_meanwhile_are_not_kept(module, kept_here, monkeypatch):
+    def read(path: Path) -> modules.Module:
+        path.write_text("def solve(problem):\n    return 2\n")
+        return modules.module_at(path)
+
+    monkeypatch.setattr(fingerprints, "module_at", read)
+    second = asked_again(module)
+    assert not kept_here.exists()
+    monkeypatch.setattr(fingerprints, "module_at", modules.module_at)
+    assert asked_again(module) == second
+    module.write_text("def solve(problem):\n    return 1\n")
+    assert asked_again(module) != second
+
+
+def test_code_outside_the_package_is_not_kept(module, kept_here, tmp_path):
+    (tmp_path / "user.py").write_text("def solve(problem):\n    return 1\n")
+    asked_again(tmp_path / "user.py")
+    assert not kept_here.exists()
+
+
+def test_without_a_cache_fingerprints_are_computed(module, kept_here):
+    computed = asked_again(module)
+    shutil.rmtree(kept_here.parent)
+    kept_here.parent.touch()
+    assert asked_again(module) == computed

@@ -247,7 +247,7 @@ def test_clean_shows_sizes_and_removes_named_caches(place, mst):
     mst("fetch", "square", "path-5", "--catalog", "graphs.yaml")
     _, out, _ = mst("clean")
     sizes = {line.split()[0]: line.split()[1] for line in out.splitlines()[1:-1]}
-    assert set(sizes) == {"raw", "graphs", "checksums", "numba", "cuda"}
+    assert set(sizes) == {"raw", "graphs", "checksums", "numba", "cuda", "fingerprints"}
     assert sizes["raw"] != "0" and sizes["graphs"] != "0" and sizes["cuda"] == "0"
     assert (place / "cache" / "raw").is_dir()
     _, out, _ = mst("clean", "raw", "--dry-run")

@@ -14,13 +14,13 @@ import oracles
 import pytest
 
 from mst import order
+from mst.cache import cache_root
 from mst.fingerprints.modules import PACKAGE
 from mst.graph import Graph
 from mst.kernels.graph.simplify import lightest_of_parallel_edges
 from mst.kernels.primitives import code_cache
 from mst.kernels.primitives.ascending import ascending, write_ascending
 from mst.kernels.primitives.bitmap import count_ones, get_bit, set_bits, write_positions_of_ones, zeroed
-from mst.kernels.primitives.cache import cache_root
 from mst.kernels.primitives.exact_sum import bin_sums
 from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.radix import argsort, records, sorted_records

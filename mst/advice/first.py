@@ -25,8 +25,8 @@ import numpy as np
 
 from mst import advice, atomic, registry
 from mst.advice import Candidate, Choice
+from mst.cache import cache_root
 from mst.fingerprints.modules import PACKAGE
-from mst.kernels.primitives.cache import cache_root
 
 IN_NUMPY = Choice("numpy-boruvka", 1)
 

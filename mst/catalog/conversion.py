@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mst.atomic import write_text
+from mst.cache import cache_root
 from mst.catalog.archive import unpacked
 from mst.catalog.download import Fetched, NotFetched, Sources
 from mst.catalog.entry import Entry, Source, Weights
 from mst.catalog.locations import basename
 from mst.catalog.manifest import Check, Manifest, Raw, Tried, read_manifest
 from mst.errors import ConfigError, FormatError, InputError
-from mst.kernels.primitives.cache import cache_root
 
 if TYPE_CHECKING:
     from mst.formats import RawGraph

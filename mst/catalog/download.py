@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mst.atomic import write_text
+from mst.cache import cache_root
 from mst.catalog.locations import (
     Dead,
     DeadHosts,
@@ -38,7 +39,6 @@ from mst.catalog.locations import (
 )
 from mst.catalog.partial import PartialFile
 from mst.errors import DependencyError, UnavailableError
-from mst.kernels.primitives.cache import cache_root
 
 if TYPE_CHECKING:
     from mst.catalog.transport import Transport
@@ -89,7 +89,7 @@ class Sources:
     offline : bool
         Use folders and cached files only; never touch the network.
     cache : path-like, optional
-        Folder of raw files and checksums; by default `mst.kernels.primitives.cache.cache_root`.
+        Folder of raw files and checksums; by default `mst.cache.cache_root`.
     progress : bool, optional
         Show progress on standard error; by default only on a terminal.
     limits : Limits, optional

@@ -14,6 +14,7 @@ PARTS = {
     "checksums": "checksums of first downloads; without them a changed file goes unnoticed",
     "numba": "compiled kernels for the processor",
     "cuda": "compiled kernels for the GPU",
+    "fingerprints": "fingerprints of mst's own code",
 }
 
 
@@ -30,9 +31,9 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
+    from mst.cache import cache_root
     from mst.commands._print import columns
     from mst.errors import ConfigError, nearest
-    from mst.kernels.primitives.cache import cache_root
     from mst.names import path_part
     from mst.units import decimal_size
 

@@ -33,10 +33,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Solve small graphs of every kind by each algorithm, and read files of text."""
     from mst import registry
     from mst.advice import first, table
+    from mst.cache import cache_root
     from mst.cores import cores_for
     from mst.errors import UnsupportedError
     from mst.facts import Facts
-    from mst.kernels.primitives.cache import cache_root
     from mst.kernels.primitives.machine_code import code_seconds
     from mst.solver import minimum_spanning_forest
 

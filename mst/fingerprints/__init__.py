@@ -18,11 +18,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from mst.fingerprints import modules
+from mst.fingerprints import kept, modules
 from mst.fingerprints.modules import Module, Node, cuda_text, digest, module_at
 
 # Each definition is read once: threads that import kernels at once must not see it half read.
@@ -42,6 +42,10 @@ def fingerprint(path: Path) -> str:
 @cache
 def _file_fingerprint(path: Path) -> str:
     """Return the result of `fingerprint` for an absolute path, read once."""
+    return kept.remembered(path, "all", partial(_of_file, path))
+
+
+def _of_file(path: Path) -> str:
     if path.suffix != ".py":
         return digest(cuda_text(path))[:16]
     module = module_at(path)
@@ -63,15 +67,21 @@ def algorithm_fingerprint(path: Path, roots: tuple[str, ...], options: tuple[tup
         Names and defaults of the options, which come to the functions as keywords.
     """
     with _one_reads:
-        module = module_at(Path(path).resolve())
-        present = {name: found for name in roots if (found := module.member(name)) is not None}
-        covered = _covered([found.node for found in present.values()], keywords={name for name, _ in options})
-        parts = [(name, node.part(part) + rest) for name, (node, part, rest) in present.items()]
-        return digest(f"{options} {parts} {covered}")[:16]
+        path = Path(path).resolve()
+        return kept.remembered(path, repr((roots, options)), partial(_of_algorithm, path, roots, options))
+
+
+def _of_algorithm(path: Path, roots: tuple[str, ...], options: tuple[tuple[str, Any], ...]) -> str:
+    module = module_at(path)
+    present = {name: found for name in roots if (found := module.member(name)) is not None}
+    covered = _covered([found.node for found in present.values()], keywords={name for name, _ in options})
+    parts = [(name, node.part(part) + rest) for name, (node, part, rest) in present.items()]
+    return digest(f"{options} {parts} {covered}")[:16]
 
 
 def forget() -> None:
     """Read every file again from now on."""
+    kept.forget()
     modules.forget()
     _file_fingerprint.cache_clear()
     algorithm_fingerprint.cache_clear()

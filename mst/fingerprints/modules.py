@@ -17,7 +17,7 @@ from mst.fingerprints.writing import WORKERS, Import, Reach, Writer, looked_up
 
 PACKAGE = Path(__file__).resolve().parents[1]
 # How code is fingerprinted and where machine code is kept changes no result, though `njit` reaches both.
-_UNCOUNTED = ("fingerprints/", "primitives/code_cache.py", "primitives/cache.py")
+_UNCOUNTED = ("fingerprints/", "primitives/code_cache.py", "mst/cache.py")
 _DYNAMIC = frozenset(("eval", "exec", "globals", "locals", "vars", "dir", "__import__"))
 # Where local names count; compiled code names them in `objmode` and in the option `locals` of `njit`.
 _BY_LOCAL_NAMES = frozenset(("eval", "exec", "locals", "vars", "dir", "objmode"))

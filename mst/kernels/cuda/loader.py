@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from mst.cache import cache_root
 from mst.errors import DependencyError, MSTError
 from mst.fingerprints import fingerprint
-from mst.kernels.primitives.cache import cache_root
 
 FOLDER = Path(__file__).resolve().parent
 _INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)".*$', re.MULTILINE)

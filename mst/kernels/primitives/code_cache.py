@@ -30,13 +30,13 @@ from numba.core import config
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _CacheLocator
 from numba.core.compiler_lock import global_compiler_lock
 
+from mst.cache import cache_root
 from mst.errors import ConfigError
 from mst.fingerprints import fingerprint
 from mst.kernels.primitives import (
     forks,  # noqa: F401  (before any thread is launched)
     machine_code,  # noqa: F401  (says when compiling takes long)
 )
-from mst.kernels.primitives.cache import cache_root
 
 _LAYOUT = 2
 """Of the kept code: code of another layout is not loaded."""
