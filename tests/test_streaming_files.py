@@ -297,6 +297,9 @@ def test_damaged_files_are_named(tmp_path, capsys):
     path.write_text(path.read_text() + "a 1 x 3\n")
     assert main(["solve", str(path), "--memory", "1G"]) == 2
     assert f"{path}, line 3002: 'a 1 x 3': expected" in capsys.readouterr().err
+    path.write_bytes(b"# lines end as on an old Macintosh\r0 1 5\r")
+    assert main(["solve", str(path), "--memory", "1G"]) == 2
+    assert f"{path}: expected rows `<u> <v>`" in capsys.readouterr().err
 
 
 def test_declared_vertices_without_edges_are_counted(tmp_path, capsys):

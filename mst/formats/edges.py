@@ -146,7 +146,23 @@ def _stream(source: Source, *, allow_headed: bool) -> RawStream:
     blocks = stream_rows(text, layout, preamble.m, base=0)
     if allow_headed and preamble.n is None and layout.columns == "uv":
         blocks = _unless_headed(source, blocks)
-    return RawStream(None, preamble.m, blocks, preamble.n or 0)
+    return RawStream(None, preamble.m, _unless_empty(source, preamble, blocks), preamble.n or 0)
+
+
+def _unless_empty(source: Source, preamble: _Preamble, blocks: Blocks) -> Blocks:
+    rows = 0
+    for block in blocks:
+        rows += len(block[0])
+        yield block
+    _refuse_no_graph(source, preamble, rows)
+
+
+def _refuse_no_graph(source: Source, preamble: _Preamble, rows: int) -> None:
+    """Raise an error for comments alone; a header without rows is a graph without edges, as of a forest without any."""
+    if rows == 0 and preamble.n is None and not _first_rows(source):
+        raise FormatError(
+            source.path, "expected rows `<u> <v>` or `<u> <v> <weight>`, or a comment `# Nodes: … Edges: …`"
+        )
 
 
 def _unless_headed(source: Source, blocks: Blocks) -> Blocks:
@@ -283,11 +299,7 @@ def _is_numbered(rows: list[list[bytes]]) -> bool:
 
 def _graph(source: Source, preamble: _Preamble, table: Table) -> RawGraph:
     n, path = preamble.n, source.path
-    # A header without rows is a graph without edges, as of a forest that has none.
-    if table.rows == 0 and n is None and not _first_rows(source):
-        raise FormatError(
-            path, "expected rows `<u> <v>` or `<u> <v> <weight>`, or a comment `# Nodes: … Edges: …`"
-        )
+    _refuse_no_graph(source, preamble, table.rows)
     low, high = table.id_range()
     ids, remarks = None, []
     if n is None or high > n or (high == n and low == 0):
