@@ -54,8 +54,8 @@ test-all: $(SETUP_DEV)  ## the whole test suite: races at length, SLURM (as root
 	$(PYTEST)
 
 # MST_NIGHTLY=0.01 runs a hundredth of it.
-nightly: $(SETUP_DEV)  ## hours of attacks on parsers, proofs and solvers (TESTS=… selects some, MST_NIGHTLY=… a share)
-	$(PYTHON) -m pytest -m nightly $(or $(TESTS),tests/nightly)
+nightly: $(SETUP_DEV)  ## longer repetitions of tests, then hours of attacks on parsers, proofs and solvers (TESTS=… selects some, MST_NIGHTLY=… a share)
+	$(PYTHON) -m pytest -m nightly $(TESTS)
 
 test-cluster: $(SETUP_DEV)  ## only the tests of the workflow on a real SLURM of two nodes (as root)
 	$(PYTHON) -m pytest tests/cluster
