@@ -29,6 +29,9 @@ ARGUMENTS = [
 # Tests compare what commands write to standard error, and a busy machine needs more than two seconds for anything.
 os.environ.setdefault("MST_PROGRESS", "0")
 
+# Let waiting ranks of MPICH sleep, not spin: they would take cores from those that compile or work.
+os.environ.setdefault("MPIR_CVAR_ENABLE_HEAVY_YIELD", "1")
+
 # A shell's background jobs ignore Ctrl-C, and so would all processes that the tests interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
