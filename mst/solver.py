@@ -223,9 +223,10 @@ def _forest_checked_by_gpu(columns: tuple, asked: Request) -> Forest | None:
 
 def _is_stream(graph: Any) -> bool:
     """Return whether this is an iterator or a list of batches, or an Arrow dataset: a table is a graph in memory."""
-    if isinstance(graph, _GRAPH_TYPES) or hasattr(graph, "__arrow_c_stream__"):
+    if isinstance(graph, _GRAPH_TYPES):
         return False
-    return isinstance(graph, (Iterator, list)) or hasattr(graph, "to_batches")
+    is_table = hasattr(graph, "__arrow_c_stream__")  # a reader of record batches has it, but is an iterator
+    return isinstance(graph, (Iterator, list)) or (hasattr(graph, "to_batches") and not is_table)
 
 
 def _forest_of_stream(batches: Any, asked: Request) -> StreamForest:

@@ -246,10 +246,12 @@ def test_tables_and_datasets(small_table, tmp_path):
     expected = mst.minimum_spanning_forest(table).edge_ids
     for stream in (
         table.to_batches(170),
+        table.to_reader(170),
         dataset.dataset(tmp_path / "a.parquet"),
         iter([table[:7], table[7:].to_pandas()]),
     ):
-        assert (mst.minimum_spanning_forest(stream).edge_ids == expected).all()
+        found = mst.minimum_spanning_forest(stream)
+        assert isinstance(found, StreamForest) and (found.edge_ids == expected).all()
     unweighted = mst.minimum_spanning_forest(table.drop_columns("weight").to_batches())
     assert unweighted.w.dtype == np.int32 and unweighted.weight == len(unweighted)
 
