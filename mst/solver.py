@@ -119,7 +119,7 @@ def minimum_spanning_forest(
     >>> mst.minimum_spanning_forest((3, [0, 1, 2], [1, 2, 0], [5, 7, 6]), maximum=True).weight
     13
     """
-    if isinstance(maximum, str):
+    if not isinstance(maximum, int | np.bool_ | None):
         raise InputError(f"maximum must be True or False, got {maximum!r}")
     asked = Request(algorithm, threads, options)
     if isinstance(graph, tuple) and not all(isinstance(part, _HOST_TYPES) for part in columns_of(graph)):

@@ -127,6 +127,7 @@ CALLS = {
     "algorithm, arrays": (lambda x: solve((3, [0, 1], [1, 2], [1, 2]), algorithm=x), set()),
     "threads": (lambda x: solve(TRIANGLE, algorithm="cas-boruvka", threads=x), {"none", "true"}),
     "threads of one": (lambda x: solve(TRIANGLE, algorithm="kruskal", threads=x), {"none", "true"}),
+    "maximum": (lambda x: solve(TRIANGLE, maximum=x), {"none", "true", "int", "negative", "huge"}),
     "option": (lambda x: solve(TRIANGLE, algorithm="kruskal", sort=x), set()),
     "unknown option": (lambda x: solve(TRIANGLE, algorithm="kruskal", sorted=x), set()),
     "tuple, n": (lambda x: solve((x, [0], [0], [1])), {"true", "int", "0-d"}),
