@@ -456,6 +456,24 @@ def test_a_dash_is_standard_input_for_graphs_and_forests(triangle, tmp_path):
     assert piped("verify", "-", str(tmp_path / "forest.gr")).returncode == 0
     assert piped("convert", "-", "-", "--to", "mtx").stdout.startswith(b"%%MatrixMarket")
     assert b"only one of the two files can be standard input" in piped("verify", "-", "-").stderr
+    assert piped("info", "-").returncode == 0
+    wrong = piped("solve", "-", "--format", "headed")
+    assert wrong.stderr.startswith(b"mst solve: standard input, line 1: ")
+
+
+@pytest.mark.parametrize(
+    ("command", "last", "code", "shown"),
+    [
+        ("solve", "", 0, "3 vertices, 30,000 edges"),
+        ("info", "", 0, "rows: 30,000"),
+        ("solve", "0 x 5\n", 2, "/dev/stdin, line 30001: '0 x 5': expected"),
+        ("solve --memory 1G", "", 2, "/dev/stdin, a pipe, cannot be read in parts"),
+    ],
+)
+def test_nothing_of_a_pipe_is_lost(command, last, code, shown):
+    command, rows = [sys.executable, "-m", "mst", *command.split()], "0 1 5\n1 2 7\n2 0 6\n" * 10_000 + last
+    ran = subprocess.run([*command, "/dev/stdin"], input=rows, capture_output=True, text=True, timeout=120)
+    assert ran.returncode == code and shown in ran.stdout + ran.stderr
 
 
 @pytest.mark.parametrize(

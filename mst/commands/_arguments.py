@@ -66,7 +66,7 @@ def reads_in_parts(file: str | Path, format: str | None, memory: str | None) -> 
     """Return whether a file is read as a stream: all Parquet files are, and others where the memory is limited."""
     if memory is not None or format == "parquet":
         return True
-    if format is not None or str(file) == "-":
+    if format is not None:
         return False
     from mst.formats.source import is_parquet
 

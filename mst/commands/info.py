@@ -65,11 +65,12 @@ def _expected(entry: Entry) -> tuple[int | None, int | None]:
 
 def _about(name: str, listing: Catalog, format: str | None) -> dict[str, Any]:
     from mst.errors import InputError, nearest
+    from mst.formats.source import is_pipe
 
     path = Path(name)
     if path.name == "manifest.json" or (path.is_dir() and (path / "manifest.json").is_file()):
         return _about_manifest(path)
-    if path.is_file():
+    if path.is_file() or is_pipe(path):
         return _about_file(path, format)
     if name not in listing:
         raise InputError(

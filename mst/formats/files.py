@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mst import atomic
-from mst.errors import ConfigError, FormatError, InputError, OutOfMemoryError
+from mst.errors import ConfigError, FormatError, InputError, MSTError, OutOfMemoryError
 from mst.formats import canonical
 from mst.formats.base import Format, RawGraph, RawStream, replacing, too_many_vertices
 from mst.formats.detection import FORMATS, format_by_suffix, format_named, format_of, writable_formats
-from mst.formats.source import SUFFIXES, Source, sink, strip_compression
+from mst.formats.source import SUFFIXES, Source, is_pipe, sink, strip_compression
 from mst.graph import Graph
 
 if TYPE_CHECKING:
@@ -291,15 +291,23 @@ def file_path(path: str | os.PathLike[str]) -> Path:
 
 @contextlib.contextmanager
 def _as_file(path: Path) -> Iterator[Path]:
-    """Yield a path that can be read more than once: of standard input, that of a copy."""
-    if str(path) != "-":
+    """Yield a path that can be read more than once: of a pipe, that of a copy."""
+    if not is_pipe(path):
         yield path
         return
+    name = "standard input" if str(path) == "-" else str(path)
+    if str(path) == "-" and sys.stdin is None:
+        raise InputError("standard input is closed: name a file")
     with tempfile.TemporaryDirectory(prefix="mst-") as folder:
-        copy = Path(folder, "standard input")
-        with copy.open("wb") as out:
-            shutil.copyfileobj(sys.stdin.buffer, out)
-        yield copy
+        copy = Path(folder, Path(name).name)
+        with copy.open("wb") as out, contextlib.ExitStack() as opened:
+            pipe = sys.stdin.buffer if str(path) == "-" else opened.enter_context(path.open("rb"))
+            shutil.copyfileobj(pipe, out)
+        try:
+            yield copy
+        except MSTError as error:
+            error.args = (str(error).replace(str(copy), name),)
+            raise
 
 
 def _to_write(path: Path, format: str | None) -> Format:

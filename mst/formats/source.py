@@ -299,8 +299,15 @@ def first_lines(source: Source, comments: bytes = b"") -> list[bytes] | None:
     return [line for line in lines if not line.strip() or line.strip()[0] not in comments]
 
 
+def is_pipe(path: Path) -> bool:
+    """Return whether this can be read only once: ``-``, which is standard input, or a pipe such as ``<(zcat …)``."""
+    return str(path) == "-" or path.is_fifo()
+
+
 def is_parquet(path: Path) -> bool:
     """Return whether this is a Parquet file, or a folder with some."""
+    if is_pipe(path):
+        return False
     if path.is_dir():
         return any(path.glob("*.parquet"))
     try:

@@ -14,7 +14,7 @@ import numpy as np
 from mst import formats
 from mst.errors import FormatError, InputError
 from mst.formats.columns import to_arrow
-from mst.formats.source import Source, is_parquet
+from mst.formats.source import Source, is_parquet, is_pipe
 from mst.graph import WEIGHT_DTYPES, frozen
 from mst.streaming.batches import Batch, batch_of, map_ahead
 from mst.streaming.forest import StreamForest
@@ -78,8 +78,9 @@ def open_edges(
     FormatError, InputError
         It cannot be opened, or not as a stream.
     """
-    if str(path) == "-":
-        raise InputError("standard input cannot be read in parts: name a file, or set no memory limit")
+    if is_pipe(path):
+        name = "standard input" if str(path) == "-" else f"{path}, a pipe,"
+        raise InputError(f"{name} cannot be read in parts: name a file, or set no memory limit")
     if is_parquet(path) if format is None else format == "parquet":
         found = _parquet(path, width, parse_memory(memory) if memory else None)
     else:
