@@ -8,6 +8,7 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, TextIO, cast
 
 from mst import progress
@@ -50,7 +51,9 @@ class _Printable:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return its exit code. Control characters in names do not reach the terminal."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
-    out, err = (cast(TextIO, _Printable(stream, arguments)) for stream in (sys.stdout, sys.stderr))
+    # A stream is None if the caller has closed it.
+    streams = [stream or Path(os.devnull).open("w") for stream in (sys.stdout, sys.stderr)]  # noqa: SIM115
+    out, err = (cast(TextIO, _Printable(stream, arguments)) for stream in streams)
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         return _main(arguments)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import stat
 import subprocess
@@ -64,6 +65,13 @@ def test_devices_and_pipes_stay_what_they_are(place):
     assert main(["solve", str(place / "graph.txt"), "--out", str(null)]) == 0
     assert stat.S_ISCHR(os.stat("/dev/null").st_mode)  # noqa: PTH116
     assert sorted(file.name for file in place.iterdir()) == ["graph.txt", "null", "pipe"]
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-"])
+def test_a_closed_stream_is_not_written_to(place, closed):
+    command = f"exec {shlex.quote(sys.executable)} -m mst solve graph.txt --out forest.gr {closed}"
+    ended = subprocess.run(["sh", "-c", command], cwd=place, capture_output=True, text=True, timeout=120)
+    assert (ended.returncode, ended.stderr) == (0, "") and formats.read(place / "forest.gr").m == 2
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")  # noqa: PTH110
