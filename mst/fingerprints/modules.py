@@ -28,18 +28,10 @@ _PURE_DECORATORS = re.compile(
     "dataclass|unique|property|contextmanager|runtime_checkable|final|no_type_check"
 )
 # Other packages whose calls register nothing.
-_PURE_CALLS: tuple[str, ...] = (
-    "builtins",
-    "numpy",
-    "re",
-    "pathlib",
-    "functools",
-    "collections",
-    "typing",
-    "ctypes",
-    "threading",
+_PURE_CALLS = re.compile(
+    "builtins|numpy|re|pathlib|functools|collections|typing|ctypes|threading|itertools|operator|math|dataclasses|"
+    "types|struct|enum|string"
 )
-_PURE_CALLS += ("itertools", "operator", "math", "dataclasses", "types", "struct", "enum", "string")
 _CHANGES = re.compile("regist|overload|append|add$|update|setdefault|insert|extend|set")
 
 
@@ -114,6 +106,7 @@ class Module:
         self._imported: list[Module] | None = None
         self._targets: list[str] = []
         self._workers: Definition | None = None
+        self._overloads: dict[str, list[Definition]] | None = None
         inside = path.is_relative_to(PACKAGE)
         parts = ("mst", *path.relative_to(PACKAGE).with_suffix("").parts) if inside else (path.stem,)
         self.name, self.package = ".".join(parts), parts[:-1]
@@ -210,7 +203,7 @@ class Module:
                 self._is_function(n) for given in (call.args, call.keywords) for a in given for n in ast.walk(a)
             )
         # A method of the result of another call, which is checked, too.
-        return name == "?" or name.split(".")[0] in _PURE_CALLS
+        return name == "?" or bool(_PURE_CALLS.fullmatch(name.split(".")[0]))
 
     def _is_function(self, node: ast.AST) -> bool:
         """Return whether an expression may be a function of this package."""
@@ -269,8 +262,6 @@ class Module:
                         if name := self._overloaded(decorator):
                             self._overloads.setdefault(name, []).append(definition)
         return [definition for name in names for definition in self._overloads.get(name, ())]
-
-    _overloads: dict[str, list[Definition]] | None = None
 
     def member(self, name: str) -> Reference | None:
         """Return the definition of this package that a name of this module stands for, or None."""
