@@ -111,12 +111,8 @@ def _write(sink: IO[bytes], graph: Graph) -> None:
     sink.write(w.astype(w.dtype.newbyteorder("<")).tobytes())
 
 
-def _sniff_floats(source: Source) -> bool:
-    """Return False, since nothing in the file tells floats from integers."""
-    return False
-
-
 FORMAT = Format("galois", "Galois binary rows, integer weights", (".sgr", ".csgr", ".vgr"), sniff, read, write)
+# Nothing in a file tells floats from integers.
 FLOAT_FORMAT = Format(
-    "galois-float", "Galois binary rows, float weights", (), _sniff_floats, _read_floats, _write_floats
+    "galois-float", "Galois binary rows, float weights", (), lambda source: False, _read_floats, _write_floats
 )
