@@ -26,7 +26,7 @@ from mst.formats import (
     tsplib,
 )
 from mst.formats.base import Format
-from mst.formats.source import Source, strip_compression
+from mst.formats.source import PARQUET_SIGNATURE, Source, strip_compression
 from mst.formats.text import decoded
 
 # In the order of detection: from distinctive first bytes to plain rows of numbers.
@@ -70,7 +70,7 @@ def format_of(source: Source) -> Format:
                     line=1,
                 )
             return candidate
-    if source.head.startswith(b"PAR1"):
+    if source.head.startswith(PARQUET_SIGNATURE):
         raise FormatError(
             source.path,
             "only mst solve and mst verify read Parquet files: in Python, pass a pyarrow.dataset or a table",

@@ -19,7 +19,7 @@ HEAD = 1 << 16
 """Bytes of decompressed content that are examined to detect the format."""
 
 _MAGIC_BYTES = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz"}
-_PARQUET = b"PAR1"
+PARQUET_SIGNATURE = b"PAR1"
 SUFFIXES = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd", ".bz2": "bzip2", ".xz": "xz"}
 """The compression that each file name suffix stands for."""
 
@@ -312,6 +312,6 @@ def is_parquet(path: Path) -> bool:
         return any(path.glob("*.parquet"))
     try:
         with path.open("rb") as file:
-            return file.read(len(_PARQUET)) == _PARQUET
+            return file.read(len(PARQUET_SIGNATURE)) == PARQUET_SIGNATURE
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}") from error

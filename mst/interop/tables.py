@@ -14,6 +14,9 @@ from mst.rounding import refuse_rounded
 
 _ENDS = (("u", "v"), ("source", "target"), ("src", "dst"), ("from", "to"))
 _WEIGHTS = ("w", "weight")
+COLUMN_NAMES = frozenset((*sum(_ENDS, ()), *_WEIGHTS))
+"""The names of columns that `from_table` reads."""
+
 _MOST_VERTICES_PER_EDGE = 1000
 _MOST_DIGITS = 20  # of a vertex count
 
@@ -185,9 +188,7 @@ def _arrow_columns(stream: Any) -> tuple[dict[str, Any], int | None]:
     except (TypeError, ValueError, pyarrow.ArrowException) as error:
         raise InputError(f"{type(stream).__name__} is not a table with columns: {error}") from error
     names = table.column_names
-    if twice := sorted(
-        {name for name in names if name in (*sum(_ENDS, ()), *_WEIGHTS) and names.count(name) > 1}
-    ):
+    if twice := sorted(name for name in COLUMN_NAMES if names.count(name) > 1):
         raise InputError(f"the table has {', '.join(twice)} more than once: rename the columns")
     declared = (table.schema.metadata or {}).get(b"n", b"")
     if len(declared) > _MOST_DIGITS and declared.isdigit():

@@ -13,21 +13,21 @@ import numpy as np
 
 from mst import formats
 from mst.errors import FormatError, InputError
+from mst.formats import canonical
 from mst.formats.columns import to_arrow
 from mst.formats.source import Source, is_parquet, is_pipe
+from mst.formats.text import is_count
 from mst.graph import WEIGHT_DTYPES, frozen
+from mst.interop.tables import COLUMN_NAMES
 from mst.streaming.batches import Batch, batch_of, map_ahead
 from mst.streaming.forest import StreamForest
 from mst.streaming.memory import parse_memory
 
-_ARROW = b"ARROW1\0\0"
-_COLUMNS = {"u", "v", "w", "source", "target", "src", "dst", "from", "to", "weight"}
 _ROW_BYTES = 32
 """Of a row while it is decoded: 12 to 24 bytes, and its text or compressed bytes."""
 
 _BATCHES_AHEAD = 1
 """Batches besides those that are decoded or wait for that: the one that is cut into slices."""
-_MOST_DIGITS = 18
 _FOREST = ("u", "v", "w", "id")
 
 
@@ -85,7 +85,7 @@ def open_edges(
         found = _parquet(path, width, parse_memory(memory) if memory else None)
     else:
         with Source(path) as source:
-            is_arrow = source.head.startswith(_ARROW) if format is None else format in ("arrow", "canonical")
+            is_arrow = canonical.sniff(source) if format is None else format in ("arrow", "canonical")
             found = (
                 _arrow(path) if is_arrow else _text(path, formats.open_stream(source, format=format), format)
             )
@@ -165,10 +165,10 @@ def _parquet(path: Path, width: int, memory: int | None) -> EdgeFile:
     parts = [(file, note, i) for file, note in zip(files, notes) for i in range(note.num_row_groups)]
     sizes = [note.row_group(i).num_rows for _, note, i in parts]
     schema = notes[0].schema.to_arrow_schema()
-    columns = [name for name in schema.names if name in _COLUMNS]
+    columns = [name for name in schema.names if name in COLUMN_NAMES]
     for file, note in zip(files, notes):
         # Not `note.schema.names`, which of a column of lists has only that of the elements.
-        if set(columns) != _COLUMNS.intersection(note.schema.to_arrow_schema().names):
+        if set(columns) != COLUMN_NAMES.intersection(note.schema.to_arrow_schema().names):
             raise FormatError(file, f"expected the columns of {files[0].name}: {', '.join(columns)}")
     if len(columns) < 2:
         columns = schema.names  # for the error that lists them
@@ -248,7 +248,7 @@ def _batch(given: Any, path: Path, row: int) -> Batch:
 def _declared(schema: Any) -> int | None:
     """Return the number of vertices that a schema's metadata state."""
     text = (schema.metadata or {}).get(b"n", b"")
-    return int(text) if text.isdigit() and len(text) <= _MOST_DIGITS else None
+    return int(text) if is_count(text) else None
 
 
 def _one_line(error: Exception) -> str:
