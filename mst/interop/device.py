@@ -154,7 +154,7 @@ class DeviceForest:
         return u[self.edge_ids], v[self.edge_ids], w[self.edge_ids]
 
     def to_host(self) -> Forest:
-        """Return the forest in host memory, which answers for clusters, paths and the others."""
+        """Return the forest in host memory, which has more methods, such as `labels` and `paths`."""
         graph = self.graph
         columns = (staging.download_array(column) for column in (graph.u, graph.v, graph.w))
         ids = staging.download_array(as_cupy(self.edge_ids, "edge_ids"))

@@ -204,7 +204,7 @@ class RunningForest:
     seconds : dict of str to float
         As for `mst.streaming.StreamForest`.
     algorithm : str
-        Id of the algorithm of the last one.
+        Id of the algorithm of the last solve.
     """
 
     def __init__(

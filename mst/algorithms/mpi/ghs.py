@@ -1,10 +1,10 @@
 """The algorithm of Gallager, Humblet and Spira, its vertices distributed over ranks.
 
 R. G. Gallager, P. A. Humblet and P. M. Spira, "A distributed algorithm for minimum-weight spanning trees", ACM
-TOPLAS 5(1), 1983: every vertex is a state machine that knows only its edges. Shou and He, "Parallel MST" (15-418,
-2023), §3.4, assign vertex x to rank x mod p, which runs all of its vertices; their three optimisations are the options
-`queue`, `lookup` and `basic`. Their future work, shortcuts within a rank, is `contract`: fragments formed by
-vertices of one rank alone start as one node.
+TOPLAS 5(1), 1983: every vertex is a state machine that knows only its edges. Shou and He, "Parallel Minimum Spanning
+Tree" (15-418 final project, CMU), §3.4, assign vertex x to rank x mod p, which runs all of its vertices; their three
+optimisations are the options `queue`, `lookup` and `basic`. Their future work, shortcuts within a rank, is `contract`:
+fragments formed by vertices of one rank alone start as one node.
 
 Their program ends when a timer expires. Here messages travel in supersteps, and the run ends after a superstep in which
 no rank has sent a message. Each component of a forest halts by itself. Theirs sends messages one by one

@@ -1,6 +1,6 @@
 """Borůvka's algorithm over an edge list on many cores: Shou and He's OpenMP program.
 
-M. Shou and J. He, "Parallel Minimum Spanning Tree", 15-418 final project (CMU, 2024), §3.3: no program was
+M. Shou and J. He, "Parallel Minimum Spanning Tree", 15-418 final project (CMU), §3.3: no program was
 published, so this is a port of Listing 7 and of the wait-free union-find of Listing 4. Each round lowers the
 minimum of both ends of every edge atomically, unites the ends of minima, maps ends to their representatives and
 filters self-loops. The options are the published optimisations; the defaults are the final version's, 1a and 1b
