@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from mst import FormatError, Graph, MSTError
@@ -210,8 +210,9 @@ def plain_weights(words: list[str]) -> list:
             raise Refused
         if "n" not in word.lower() and np.isinf(float(word)):
             raise Refused
-        if _WHOLE.fullmatch(word):
-            plain_vertex(word, -(2**63), 2**63 - 1)
+        # An integer that float64 would round is refused beside fractions.
+        if _WHOLE.fullmatch(word) and plain_vertex(word, -(2**63), 2**63 - 1) != int(float(word)):
+            raise Refused
     return [float(word) for word in words]
 
 
@@ -284,11 +285,15 @@ def tables(draw, width, tag=""):
 @settings(max_examples=5 * settings.default.max_examples)
 @given(st.integers(2, 3).flatmap(tables))
 def test_edge_lists_are_read_as_by_the_plain_reader(tmp_path_factory, text):
+    rows = [words for words in plain_rows(text) if words[0][0] not in "#%/"]
+    # The plain reader takes no header.
+    assume(not rows or any(map(_DECIMAL.fullmatch, re.split("[ ,]", " ".join(rows[0])))))
     compare(tmp_path_factory.getbasetemp() / "plain.txt", text.lstrip(), "edges", plain_edges)
 
 
 @settings(max_examples=5 * settings.default.max_examples)
 @given(tables(3, tag="a "), st.integers(0, 6), st.integers(0, 12))
+@example("a 1 1 0.5\na 1 1 9223372036854775807\n", 1, 1)
 def test_dimacs_files_are_read_as_by_the_plain_reader(tmp_path_factory, table, m, n):
     path = tmp_path_factory.getbasetemp() / "plain.gr"
     rows = sum(1 for line in table.split("\n") if line.strip())
