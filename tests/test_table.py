@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -105,10 +106,10 @@ def test_proof_is_timed_as_an_algorithm_and_returns_the_forest(proof_registered)
 
 
 @pytest.fixture
-def settled(tmp_path) -> Path:
-    """A folder of 2,000 records that were written a while ago."""
+def settled(request, tmp_path) -> Path:
+    """A folder of records that were written a while ago: 300, or the number that the test names."""
     algorithm = fake_records.ALGORITHMS[0]
-    for i in range(2_000):
+    for i in range(getattr(request, "param", 300)):
         graph = replace(fake_records.GRAPHS[0], name=f"graph-{i:04}")
         run, value = fake_records.measurement("fake-desktop", graph, algorithm, 1, samples=[[1.0, 2.0]] * 5)
         fake_records.write_record(tmp_path / "records", run, value)
@@ -125,6 +126,7 @@ def rewritten(folder: Path, monkeypatch) -> tuple[list[dict], int]:
     return pq.read_table(folder / "table.parquet").to_pylist(), len(read)
 
 
+@pytest.mark.parametrize("settled", [2_000], indirect=True)
 def test_only_new_and_changed_records_are_read_again(settled, monkeypatch):
     monkeypatch.setattr(tidy, "CHUNK", 2_000)
     begun = time.process_time()
@@ -160,7 +162,7 @@ def test_damaged_file_of_kept_rows_is_made_anew(settled, monkeypatch):
     middle = len(whole) // 3
     for content in (b"", whole[:-9], whole[:middle] + bytes([whole[middle] ^ 255]) + whole[middle + 1 :]):
         kept.write_bytes(content)
-        assert rewritten(settled, monkeypatch) == (first, 2_000)
+        assert rewritten(settled, monkeypatch) == (first, 300)
         assert rewritten(settled, monkeypatch) == (first, 0)
 
 
@@ -168,10 +170,15 @@ def test_damaged_file_of_kept_rows_is_made_anew(settled, monkeypatch):
 def test_processes_return_the_rows_of_one(settled, monkeypatch):
     first, _ = rewritten(settled, monkeypatch)
     (settled / ".table-rows.parquet").unlink()
-    monkeypatch.setattr(tidy, "CHUNK", 500)
+    monkeypatch.setattr(tidy, "CHUNK", 50)
     monkeypatch.setattr(tidy, "usable_cores", lambda: 2)
+    started = []
+    monkeypatch.setattr(
+        tidy, "ProcessPoolExecutor", lambda *given: started.append(given) or ProcessPoolExecutor(*given)
+    )
     write_table([settled / "records"], [], settled / "table.parquet", settled / "table.csv")
     assert pq.read_table(settled / "table.parquet").to_pylist() == first
+    assert len(started) == 1
 
 
 def test_records_that_have_just_been_written_are_read_each_time(tmp_path, monkeypatch):
