@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import shutil
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -39,9 +41,14 @@ ROWS |= {
 ROWS |= {"ghs-mpi", "gunrock-cuda", "prim-dense", "prim-heap"}
 
 
+# Most files of a copy are those of the copy before, and parsing takes half of the time.
+PARSED = cache(ast.parse)
+
+
 @pytest.fixture(autouse=True)
 def kept_here(tmp_path, monkeypatch):
     """Keep fingerprints in a folder of the test, so that it computes its own."""
+    monkeypatch.setattr(modules.ast, "parse", lambda text, *_: PARSED(text))
     monkeypatch.setattr(kept, "cache_root", lambda: tmp_path / "cache")
     kept.forget()
     yield tmp_path / "cache" / "fingerprints"
