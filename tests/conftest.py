@@ -101,6 +101,20 @@ def rng(request) -> np.random.Generator:
     return np.random.default_rng(list(request.node.name.encode()))
 
 
+@pytest.fixture
+def own_cache(tmp_path, monkeypatch) -> Path:
+    """A folder of caches with no graph; its machine code and fingerprints are those of all tests."""
+    from mst.cache import cache_root
+
+    folder = tmp_path / "own-cache"
+    folder.mkdir()
+    for part in ("numba", "fingerprints"):
+        (cache_root() / part).mkdir(parents=True, exist_ok=True)
+        (folder / part).symlink_to((cache_root() / part).resolve())
+    monkeypatch.setenv("MST_CACHE", str(folder))
+    return folder
+
+
 @pytest.fixture(scope="session")
 def report(request, tmp_path_factory) -> Path:
     """A folder with records, table.parquet, table.csv, report.html and figures/; the first worker makes it for all."""

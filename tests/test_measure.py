@@ -13,9 +13,8 @@ from mst.bench.measure import runner
 
 
 @pytest.fixture
-def experiment(tmp_path, monkeypatch):
+def experiment(tmp_path, own_cache, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("MST_CACHE", str(tmp_path / "cache"))
     config = {
         "machine": "box",
         "experiment": {

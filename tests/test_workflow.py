@@ -232,25 +232,19 @@ def test_timed_processes_never_overlap_and_take_turns(finished):
 
 
 @pytest.mark.slow
-def test_unavailable_graph_is_reported_and_the_other_runs_finish(paged):
+def test_unavailable_graph_is_reported_and_the_other_runs_finish(paged, own_cache):
     paged.configure(
         algorithms=["kruskal"], offline=True, experiment={"graphs": ["USA-road-d.NY", "small-grid"]}
     )
-    environment = {"MST_CACHE": str(paged.folder / "empty-cache")}
-    os.environ.update(environment)
-    try:
-        code, output = paged.snakemake()
-        assert code == 0, output
-        assert paged.checked()["status"] == {"ok": 4, "unavailable": 1}
-        assert "results/report.html: 4 runs measured and proved, 1 unavailable" in output
-        assert "USA-road-d.NY" in (paged.folder / "results/report.html").read_text()
-        code, output = paged.snakemake()
-        assert code == 0 and "Nothing to be done" in output, output
-        code, output = paged.snakemake("--config", "strict=true", "--forcerun", "check")
-        assert code != 0 and "unavailable: kruskal" in output, output
-    finally:
-        for name in environment:
-            del os.environ[name]
+    code, output = paged.snakemake()
+    assert code == 0, output
+    assert paged.checked()["status"] == {"ok": 4, "unavailable": 1}
+    assert "results/report.html: 4 runs measured and proved, 1 unavailable" in output
+    assert "USA-road-d.NY" in (paged.folder / "results/report.html").read_text()
+    code, output = paged.snakemake()
+    assert code == 0 and "Nothing to be done" in output, output
+    code, output = paged.snakemake("--config", "strict=true", "--forcerun", "check")
+    assert code != 0 and "unavailable: kruskal" in output, output
 
 
 @pytest.mark.slow
