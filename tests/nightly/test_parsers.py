@@ -21,7 +21,7 @@ SECONDS = 60
 
 @pytest.mark.slow
 def test_some_thousand_mutants_of_graph_files():
-    assert parser_attack.attack(40, seed=1)["read"] > 500
+    assert parser_attack.attack(16, seed=1)["read"] > 200
 
 
 @pytest.mark.nightly
