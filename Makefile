@@ -19,13 +19,13 @@ help:  ## this list
 	@test -n "$(BASE_PYTHON)" || { echo "no Python >= 3.11 found; name one with BASE_PYTHON=/path/to/python3" >&2; exit 2; }
 	$(BASE_PYTHON) -m venv .venv
 
-# Byte code is written at the end, on all cores: pip writes it on one.
+# Byte code is written at the end, on all cores: pip writes it on one. That of installers and mypy is hardly ever read.
 PIP = .venv/bin/python -m pip install --quiet --disable-pip-version-check
 define packages
 @echo "installing $$(grep -c == $<) packages into .venv, once: NumPy, Numba, SciPy, Snakemake, MPICH and others"
 $(PIP) --no-compile --require-hashes -r $<
 $(PIP) --no-deps --no-build-isolation -e .
-.venv/bin/python -m compileall -q -j 0 -x /tests/ .venv/lib
+.venv/bin/python -m compileall -q -j 0 -x '/(tests|pip|setuptools|pkg_resources|mypyc?)/' .venv/lib
 endef
 
 .venv/.ready: envs/requirements.txt pyproject.toml | .venv/bin/python
