@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mst import order
+from mst.cores import whole_threads
 from mst.errors import InputError, shorten
 from mst.graph import Graph
 
@@ -101,7 +102,7 @@ def prove(graph: Graph, edge_ids: Any, *, threads: int = 1) -> Proof:
     >>> prove(graph, [0, 1]).reason
     'edge 2 (2–0, weight 6) is lighter than edge 1 (1–2, weight 7) on its path: the forest is not minimum'
     """
-    return _timed(graph, edge_ids, "identical", lambda forest: _minimality(forest, True, threads), threads)
+    return _timed(graph, edge_ids, "identical", lambda forest, width: _minimality(forest, True, width), threads)
 
 
 def check_forest(
@@ -133,8 +134,7 @@ def check_forest(
     Raises
     ------
     InputError
-        `epsilon` is negative or NaN, or given for a graph with negative weights; or edges are to be compared with
-        their paths and `threads` is less than 1.
+        `epsilon` is negative or NaN, or given for a graph with negative weights; or `threads` is less than 1.
 
     Examples
     --------
@@ -151,9 +151,9 @@ def check_forest(
     if epsilon and graph.m and graph.w.min() < 0:
         raise InputError(f"epsilon = {epsilon} is no bound if weights are negative: leave it out")
 
-    def check(forest: _Forest) -> tuple[str, dict[str, Any]]:
+    def check(forest: _Forest, width: int) -> tuple[str, dict[str, Any]]:
         by_paths = epsilon == 0 and isinstance(forest.weight, float)
-        reason, witness = _minimality(forest, False, threads) if by_paths else _split(forest)
+        reason, witness = _minimality(forest, False, width) if by_paths else _split(forest)
         if reason or not (math.isfinite(forest.weight) or epsilon):
             return reason, witness
         return _excess(forest.weight, reference_weight, epsilon), {"reference_weight": reference_weight}
@@ -281,19 +281,19 @@ def _timed(
     graph: Graph,
     edge_ids: Any,
     grade: str,
-    check: Callable[[_Forest], tuple[str, dict[str, Any]]],
+    check: Callable[[_Forest, int], tuple[str, dict[str, Any]]],
     threads: int,
 ) -> Proof:
-    started = perf_counter()
+    started, width = perf_counter(), _width(threads)
     ids, reason, witness = _distinct_rows(graph, edge_ids)
     facts: dict[str, Any] = dict(n=graph.n, m=graph.m, forest_edges=len(ids))
-    if not reason and grade == "identical" and threads == 1 and _is_minimum(graph, ids):
+    if not reason and grade == "identical" and width == 1 and _is_minimum(graph, ids):
         facts.update(components=graph.n - len(ids), weight=order.total(graph.w, ids))
     elif not reason:
-        forest, reason, witness = _forest(graph, ids, _width(threads))
+        forest, reason, witness = _forest(graph, ids, width)
         if forest is not None:
             facts.update(components=graph.n - len(ids), weight=forest.weight)
-            reason, witness = check(forest)
+            reason, witness = check(forest, width)
     return Proof(not reason, grade, reason, **facts, seconds=perf_counter() - started, details=witness)
 
 
@@ -434,9 +434,9 @@ def _split(forest: _Forest) -> tuple[str, dict[str, Any]]:
     return _unspanned(forest.graph, edge) if edge >= 0 else ("", {})
 
 
-def _minimality(forest: _Forest, strict: bool, threads: int) -> tuple[str, dict[str, Any]]:
+def _minimality(forest: _Forest, strict: bool, width: int) -> tuple[str, dict[str, Any]]:
     """Return why the forest is not spanning and minimum (with `strict`, by edge id as well)."""
-    edge, rank = _first_violation(forest, strict, threads)
+    edge, rank = _first_violation(forest, strict, width)
     graph = forest.graph
     if edge < 0:
         return "", {}
@@ -450,24 +450,23 @@ def _minimality(forest: _Forest, strict: bool, threads: int) -> tuple[str, dict[
     return reason, {"edge": edge, "path_maximum": heaviest}
 
 
-def _first_violation(forest: _Forest, strict: bool, threads: int) -> tuple[int, int]:
+def _first_violation(forest: _Forest, strict: bool, width: int) -> tuple[int, int]:
     from mst.kernels.parallel.runtime import several_workers
     from mst.kernels.proof.path_maximum import ALLOWED, BY_ID, EdgeList, first_violation_by
 
-    if threads < 1:
-        raise InputError(f"threads must be at least 1, got {threads}")
-    edges, width = EdgeList(*forest.ends, forest.graph.w), _width(threads)
+    edges = EdgeList(*forest.ends, forest.graph.w)
     with several_workers(width):
         return first_violation_by(width, edges, forest.path_maxima, BY_ID if strict else ALLOWED)
 
 
 def _width(threads: int) -> int:
-    """Return how many threads this process can run, of `threads`; one for a number that is refused later."""
-    if threads <= 1:
+    """Return how many threads this process can run, of `threads`."""
+    wanted = whole_threads(threads) or 1
+    if wanted == 1:
         return 1
     from mst.kernels.parallel.runtime import launched
 
-    return min(threads, launched())
+    return min(wanted, launched())
 
 
 def _excess(total: int | float, reference: int | float, epsilon: float) -> str:

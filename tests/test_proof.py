@@ -126,8 +126,11 @@ def test_a_broken_key_transform_cannot_pass(monkeypatch):
 
 @pytest.mark.parametrize("threads", (0, -3))
 def test_threads_must_be_positive(threads):
-    with pytest.raises(InputError, match="threads"):
-        prove(TRIANGLE, [0, 2], threads=threads)
+    for ids in ([0, 2], [0, 1], [0, 0]):
+        with pytest.raises(InputError, match="threads must be at least 1"):
+            prove(TRIANGLE, ids, threads=threads)
+        with pytest.raises(InputError, match="threads must be at least 1"):
+            check_forest(TRIANGLE, ids, reference_weight=11, threads=threads)
 
 
 def test_approximate_forests_keep_their_bound():
