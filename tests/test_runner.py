@@ -414,7 +414,9 @@ def test_measurement_has_samples_machine_memory_and_forest(probe):
 
 
 @pytest.mark.slow
-def test_runs_take_turns_forwards_and_backwards(probe):
+def test_runs_take_turns_forwards_and_backwards(probe, monkeypatch):
+    shown = []
+    monkeypatch.setattr("mst.progress.Step.update", lambda step, text, left: shown.append((text, left)))
     orders = [probe.request(name, processes=3, budget=60) for name in ("kruskal", "boruvka", "scipy")]
     found = probe.together(*orders)
     assert {m["status"] for m in found} == {"ok"}, [m["detail"] for m in found]
@@ -426,6 +428,11 @@ def test_runs_take_turns_forwards_and_backwards(probe):
     assert turns == [*(names := ["kruskal", "boruvka", "scipy"]), *names[::-1], *names]
     assert all(m["conditions"]["interleaved_with"] == 2 for m in found)
     assert all(order.path.is_file() for order in orders)
+    assert shown[1][0].startswith(
+        "run 2 of 3, triangle: boruvka width 1, process 1 of 3, importing and compiling"
+    )
+    assert [left for _, left in shown[:3]] == [None] * 3, "how long compiling takes is not known"
+    assert all(left > 0 for _, left in shown[3:])
 
 
 @pytest.mark.slow

@@ -92,8 +92,11 @@ def _in_turns(
         for turn in itertools.count():
             if not unfinished:
                 return
-            for run in unfinished if turn % 2 == 0 else unfinished[::-1]:
-                turning.update(run.next_turn, left=_seconds_left([run.driver.cost for run in runs]))
+            for place, run in enumerate(unfinished if turn % 2 == 0 else unfinished[::-1], 1):
+                of_these = f"run {place} of {len(unfinished)}, " if len(unfinished) > 1 else ""
+                # The first turns compile, which takes a time that is not known.
+                left = _seconds_left([run.driver.cost for run in runs]) if turn else None
+                turning.update(f"{of_these}{run.next_turn}", left=left)
                 run.take_turn(server_of)
             continued = list(itertools.compress(runs, affordable([run.driver.cost for run in runs])))
             for run in unfinished:
