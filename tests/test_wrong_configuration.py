@@ -53,6 +53,11 @@ experiment:
             "- graphs: []\n      ",
             "line 3: experiment: no block of runs has the graph rmat-17",
         ),
+        (
+            "- algorithms: [kruskal]\n    - ",
+            "- graphs: [rmat-71]\n      ",
+            "no block of runs has the graph rmat-17 (did you mean 'rmat-71'?): add it to",
+        ),
         ("title:", "baseline: kruskl\n  title:", "FILE, line 3: experiment: no algorithm 'kruskl'"),
         ("programs: {}", "programs: {mine: {title: x}}", "FILE: programs.mine: command is missing"),
     ],

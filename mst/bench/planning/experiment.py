@@ -11,7 +11,7 @@ from pydantic import Field, FiniteFloat, PositiveInt, model_validator
 
 from mst import registry
 from mst.bench.planning.site import hardware_profile
-from mst.errors import ConfigError
+from mst.errors import ConfigError, nearest
 from mst.yaml_models import StrictModel, parse, read_yaml
 
 Scalar = bool | int | float | str
@@ -136,7 +136,10 @@ class Experiment(StrictModel):
             raise ValueError("widths: source needs machine: NAME, a profile of config/machines/")
         for graph in self.graphs:
             if not any(block.covers(graph) and not block.left_out for block in self.runs):
-                raise ValueError(f"no block of runs has the graph {graph}: add it to the graphs of one, too")
+                hint = nearest(graph, {name for block in self.runs for name in block.graphs or ()})
+                raise ValueError(
+                    f"no block of runs has the graph {graph}{hint}: add it to the graphs of one, too"
+                )
         return self
 
 
