@@ -311,6 +311,10 @@ def test_the_front_page_says_how_many_records_were_disturbed(rows):
     count = int(recorded.sum())
     assert f"{count} of {count} records were disturbed" in texts[""]
     assert f"{count} of {count} records disturbed" in texts[""].partition("<main>")[0], "beside the headline"
+    quiet = busy.assign(machine="elsewhere", origin="reference", disturbed=False)
+    both = pd.concat([busy.assign(origin="measured"), quiet], ignore_index=True)
+    texts = dict(render(ReportData(both, [], [], {}, "kruskal", [])))
+    assert f"{count} of {count} records were disturbed" in texts[""], "quiet records of elsewhere do not count"
 
 
 def test_the_front_page_says_that_every_record_is_proved_only_where_none_is_wrong(rows):

@@ -189,6 +189,22 @@ def test_many_cores_need_more_than_one_and_may_lose_to_one():
     assert found.over_library is None
 
 
+def test_a_winner_that_others_beat_on_as_many_graphs_is_fastest_in_the_mean():
+    threads = [
+        ("a", "filter-boruvka-threads", "threads", 2, 0.8),
+        ("b", "filter-boruvka-threads", "threads", 2, 8.0),
+    ]
+    rows = made(*TWO_GRAPHS, *threads)
+    (cores,) = [
+        card for card in answer.cards(rows, "kruskal", {}) if card.hardware == "Many cores" and card.finding
+    ]
+    assert (cores.finding.algorithm, cores.finding.widths) == ("filter-boruvka", "")
+    sentence = answer.headline([cores], "kruskal")
+    assert "filter-boruvka is fastest in the geometric mean, and on 1 of 2 graphs" in sentence
+    page = next(render(ReportData(rows, [], [], {}, "kruskal", [])))[1]
+    assert "on one of them: no threads were faster in the mean" in page
+
+
 def test_a_library_may_win():
     (found,) = answer.findings(made(*TWO_GRAPHS[:1], ("a", "igraph", "peer", 1, 0.5)), CORE, "kruskal")
     assert found.is_library and found.algorithm == "igraph" and found.over_library is None

@@ -151,6 +151,8 @@ def _charts(figures: Sequence[Any]) -> Section:
 def frame(report: ReportData) -> dict[str, Any]:
     """Return the context of every page around its sections."""
     rows, created = report.rows, report.rows["created"].dropna()
+    # The quiet records of reference machines would hide that those made here were disturbed.
+    whose, made = next(iter(_apart(rows[rows["created"].notna()])), ("", rows[:0]))
     lead = answer.leading(report.cards)
     return {
         "title": _title(report.config),
@@ -158,8 +160,9 @@ def frame(report: ReportData) -> dict[str, Any]:
         "css": verbatim("style.css") + variables(),
         "headline": answer.headline(report.cards, report.baseline),
         "lead_badge": lead.finding.badge if lead and lead.finding else None,
-        "disturbed": int(rows["disturbed"].sum()),
-        "measured": len(created),
+        "disturbed": int(made["disturbed"].sum()),
+        "measured": len(made),
+        "whose": whose,
         "to_come": report.to_come,
         "captions": report.captions,
         "baseline": report.baseline,
