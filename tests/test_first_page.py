@@ -2,16 +2,36 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import subprocess
 import sys
 import time
 import types
+from pathlib import Path
 
 import pytest
 
 from mst import config, progress
 from mst.commands import experiment
 from mst.scopes import Scopes
+
+ROOT = Path(__file__).parent.parent
+
+# Stands for Snakemake, which ends its jobs before it removes its lock.
+LOCKED = """
+import pathlib, signal, sys, time
+
+def end(*_):
+    time.sleep(1)
+    lock.unlink()
+    sys.exit(3)
+
+signal.signal(signal.SIGINT, end), signal.signal(signal.SIGTERM, end)
+lock = pathlib.Path("lock")
+lock.touch()
+time.sleep(60)
+"""
 
 
 @pytest.fixture(scope="module")
@@ -119,3 +139,23 @@ def test_progress_reads_the_engine_and_the_log_of_the_job(tmp_path):
         more.write("rule reference:\n    jobid: 4\n    wildcards: graph=cnr-2000, recipe=ab\n")
     experiment._Progress(own, [], engine).show(whole, job)
     assert job.text == "computing and proving the reference forest of cnr-2000"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_engine_with_arguments_can_remove_its_lock(tmp_path, number):
+    (tmp_path / "Snakefile").touch()
+    (tmp_path / "snakemake.py").write_text(LOCKED)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "mst", "experiment", "--cores", "1", "--", "-n"],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "lock").exists():
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.05)
+    # As a terminal does on Ctrl-C.
+    os.killpg(process.pid, number)
+    assert process.wait(60) == 3 and not (tmp_path / "lock").exists()

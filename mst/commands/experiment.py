@@ -63,7 +63,8 @@ def run(arguments: argparse.Namespace) -> int:
     command = [sys.executable, "-m", "snakemake", "--profile", "workflow/profiles/workstation"]
     command += ["--cores", arguments.cores, *arguments.engine]
     if any(argument.startswith("-") for argument in arguments.engine):
-        return subprocess.run(command).returncode
+        # In place of this process: waiting for it, an interruption would kill it before it has removed its lock.
+        os.execv(sys.executable, command)
     settings = config.load()
     if not arguments.engine:
         _first_page(settings)
