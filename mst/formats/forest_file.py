@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mst.formats.base import RawGraph
+from mst.graph import frozen
 from mst.rounding import converted
 
 
@@ -39,13 +40,11 @@ class Match:
 
     def mismatches(self) -> Iterator[str]:
         """Yield a line about each edge of the forest that is not in the graph, or occurs twice."""
-        from mst.kernels.io.match import find_edges
-
         if _count_differs(self.graph, self.forest):
             yield f"the forest file declares {self.forest.n:,} vertices, the graph has {self.graph.n:,}"
         rows, (a, b), w = self.wrong, self.ends, self.forest.w
         none, nothing = np.zeros(self.graph.m, np.uint32), np.zeros(len(rows), np.uint32)
-        there, _ = find_edges(self.graph.u, self.graph.v, none, _searched(a, b)[rows], b[rows], nothing)
+        there, _ = _found(self.graph, none, _searched(a, b)[rows], b[rows], nothing)
         for row, first, place in zip(rows.tolist(), self.same[rows].tolist(), there.tolist()):
             names = [_name(self.forest, ends[row]) for ends in (self.forest.u, self.forest.v)]
             weight = "" if w is None else f" of weight {w[row]}"
@@ -92,13 +91,18 @@ weight 6'])
 
 
 def _match(graph: RawGraph, forest: RawGraph, ends: tuple[np.ndarray, np.ndarray]) -> Match:
-    from mst.kernels.io.match import find_edges
-
     wanted, exact = _as_dtype(forest, graph.w)
     u = np.where(exact, _searched(*ends), -1)
     known = _bits(graph.w, graph.m), _bits(wanted, forest.m)
-    ids, same = find_edges(graph.u, graph.v, known[0], u, ends[1], known[1])
+    ids, same = _found(graph, known[0], u, ends[1], known[1])
     return Match(graph, forest, ends, ids, same)
+
+
+def _found(graph: RawGraph, bits: np.ndarray, *wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return what `mst.kernels.io.match.find_edges` does; all arrays are read-only, for which it is compiled once."""
+    from mst.kernels.io.match import find_edges
+
+    return find_edges(*map(frozen, (graph.u, graph.v, bits, *wanted)))
 
 
 def _ends(graph: RawGraph, forest: RawGraph) -> Iterator[tuple[np.ndarray, np.ndarray]]:

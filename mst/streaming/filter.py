@@ -71,7 +71,7 @@ class Filter(NamedTuple):
 
     def bounds_as(self, dtype: np.dtype) -> np.ndarray:
         """Return the bounds as weights of a wider dtype, shape (levels,); one zero where there are none yet."""
-        return np.zeros(1, dtype) if self.bounds is None else self.bounds.astype(dtype, copy=False)
+        return frozen(np.zeros(1, dtype) if self.bounds is None else self.bounds.astype(dtype, copy=False))
 
 
 class Sample(NamedTuple):
