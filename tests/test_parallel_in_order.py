@@ -9,7 +9,7 @@ import pytest
 from expected import by_kruskal
 
 from mst.algorithms.threads import filter_boruvka_threads as ours
-from mst.graph import Graph
+from mst.graph import Graph, frozen
 from mst.kernels.filter_boruvka.parallel.in_order import (
     are_in_order,
     cut_into_ranges,
@@ -61,8 +61,8 @@ def test_order_is_checked_in_both_directions(rng, dtype):
             w[rng.integers(0, m)] += dtype(rng.integers(-1, 2))
         with workers(WIDTH):
             schedule = Schedule(WIDTH, 16, new_tallies(WIDTH))
-            assert are_in_order(schedule, lazy_keys(w), 1) == (w[:-1] <= w[1:]).all()
-            assert are_in_order(schedule, lazy_keys(w), -1) == (w[:-1] >= w[1:]).all()
+            assert are_in_order(schedule, lazy_keys(frozen(w)), 1) == (w[:-1] <= w[1:]).all()
+            assert are_in_order(schedule, lazy_keys(frozen(w)), -1) == (w[:-1] >= w[1:]).all()
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.float64])
@@ -73,7 +73,7 @@ def test_ranges_have_all_rows_in_the_order_of_weight(rng, dtype):
         if turn % 3 == 0:
             w[w == w[-1]] = np.iinfo(np.int32).max if dtype == np.int32 else np.inf
         for step in (1, -1):
-            keys = lazy_keys(w[::step].copy())
+            keys = lazy_keys(frozen(w[::step].copy()))
             starts, sizes = cut_into_ranges(keys, step, grain)
             assert sizes.min() > 0 and sizes.max() <= grain and len(sizes) <= 4 * (m // grain) + 4
             order = []
@@ -127,7 +127,7 @@ def test_bounds_enclose_the_rows_between_them(rng, dtype):
         w = np.sort(rng.integers(0, rng.choice((1, 4, 90)), m, endpoint=True)).astype(dtype)
         step = -1 if turn % 2 and w[0] < w[-1] else 1
         w = w[::step].copy()
-        keys, rows = lazy_keys(w), np.arange(m)
+        keys, rows = lazy_keys(frozen(w)), np.arange(m)
         low, high = sorted((w[e], e) for e in rng.integers(0, m, 2).tolist())
         key = keys_at(keys, np.array((low[1], high[1])))
         first, stop = rows_between(keys, step, key[0], low[1], key[1], high[1])

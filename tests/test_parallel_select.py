@@ -13,7 +13,7 @@ from numba import njit  # not the package's: its cache hashes all that this file
 from mst.algorithms._filter_boruvka.rounds import Progress, Sampled, next_round, single_key_batches
 from mst.algorithms.threads import filter_boruvka_threads as ours
 from mst.generators import generate
-from mst.graph import Graph
+from mst.graph import Graph, frozen
 from mst.kernels.filter_boruvka import policy as rules
 from mst.kernels.filter_boruvka.parallel.records import Records, WideRecords, share_on_equal_lines
 from mst.kernels.filter_boruvka.parallel.sample import Draws, quantiles, sample_edges, sample_edges_parallel
@@ -166,7 +166,7 @@ def test_quantiles_are_places_of_the_sorted_sample(dtype, rng):
 
 def batches(numbers, bounds, start=0):
     """Return the batches of edges with these keys and ids from `start` on."""
-    ends = np.zeros(len(numbers), np.int32)
+    numbers, ends = frozen(numbers), frozen(np.zeros(len(numbers), np.int32))
     batch, places = np.zeros(len(numbers), np.uint8), np.arange(len(numbers), dtype=np.uint64)
     batches_of(EdgeList(numbers, KEYS, ends, ends, start), places, bounds, batch, 0)
     return batch.astype(np.int64)
@@ -206,10 +206,10 @@ def test_only_a_cell_with_a_bound_is_searched_or_rounded(dtype, rng):
 
 @pytest.mark.parametrize("highest", [1, 5, 300, 2**31 - 1])
 def test_batches_ascend_and_divide_ties(highest, rng):
-    weights = rng.integers(0, highest, 20_000).astype(np.int32)
+    weights = frozen(rng.integers(0, highest, 20_000).astype(np.int32))
     words, kind = words_of(weights, 1)
     draws = Draws(np.uint32(0), -1, np.empty(0, np.uint32), 4096, 1)
-    sample_keys, ids = sample_edges(EdgeList(words, kind, words, words), draws)
+    sample_keys, ids = sample_edges(EdgeList(words, kind, weights, weights), draws)
     bounds = bounds_of(*quantiles(sample_keys, ids, np.arange(1, 64) / 64))
     batch = batches(keys(weights), bounds)
     order = np.lexsort((np.arange(len(weights)), weights))

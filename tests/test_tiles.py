@@ -11,7 +11,7 @@ from expected import by_kruskal
 from mst.algorithms._filter_boruvka.tiles import rows_left_by_tiles
 from mst.algorithms.sequential import filter_boruvka
 from mst.algorithms.threads import filter_boruvka_threads as ours
-from mst.graph import Graph
+from mst.graph import Graph, frozen
 from mst.kernels.filter_boruvka.parallel.tiles import filter_tiles
 from mst.kernels.filter_boruvka.policy import THREADS
 from mst.kernels.parallel.runtime import LIVE, Schedule, launched, new_tallies, workers
@@ -43,9 +43,9 @@ def test_a_tile_keeps_its_forest_and_the_edges_that_leave_its_window(rng, dtype)
         graph = communities(
             rng, n, m, int(rng.integers(1, 60)), 0.1, rng.choice(["by community", "random", "equal"])
         )
-        u, v, w = graph.u, graph.v, (graph.w / 7 - 90).astype(dtype)
+        u, v, w = graph.u, graph.v, frozen((graph.w / 7 - 90).astype(dtype))
         if rng.random() < 0.3:
-            u, v = u[::-1].copy(), v[::-1].copy()
+            u, v = frozen(u[::-1].copy()), frozen(v[::-1].copy())
         mask, tallies = np.zeros(-(-m // 64), np.uint64), new_tallies(2)
         with workers(min(2, launched())):
             filter_tiles(
@@ -91,7 +91,8 @@ def test_rows_of_far_ends_and_shuffled_ones_are_not_filtered(rng):
     shuffled = communities(rng, 16_000, 128_000, 100)
     order = rng.permutation(128_000)
     with workers(1):
-        for u, v, w in ((far.u, far.v, far.w), (shuffled.u[order], shuffled.v[order], shuffled.w[order])):
+        for graph, rows in ((far, slice(None)), (shuffled, order)):
+            u, v, w = (frozen(column[rows]) for column in (graph.u, graph.v, graph.w))
             assert rows_left_by_tiles(16_000, u.view("u4"), v.view("u4"), lazy_keys(w), 1, THREADS) is None
 
 
