@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 import numpy as np
 
@@ -37,10 +37,12 @@ if TYPE_CHECKING:
     from mst.interop.device import DeviceForest
     from mst.streaming import StreamForest
 
+_Column: TypeAlias = np.ndarray | Sequence[float]
+
 
 @overload
 def minimum_spanning_forest(
-    graph: Graph | str | os.PathLike[str],
+    graph: Graph | str | os.PathLike[str] | tuple[int, _Column, _Column, _Column],
     *,
     algorithm: str = "auto",
     threads: int | None = None,

@@ -29,6 +29,8 @@ u, v, w = forest.edges()
 heaviest: float = float(w.max())
 clusters: np.ndarray = forest.labels(k=2)
 from_file: mst.Forest = mst.minimum_spanning_forest("road.gr")
+of_arrays: mst.Forest = mst.minimum_spanning_forest((graph.n, u, v, w))
+of_lists: mst.Forest = mst.minimum_spanning_forest((3, [0, 1, 2], [1, 2, 0], [5, 7, 6]))
 try:
     mst.read_graph("road.gr")
 except mst.InputError as error:
