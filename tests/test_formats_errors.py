@@ -347,6 +347,13 @@ def test_truncated_damaged_or_nested_compression_is_refused(tmp_path, compress, 
         read(path)
 
 
+def test_bytes_behind_compressed_data_are_refused_with_a_remedy(tmp_path):
+    path = tmp_path / "a.gr.gz"
+    path.write_bytes(gzip.compress(b"p sp 2 1\na 1 2 3\n") + b"junk")
+    with pytest.raises(FormatError, match=r"gzip data cannot be read: .*; fetch or copy the file again$"):
+        read(path)
+
+
 def test_missing_file_and_folder_are_refused(tmp_path):
     for call in (read, read_raw, detect):
         with pytest.raises(InputError, match=r"nowhere.gr cannot be read: No such file"):

@@ -121,8 +121,9 @@ class Source:
         except (OSError, zlib.error, ValueError, RuntimeError) as error:
             if "runcated" in str(error):
                 raise self._truncation_error() from error
+            remedy = "; fetch or copy the file again" if self.compression else ""
             raise FormatError(
-                self.path, f"the {self.compression or 'file'} data cannot be read: {error}"
+                self.path, f"the {self.compression or 'file'} data cannot be read: {error}{remedy}"
             ) from error
         except Exception as error:  # errors of lzma, tarfile and zipfile have no common base class
             raise FormatError(
