@@ -221,6 +221,9 @@ class Forest:
             return pyarrow.table(columns, metadata={"n": str(self.graph.n)})
         try:
             labels = pyarrow.array(self.graph.labels)
+            # Of two types, Arrow may convert one to the other, such as "a" to b"a", which is another label.
+            if len(set(map(type, self.graph.labels))) > 1 and labels.to_pylist() != self.graph.labels:
+                raise TypeError(f"they would all become {labels.type}")
         except (pyarrow.ArrowException, TypeError, OverflowError) as error:
             raise UnsupportedError(
                 f"Arrow has no type for these labels: {error}; use forest.edges() and forest.graph.labels"

@@ -328,6 +328,9 @@ def test_forests_of_labels_without_an_arrow_type_are_refused_as_tables():
         with pytest.raises(mst.UnsupportedError, match="no type for these labels"):
             forest.to_table()
         assert forest.graph.labels == ["a", label, 7]
+    different = mst.minimum_spanning_forest(pandas.DataFrame({"u": ["a"], "v": [b"a"]}))
+    with pytest.raises(mst.UnsupportedError, match="they would all become binary"):
+        different.to_table()
 
 
 @pytest.mark.parametrize("make", [pandas.DataFrame, pyarrow.table])
