@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import subprocess
 import sys
 import textwrap
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -327,6 +329,13 @@ def test_what_cannot_be_streamed_is_said(tmp_path, capsys):
     assert "did you mean 'kruskal'" in capsys.readouterr().err
     assert main(["solve", "-", "--memory", "1G"]) == 2
     assert "standard input cannot be read in parts" in capsys.readouterr().err
+    os.mkfifo(tmp_path / "pipe")
+    content = write(tmp_path, "e.parquet", graph()).read_bytes()
+    threading.Thread(target=(tmp_path / "pipe").write_bytes, args=[content], daemon=True).start()
+    assert main(["solve", str(tmp_path / "pipe")]) == 2
+    assert (
+        "pipe: only mst solve and mst verify read Parquet files, and not from a pipe" in capsys.readouterr().err
+    )
     assert main(["verify", str(tmp_path / "e.mtx"), str(tmp_path / "e.mtx"), "--memory", "1G"]) == 2
     assert "expected a Parquet file of a forest" in capsys.readouterr().err
 

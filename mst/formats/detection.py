@@ -73,7 +73,8 @@ def format_of(source: Source) -> Format:
     if source.head.startswith(PARQUET_SIGNATURE):
         raise FormatError(
             source.path,
-            "only mst solve and mst verify read Parquet files: in Python, pass a pyarrow.dataset or a table",
+            "only mst solve and mst verify read Parquet files, and not from a pipe: in Python, pass a pyarrow.dataset "
+            "or a table",
         )
     raise FormatError(
         source.path,
