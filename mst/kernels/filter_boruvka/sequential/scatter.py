@@ -225,10 +225,12 @@ def _sort(records, start, stop, keys):
     size = stop - start
     words, places = np.empty(size, np.uint64), np.empty(size, np.uint32)
     spare_words, spare_places = np.empty(size, np.uint64), np.empty(size, np.uint32)
+    ascends = True
     for i in range(size):
         words[i], places[i] = records[start + i, 1] & _LOW, i
-    # By id, then stably by key.
-    if sort_words(words, places, np.int64(0), size, spare_words, spare_places):
+        ascends &= i == 0 or words[i - 1] <= words[i]
+    # By id, where scattering did not keep that order, then stably by key.
+    if not ascends and sort_words(words, places, np.int64(0), size, spare_words, spare_places):
         words, spare_words, places, spare_places = spare_words, words, spare_places, places
     for i in range(size):
         words[i] = key_at(keys, records[start + places[i], 1] & _LOW)
