@@ -13,6 +13,7 @@ import numpy as np
 
 from mst.arrays import distinct_values
 from mst.kernels.filter_boruvka import policy as rules
+from mst.kernels.filter_boruvka.parallel.records import AnyRecords, share_on_equal_lines
 from mst.kernels.filter_boruvka.parallel.sample import quantiles
 from mst.kernels.filter_boruvka.parallel.select import Wanted
 from mst.kernels.filter_boruvka.policy import MOST_BATCHES, SELECTIVE, Policy
@@ -120,6 +121,13 @@ class Progress:
     def has_giant(self) -> bool:
         """Whether most vertices are in one tree, so that edges outside it are worth copying."""
         return self.giant_share > self.policy.giant
+
+    def is_contended(self, records: AnyRecords) -> bool:
+        """Return whether workers that join these records often want the same cache lines of parents."""
+        if self.width == 1:
+            return False
+        few = self.n < self.policy.contended * self.width
+        return few or share_on_equal_lines(records) > self.policy.crowded
 
     def wanted(self, following: Round) -> Wanted:
         """Return the edges a round selects."""

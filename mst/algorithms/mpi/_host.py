@@ -182,7 +182,9 @@ class Host:
             joined.closing[:] = joined.parallel[:] = 0
             join.open_first_phase(self.state, p.width, batches.chunks)
         comm.Barrier()
-        forest = join.Forest(p.parent, self.forest, rules.is_contended(p.n, p.width, p.policy))
+        # All ranks look at the records before any of them moves some.
+        forest = join.Forest(p.parent, self.forest, p.is_contended(records))
+        comm.Barrier()
         shared = join.Shared(self.state, self.tallies)
         join.work(comm.rank, p.width, shared, batches, records, joined, forest)
         comm.Barrier()

@@ -51,7 +51,7 @@ from mst.graph import Graph, frozen
 from mst.kernels.filter_boruvka import policy as rules
 from mst.kernels.filter_boruvka.parallel import join, scatter, select, trees
 from mst.kernels.filter_boruvka.parallel.blocks import division, solving
-from mst.kernels.filter_boruvka.parallel.records import AnyRecords, new_records, share_on_equal_lines
+from mst.kernels.filter_boruvka.parallel.records import AnyRecords, new_records
 from mst.kernels.filter_boruvka.parallel.sample import Draws, sample_edges_parallel
 from mst.kernels.filter_boruvka.parallel.storage import (
     CopiedEdges,
@@ -509,10 +509,7 @@ def _join(run: _Run, records: AnyRecords, starts: np.ndarray, any_order: np.ndar
     batches = join.batches_of(starts, any_order, p.width)
     count = len(batches.any_order)
     joined = join.Joined(np.empty((batches.chunks[-1], 3), np.int64), *np.zeros((2, count), np.int64))
-    contended = rules.is_contended(p.n, p.width, p.policy)
-    if p.width > 1 and not contended:
-        contended = share_on_equal_lines(records) > p.policy.crowded
-    forest = join.Forest(p.parent, run.forest, contended)
+    forest = join.Forest(p.parent, run.forest, p.is_contended(records))
     shared = join.Shared(join.new_state(p.width), run.tallies)
     join.join(p.width, shared, batches, records, joined, forest)
     size = int(starts[-1])

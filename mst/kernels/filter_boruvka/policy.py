@@ -226,8 +226,3 @@ def joins_in_order(edges: int, vertices: int, width: int, policy: Policy) -> boo
 def shares_passes(edges: int, width: int, policy: Policy) -> bool:
     """Return whether `width` threads share the passes over a graph that `is_for_one_core`."""
     return width == 2 and edges >= policy.fewest_for_few
-
-
-def is_contended(vertices: int, width: int, policy: Policy) -> bool:
-    """Return whether so few vertices have their parents on so few cache lines that workers often want the same."""
-    return width > 1 and vertices < policy.contended * width
