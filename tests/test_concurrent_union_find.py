@@ -9,7 +9,15 @@ from numba import prange
 from mst.kernels.parallel.runtime import refusal, workers
 from mst.kernels.primitives.atomics import store
 from mst.kernels.primitives.jit import njit
-from mst.kernels.union_find.concurrent import find, rank_find, rank_link, ranked_forest, unite
+from mst.kernels.union_find.concurrent import (
+    find,
+    in_order_of_priority,
+    rank_find,
+    rank_link,
+    ranked_forest,
+    unite,
+    unite_by_priority,
+)
 
 pytestmark = pytest.mark.skipif(refusal(2) is not None, reason="needs two threads")
 
@@ -19,6 +27,14 @@ def some_by_index(forest, u, v, first, step):
     won = 0
     for i in range(first, u.size, step):
         won += unite(forest, u[i], v[i])
+    return won
+
+
+@njit
+def some_by_priority(forest, u, v, first, step):
+    won = 0
+    for i in range(first, u.size, step):
+        won += unite_by_priority(forest, u[i], v[i])
     return won
 
 
@@ -50,6 +66,14 @@ def by_index(forest, u, v, width):
     won = np.zeros(width, np.int64)
     for worker in prange(width):
         won[worker] = some_by_index(forest, u, v, worker, width)
+    return won.sum()
+
+
+@njit(parallel=True)
+def by_priority(forest, u, v, width):
+    won = np.zeros(width, np.int64)
+    for worker in prange(width):
+        won[worker] = some_by_priority(forest, u, v, worker, width)
     return won.sum()
 
 
@@ -100,6 +124,52 @@ def test_concurrent_unions_by_index_join_every_component(rng):
                 won = by_index(forest, u, v, width)
             assert won == n - len(np.unique(expected))
             assert [find(forest, x) for x in range(n)] == expected.tolist()
+
+
+def test_concurrent_unions_by_priority_join_every_component(rng):
+    for n, u, v in inputs(rng):
+        expected = components(n, u, v)
+        for width in (1, 2):
+            forest = np.arange(n, dtype=np.uint32)
+            with workers(width):
+                won = by_priority(forest, u.astype(np.uint32), v.astype(np.uint32), width)
+            roots = np.array([find(forest, np.uint32(x)) for x in range(n)])
+            assert won == n - len(np.unique(expected)) == n - len(np.unique(roots))
+            assert len(np.unique(np.stack([roots, expected]), axis=1).T) == len(np.unique(expected))
+
+
+@njit
+def priorities(x, y):
+    return in_order_of_priority(x, y)
+
+
+@njit
+def chain(parent):
+    """Link consecutive vertices, the last ones first, as roots; return the longest path to a root before the end."""
+    steps = 0
+    for x in range(parent.size - 2, -1, -1):
+        root = np.int64(x + 1)
+        length = 0
+        while parent[root] != root:
+            root = parent[root]
+            length += 1
+        steps = max(steps, length)
+        low, high = in_order_of_priority(x, root)
+        parent[low] = high
+    return steps
+
+
+def test_priorities_order_all_vertices_and_make_no_long_chain(rng):
+    numbers = np.concatenate([np.arange(40), rng.integers(0, 2**31, 200), 2 ** np.arange(31)])
+    for x in numbers:
+        before = [int(priorities(x, y)[0]) == y for y in np.unique(numbers) if y != x]
+        after = [int(priorities(y, x)[0]) == y for y in np.unique(numbers) if y != x]
+        assert before == after
+    distinct = np.unique(numbers)
+    lower = sorted(distinct, key=lambda x: sum(int(priorities(x, y)[0]) == x for y in distinct if y != x))
+    assert all(int(priorities(x, y)[0]) == y for i, x in enumerate(lower) for y in lower[i + 1 :])
+    assert all(a.bit_length() <= b.bit_length() for a, b in zip(map(int, lower), map(int, lower[1:])))
+    assert chain(np.arange(100_000)) < 100
 
 
 def test_concurrent_unions_by_rank_join_every_component(rng):

@@ -1,13 +1,14 @@
-"""Concurrent union-find, in two versions.
+"""Concurrent union-find, in three versions.
 
-`find` and `unite` link the larger root below the smaller one by compare-and-swap: parents are always smaller than their
-children, so no interleaving makes a cycle. `parent` is an array of int or unsigned, of 32 or 64 bits and shape (n,).
+`unite` links the larger root below the smaller one by compare-and-swap, `unite_by_priority` the one of lower priority:
+parents are always smaller than their children, or of higher priority, so no interleaving makes a cycle. `find` serves
+both. `parent` is an array of int or unsigned, of 32 or 64 bits and shape (n,).
 
 `rank_find` and `rank_link` are the wait-free ones of Anderson and Woll ("Wait-free Parallel Algorithms for the
 Union-Find Problem", STOC 1991, §3), which link by rank; rank and parent share a 64-bit word, so that one
 compare-and-swap checks both. `words` is an array of uint64, of shape (n,), from `ranked_forest`.
 
-In both versions, a linked vertex never becomes a root again, and parents only ever change to ancestors. All functions
+In all versions, a linked vertex never becomes a root again, and parents only ever change to ancestors. All functions
 may be called by many threads at the same time. A root that one of them returns may have been linked meanwhile.
 """
 
@@ -16,9 +17,10 @@ from __future__ import annotations
 import numpy as np
 
 from mst.kernels.primitives.atomics import compare_and_swap, load, store
+from mst.kernels.primitives.hashing import multiplicative_hash
 from mst.kernels.primitives.jit import njit
 
-# -- roots by index ---------------------------------------------------------------------------------------------
+# -- roots by index or priority ---------------------------------------------------------------------------------
 
 
 @njit
@@ -57,6 +59,35 @@ def unite(parent, x, y):
         if x < y:
             x, y = y, x
         if compare_and_swap(parent, x, x, y) == x:
+            return True
+
+
+@njit(inline="always")
+def in_order_of_priority(x, y):
+    """Return two different vertices, the one of lower priority first.
+
+    A number of fewer bits has the higher priority, since hubs and parents often have small numbers. Those of as many
+    bits are in a fixed random order: then links of consecutive vertices make no long chain (Jayanti and Tarjan,
+    "A Randomized Concurrent Algorithm for Disjoint Set Union", PODC 2016), and a large tree mostly keeps its root.
+    """
+    x, y = np.uint64(x), np.uint64(y)
+    # Without a branch, which would be mispredicted.
+    different = x ^ y
+    fewer_bits = (different > (x & y)) & (x < y)
+    earlier = (different <= (x & y)) & (multiplicative_hash(x) > multiplicative_hash(y))
+    swap = different * np.uint64(fewer_bits | earlier)
+    return x ^ swap, y ^ swap
+
+
+@njit
+def unite_by_priority(parent, x, y):
+    """As `unite`, but link the root of lower priority (see `in_order_of_priority`) below the other."""
+    while True:
+        x, y = find(parent, x), find(parent, y)
+        if x == y:
+            return False
+        low, high = in_order_of_priority(x, y)
+        if compare_and_swap(parent, low, low, high) == low:
             return True
 
 

@@ -39,7 +39,7 @@ from mst.kernels.primitives.hashing import multiplicative_hash
 from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.out_of_line import call
 from mst.kernels.primitives.prefetch import prefetch, prefetch_to_write
-from mst.kernels.union_find.concurrent import find, unite
+from mst.kernels.union_find.concurrent import find, in_order_of_priority, unite_by_priority
 
 LONGEST_CHUNK = 4096
 
@@ -95,7 +95,7 @@ class Forest(NamedTuple):
     Attributes
     ----------
     parent : numpy.ndarray of uint32 or uint64, shape (n,)
-        From `mst.kernels.filter_boruvka.parallel.trees.new_parents`: a union-find whose parents have the smaller index.
+        From `mst.kernels.filter_boruvka.parallel.trees.new_parents`: a union-find whose roots are linked by priority.
     edges : numpy.ndarray of int32 or int64, shape (n - 1,)
         Edge ids from the front; ``tallies[FOREST]`` is their number.
     contended : bool
@@ -154,6 +154,7 @@ def _filled_batches(starts, any_order, width):
 def find_roots(records, first, last, parent, contended):
     """Move the records ``first … last - 1`` that join two trees to the front, with roots as ends; return their end.
 
+    The root of lower priority (see `in_order_of_priority`) becomes the first end, and will be linked below the other.
     Blocks are large enough for look-ups to overlap, and small enough for loaded lines to be in the cache when the
     roots are checked.
     """
@@ -170,7 +171,8 @@ def find_roots(records, first, last, parent, contended):
             x, y = roots_a[i], roots_b[i]
             if (load(parent, x) != x) | (load(parent, y) != y):
                 x, y = find(parent, x), find(parent, y)
-            move(records, base + i, end, x, y)
+            low, high = in_order_of_priority(x, y)
+            move(records, base + i, end, low, high)
             end += np.uint64(x != y)
     return np.int64(end)
 
@@ -226,7 +228,6 @@ def drop_parallel(records, first, last):
     base = end - np.uint64(1)
     for i in range(np.uint64(first), np.uint64(last)):
         a, b = ends_at(records, i)
-        a, b = max(a, b), min(a, b)
         at = multiplicative_hash(multiplicative_hash(a) + np.uint64(b)) >> np.uint64(40) & np.uint64(
             places.size - 1
         )
@@ -243,9 +244,9 @@ def drop_parallel(records, first, last):
 
 @njit(inline="always")
 def same_ends(records, i, a, b):
-    """Return whether `a` and `b`, the smaller, are the ends of edge `i`."""
+    """Return whether `a` and `b` are the first and the second end of edge `i`."""
     x, y = ends_at(records, i)
-    return (max(x, y) == a) & (min(x, y) == b)
+    return (x == a) & (y == b)
 
 
 @njit
@@ -253,16 +254,14 @@ def link(records, first, last, parent, alone):
     """Link trees by the edges ``first … last - 1`` in any order; move closing edges to the end, return their start.
 
     Their ends are roots from `find_roots`. `alone` says that no other worker links at the same time. No look-up may run
-    meanwhile: it could overwrite a new link with the root's own number. Roots are only linked below smaller
-    numbers, so links by any number of workers form no cycle; the new parent may no longer be a root.
+    meanwhile: it could overwrite a new link with the root's own number. Roots are only linked below those of higher
+    priority, so links by any number of workers form no cycle; the new parent may no longer be a root.
     """
     i, end = first, last
     while i < end:
-        x, y = ends_at(records, min(i + _AHEAD, last - 1))
-        prefetch_to_write(parent, max(x, y))
+        prefetch_to_write(parent, ends_at(records, min(i + _AHEAD, last - 1))[0])
         x, y = ends_at(records, i)
-        x, y = max(x, y), min(x, y)
-        if link_root(parent, x, y, alone) or unite(parent, x, y):
+        if link_root(parent, x, y, alone) or unite_by_priority(parent, x, y):
             i += 1
         else:
             end -= 1
@@ -279,8 +278,7 @@ def link_few(records, first, last, parent, alone):
     i, end = first, last
     while i < end:
         x, y = ends_at(records, i)
-        x, y = max(x, y), min(x, y)
-        if (load(parent, x) == x and link_root(parent, x, y, alone)) or unite(parent, x, y):
+        if (load(parent, x) == x and link_root(parent, x, y, alone)) or unite_by_priority(parent, x, y):
             i += 1
         else:
             end -= 1
