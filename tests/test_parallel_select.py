@@ -189,16 +189,36 @@ def test_batches_of_few_keys_are_exact_in_any_order(dtype, rng):
             assert crowded.mean() > 0.5 and np.array_equal(found[crowded], np.array(before)[crowded])
 
 
+def cells_in(bounds, keys):
+    """Return the cell of each key in `bounds`."""
+    keys, (low, high) = np.maximum(keys, bounds.base), bounds.shifts
+    above = bounds.below + (np.maximum(keys, bounds.pivot) - bounds.pivot >> keys.dtype.type(high))
+    return np.where(keys < bounds.pivot, keys - bounds.base >> keys.dtype.type(low), above)
+
+
+@pytest.mark.parametrize("dtype", [np.uint32, np.uint64])
+@pytest.mark.parametrize("tail", [1, -1])
+def test_few_keys_of_a_long_tail_share_a_cell(dtype, tail, rng):
+    keys = np.minimum(rng.zipf(1.3, 100_000), 2**30).astype(dtype)
+    keys = keys if tail == 1 else dtype(2**30) - keys
+    several = bounds_of(np.sort(rng.choice(keys, 255)), np.arange(255))
+    assert several.below > 0 and len(several.cells) <= 2**13 + 2
+    cells = cells_in(several, several.keys)
+    alike = sum(len(np.unique(several.keys[cells == cell])) > 1 for cell in np.unique(cells))
+    assert alike < len(np.unique(several.keys)) / 4
+    even = bounds_of(np.sort(rng.integers(0, 2**30, 255).astype(dtype)), np.arange(255))
+    assert even.below == 0
+
+
 @pytest.mark.parametrize("dtype", [np.uint32, np.uint64])
 def test_only_a_cell_with_a_bound_is_searched_or_rounded(dtype, rng):
     for count in np.append([1, 2], rng.integers(1, 255, 40)):
         bounds = bounds_of(np.sort(drawn_keys(rng, dtype, count)), np.arange(count))
-        assert len(bounds.cells) <= 2**13 + 1
+        assert len(bounds.cells) <= 2**13 + 2
         probes = np.sort(np.append(drawn_keys(rng, dtype, 300), bounds.keys))
         batch = batches(probes, bounds, start=10_000)
         assert (np.diff(batch) >= 0).all()
-        base = bounds.base
-        cell, taken = ((np.maximum(keys, base) - base) >> bounds.shift for keys in (probes, bounds.keys))
+        cell, taken = (cells_in(bounds, keys) for keys in (probes, bounds.keys))
         free = ~np.isin(cell, taken)
         assert np.array_equal(batch[free], np.searchsorted(bounds.keys, probes[free]))
         assert (np.abs(batch - np.searchsorted(bounds.keys, probes, side="right")) <= 1).all()
@@ -227,7 +247,7 @@ def test_batches_in_any_order_hold_one_key_each(rng):
     following = next_round(progress, Sampled(numbers[ids], ids, float(m)), every_key=True)
     assert following.high == highest
     table = bounds_of(following.keys, following.ids)
-    assert table.shift == 0
+    assert table.shifts == (0, 0)
     batch = batches(numbers, table)
     single = single_key_batches(following.keys, following.ids, m)
     found = [np.unique(numbers[batch == b]) for b in np.flatnonzero(single)]

@@ -498,7 +498,7 @@ def _scatter(run: _Run, following: Round) -> tuple[AnyRecords, np.ndarray, np.nd
     run.lap("scatter")
     any_order = np.zeros(batches, np.bool_)
     # Cells of several keys shift the bounds.
-    if run.options.ties_in_any_order and len(bounds.keys) and bounds.shift == 0:
+    if run.options.ties_in_any_order and len(bounds.keys) and bounds.shifts == (0, 0):
         any_order = single_key_batches(bounds.keys, bounds.ids, run.graph.m)
     return records, starts, any_order
 

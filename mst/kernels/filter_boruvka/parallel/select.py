@@ -75,22 +75,30 @@ class Wanted(NamedTuple):
 class Bounds(NamedTuple):
     """Bounds between batches, ascending by (key, id), and the table where `batches_of` looks up keys.
 
-    ``cells[i]`` is the batch of all keys of cell `i`, ``(key - base) >> shift``: a bound within a cell is moved to
-    its end. If a cell contains several bounds, ``cells[i]`` is -1 minus the batch last found there. Where many edges
-    have one key, the next edge mostly belongs to that batch as well; otherwise the bounds are searched.
+    ``cells[i]`` is the batch of all keys of cell `i`: a bound within a cell is moved to its end. If a cell contains
+    several bounds, ``cells[i]`` is -1 minus the batch last found there. Where many edges have one key, the next edge
+    mostly belongs to that batch as well; otherwise the bounds are searched. Cells have one width below `pivot` and
+    another from there on, since most keys may lie in a small part of their range.
 
     Attributes
     ----------
     keys : numpy.ndarray of uint32 or uint64, shape (batches - 1,)
     ids : numpy.ndarray of int64, shape (batches - 1,)
-    base, shift : unsigned integer of the keys' width
+    base, pivot : unsigned integer of the keys' width
+        The first key, and the first key of the wider or narrower cells.
+    shifts : tuple of two uint64
+        Logarithms of the widths of cells below and from `pivot`.
+    below : uint64
+        Cells below `pivot`.
     cells : numpy.ndarray of int16, shape (cells,)
     """
 
     keys: np.ndarray
     ids: np.ndarray
     base: np.unsignedinteger
-    shift: np.unsignedinteger
+    pivot: np.unsignedinteger
+    shifts: tuple[np.uint64, np.uint64]
+    below: np.uint64
     cells: np.ndarray
 
 
@@ -131,28 +139,74 @@ def bounds_of(keys: np.ndarray, ids: np.ndarray) -> Bounds:
     """Return `Bounds` from keys and ids, shapes (batches - 1,); if empty, there is one batch."""
     key = keys.dtype.type
     if len(keys) == 0:
-        return Bounds(keys, ids, key(0), key(0), np.zeros(1, np.int16))
-    shift, cells = _cells_of(keys)
-    return Bounds(keys, ids, keys[0], key(shift), cells)
+        return Bounds(keys, ids, key(0), key(0), (_ZERO, _ZERO), _ZERO, np.zeros(1, np.int16))
+    pivot, low, high, below, cells = _cells_of(keys)
+    return Bounds(keys, ids, keys[0], key(pivot), (np.uint64(low), np.uint64(high)), np.uint64(below), cells)
 
 
 @njit
 def _cells_of(bound_keys):
-    """Return the ``(shift, cells)`` of `Bounds`; `bound_keys`, ascending, are one or more."""
-    base, shift = bound_keys[0], np.uint64(0)
-    span = np.uint64(bound_keys[-1] - base)
-    while span >> shift >= _CELLS:
-        shift += np.uint64(1)
-    cells = np.empty(np.int64(span >> shift) + 2, np.int16)
-    bound = 0
-    for cell in range(cells.size - 1):
-        before = bound
-        while bound < bound_keys.size and np.int64(np.uint64(bound_keys[bound] - base) >> shift) == cell:
-            bound += 1
-        cells[cell] = before if bound < before + 2 else -1
+    """Return the pivot, both shifts, the cells below and the cells of `Bounds`, for one or more ascending keys.
+
+    Of four pivots, the one for which the fewest bounds share a cell is chosen; the first leaves no cells below.
+    """
+    size, none = bound_keys.size, np.empty(0, np.int16)
+    best, fewest = 0, size + 1
+    for at in (0, size // 2, size - 1 - size // 8, size // 8):
+        crowded = call(_fill_cells, bound_keys, at, none) if fewest else fewest
+        if crowded < fewest:
+            best, fewest = at, crowded
+    low, high, below, count = _layout(bound_keys, best)
+    cells = np.empty(count, np.int16)
+    call(_fill_cells, bound_keys, best, cells)
+    return bound_keys[best], low, high, below, cells
+
+
+@njit
+def _layout(bound_keys, at):
+    """Return the shifts below and from the pivot ``bound_keys[at]``, the cells below it, and all cells."""
+    base, pivot, last = np.uint64(bound_keys[0]), np.uint64(bound_keys[at]), np.uint64(bound_keys[-1])
+    most = _CELLS if pivot == base else _CELLS // 2
+    low, high, below = _ZERO, _ZERO, _ZERO
+    while (last - pivot) >> high >= most:
+        high += _ONE
+    if pivot > base:
+        while (pivot - base) >> low >= most:
+            low += _ONE
+        below = ((pivot - base - _ONE) >> low) + _ONE
     # The last cell is for all keys above.
-    cells[-1] = bound_keys.size
-    return shift, cells
+    return low, high, below, np.int64(below + ((last - pivot) >> high)) + 2
+
+
+@njit
+def _fill_cells(bound_keys, at, cells):
+    """Write the cells for the pivot ``bound_keys[at]``, if there is space for any; return how many bounds share one."""
+    low, high, below, _ = _layout(bound_keys, at)
+    base, pivot = bound_keys[0], bound_keys[at]
+    bound, cell, crowded = 0, 0, 0
+    while bound < bound_keys.size:
+        key, first = bound_keys[bound], bound
+        to = int(cell_of(key, base, pivot, low, high, below))
+        while bound < bound_keys.size and cell_of(bound_keys[bound], base, pivot, low, high, below) == to:
+            bound += 1
+        if bound > first + 1 and bound_keys[bound - 1] > key:
+            crowded += bound - first
+        if cells.size:
+            for free in range(cell, to):
+                cells[free] = first
+            cells[to] = first if bound == first + 1 else -1 - first
+        cell = to + 1
+    for free in range(cell, cells.size):
+        cells[free] = bound_keys.size
+    return crowded
+
+
+@njit(inline="always")
+def cell_of(key, base, pivot, low, high, below):
+    """Return the cell, uint64, of a key from `base` on; the others are those of `Bounds`."""
+    if key < pivot:
+        return np.uint64(key - base) >> low
+    return below + (np.uint64(key - pivot) >> high)
 
 
 @njit
@@ -163,12 +217,12 @@ def batches_of(storage, places, bounds, batch, at):
     """
     words, kind = storage.words, storage.kind
     # Unpacked, and in one function: passing arrays to another takes longer than looking up a batch.
-    keys, ids, base, shift, cells = bounds
+    keys, ids, base, pivot, (low, high), below, cells = bounds
     last, count = np.uint64(cells.size - 1), keys.size
     for i in range(np.uint64(places.size)):
         place = places[i]
         key, e = key_of(words[place], kind), edge_at(storage, place, 0)[2]
-        cell = min(np.uint64((max(key, base) - base) >> shift), last)
+        cell = min(cell_of(max(key, base), base, pivot, low, high, below), last)
         b = np.int64(cells[cell])
         if b < 0:
             b = -1 - b
@@ -195,7 +249,8 @@ def _bounds_before(keys, ids, key, e):
 @njit
 def _own_cells(bounds):
     """Return the bounds with a worker's own cells, which `batches_of` changes."""
-    return Bounds(bounds.keys, bounds.ids, bounds.base, bounds.shift, bounds.cells.copy())
+    keys, ids, base, pivot, shifts, below, cells = bounds
+    return Bounds(keys, ids, base, pivot, shifts, below, cells.copy())
 
 
 # -- picking places ---------------------------------------------------------------------------------------------
