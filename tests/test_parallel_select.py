@@ -255,6 +255,17 @@ def test_batches_in_any_order_hold_one_key_each(rng):
     assert all(len(of) <= 1 for of in found)
 
 
+def test_no_filter_follows_one_that_dropped_few_edges(rng):
+    # Each hub joins with the lightest of its own edges, and the next one's are as light: ids decide.
+    hubs, leaves = 30, 4_000
+    u, v = np.repeat(np.arange(hubs), leaves), np.tile(np.arange(hubs, hubs + leaves), hubs)
+    w = np.minimum(rng.zipf(1.3, len(u)), 2**24)
+    graph = Graph(hubs + leaves, u.astype(np.int32), v.astype(np.int32), w.astype(np.int32))
+    result = ours.solve_storage(graph, ours.edge_list(graph, graph.w), 2)
+    assert np.array_equal(np.sort(result.edge_ids), by_kruskal(graph))
+    assert 2 < result.counters["parts"] < 12
+
+
 def test_a_batch_is_as_the_root_of_the_edges_where_many_wait():
     few, many = (rules.batch_count(1.3 * trees, trees, 16, THREADS) for trees in (100_000, 400_000))
     assert few > 1 and many == pytest.approx(2 * few, abs=1)

@@ -84,6 +84,7 @@ class Host:
             lap("sample")
             self._join(*self._scatter(following))
             progress.low = following.high
+            progress.heavy = following.remaining - following.edges
             if progress.unfinished:
                 self._find_giant()
                 if progress.has_giant:
@@ -191,7 +192,6 @@ class Host:
         size = int(starts[-1])
         self.batches += count
         self.light += size
-        p.heavy -= size
         p.missing = p.n - 1 - int(self.tallies[FOREST])
         # No rank may start the next round before all have read the result of this one.
         comm.Barrier()

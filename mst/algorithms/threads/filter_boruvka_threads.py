@@ -326,6 +326,7 @@ def _solve(run: _Run) -> Result:
             _copy_edges_outside(run, following)
         _join(run, *_scatter(run, following))
         progress.low = following.high
+        progress.heavy = following.remaining - following.edges
         if run.step:
             _read_from(run, _rows_between(run, progress.low, progress.highest))
         if progress.unfinished:
@@ -513,7 +514,6 @@ def _join(run: _Run, records: AnyRecords, starts: np.ndarray, any_order: np.ndar
     shared = join.Shared(join.new_state(p.width), run.tallies)
     join.join(p.width, shared, batches, records, joined, forest)
     size = int(starts[-1])
-    p.heavy -= size
     p.missing = p.n - 1 - int(run.tallies[FOREST])
     surplus, parallel = int(joined.closing.sum()), int(joined.parallel.sum())
     found = dict(parts=1, batches=count, light=size, surplus=surplus, parallel=parallel)
