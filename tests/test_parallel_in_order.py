@@ -10,6 +10,7 @@ from expected import by_kruskal
 
 from mst.algorithms.threads import filter_boruvka_threads as ours
 from mst.graph import Graph, frozen
+from mst.kernels.filter_boruvka import policy as rules
 from mst.kernels.filter_boruvka.parallel.in_order import (
     are_in_order,
     cut_into_ranges,
@@ -110,14 +111,31 @@ def test_only_sorted_rows_of_many_edges_are_joined_so(rng):
         ("two weights, descending", (weights < m // 2).astype(np.int32)),
         ("not quite in order", swapped),
         ("few per vertex", weights),
+        ("few per vertex, by first end", weights),
+        ("very few per vertex, by first end", weights),
         ("few", weights),
     ):
-        graph = Graph(20 * n if name == "few per vertex" else n, u, v, w)
+        first = np.sort(u) if name.endswith("by first end") else u
+        vertices = {"few": m // 2, "ver": m}.get(name[:3], n) if "vertex" in name else n
+        graph = Graph(vertices, first, v, w)
         result = solve(graph, THREADS if name == "few" else policy)
         assert np.array_equal(np.sort(result.edge_ids), by_kruskal(graph))
-        assert ("kept" in result.counters) == (name in ("in order", "backwards", "two weights, descending")), (
-            name
-        )
+        taken = ["in order", "backwards", "two weights, descending"]
+        taken += ["few per vertex, by first end"] if WIDTH > 2 else []
+        assert ("kept" in result.counters) == (name in taken), name
+
+
+def test_fewer_edges_suffice_where_rows_are_sorted_by_their_first_ends():
+    for width, by_source, least in (
+        (2, True, 3),
+        (3, False, 3),
+        (3, True, 1.5),
+        (16, False, 8),
+        (16, True, 1.5),
+    ):
+        n = 4_000_000
+        for edges, expected in ((least * n, True), (least * n - 1, False)):
+            assert rules.joins_in_order(int(edges), n, width, by_source, THREADS) is expected
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.float64])

@@ -175,7 +175,8 @@ def _is_for_one_core(graph: Graph, width: int, ordered: bool) -> bool:
     if width == 1:
         return True
     soon_spanning = graph.m > THREADS.per_vertex_in_order[-1] * graph.n
-    by_all = ordered and not soon_spanning and rules.joins_in_order(graph.m, graph.n, width, THREADS)
+    by_source = ordered and _sorted_by_source(graph)
+    by_all = ordered and not soon_spanning and rules.joins_in_order(graph.m, graph.n, width, by_source, THREADS)
     if ordered and width == 2 and not by_all:
         return True
     expected = rules.is_for_one_core(graph.m, width, THREADS)
@@ -187,7 +188,7 @@ def _is_for_one_core(graph: Graph, width: int, ordered: bool) -> bool:
         return ordered
     if by_all:
         return False
-    return expected or (ordered and graph.m >= 3 * graph.n and _sorted_by_source(graph))
+    return expected or (by_source and graph.m >= THREADS.per_vertex_by_source * graph.n)
 
 
 def _sorted_by_source(graph: Graph) -> bool:
@@ -423,7 +424,8 @@ def _find_order(run: _Run, edges: division.Edges) -> None:
     if run.step is None:
         asks = rules.asks_for_order(p.size, p.width, policy)
         run.step = order_of(p.width, edges, run.tallies) if asks else 0
-    if run.step and rules.joins_in_order(p.size, p.n, p.width, policy):
+    by_source = run.step != 0 and _sorted_by_source(run.graph)
+    if run.step and rules.joins_in_order(p.size, p.n, p.width, by_source, policy):
         kept = join_in_order(p.width, edges, run.step, p.parent, run.forest, run.tallies, policy)
         run.counts["kept"] = kept
         p.low, p.missing = p.highest, p.n - 1 - int(run.tallies[FOREST])

@@ -87,6 +87,8 @@ class Policy:
         of about so many later rows: in graphs with as many edges per vertex as the first number, and as the second
         times the number of threads. Above the third, two threads leave them to one core, which soon has a spanning
         tree (``many-cores.md``, step 67). In other graphs, a round reads only the rows that it may join (step 68).
+    per_vertex_by_source : float
+        The same for three and more threads if rows are also sorted by their first ends (step 71).
     smallest_chunk, largest_chunk : int
         Edges per chunk of the work queue: taking a smaller chunk costs as much as its work, and all other workers may
         wait for the last larger one.
@@ -119,6 +121,7 @@ class Policy:
     left_by_tiles: float = 0.5
     range: int = 1 << 11
     per_vertex_in_order: tuple[float, float, int] = (3, 1 / 2, 64)
+    per_vertex_by_source: float = 1.5
     smallest_chunk: int = 1024
     largest_chunk: int = 1 << 14
 
@@ -216,10 +219,15 @@ def asks_for_order(edges: int, width: int, policy: Policy) -> bool:
     return edges * width >= 2 * policy.fewest_edges
 
 
-def joins_in_order(edges: int, vertices: int, width: int, policy: Policy) -> bool:
-    """Return whether `width` threads join rows sorted by weight in order, if ids do not follow places."""
+def joins_in_order(edges: int, vertices: int, width: int, by_source: bool, policy: Policy) -> bool:
+    """Return whether `width` threads join rows sorted by weight in order, if ids do not follow places.
+
+    `by_source` says that the rows are also sorted by their first ends.
+    """
     least, per_thread, _ = policy.per_vertex_in_order
     per_vertex = max(least, per_thread * width)
+    if by_source and width > 2:
+        per_vertex = min(per_vertex, policy.per_vertex_by_source)
     return edges >= per_vertex * vertices and asks_for_order(edges, width, policy)
 
 
