@@ -68,8 +68,8 @@ class Policy:
         over all other graphs of `fewest_for_few` edges or more, and join in stages (steps 54 and 60).
     in_order : int
         Up to this many threads, rows sorted by weight are left to one core, which joins them one by one, if
-        ids follow places, or rows are sorted by source and there are three or more per vertex; two threads leave all
-        rows sorted by weight to it, except those that they join in order (`per_vertex_in_order`).
+        ids follow places, or rows are sorted by source and there are `per_vertex_by_source` or more; two threads leave
+        all rows sorted by weight to it. Rows that threads join in order are the exception (`per_vertex_in_order`).
     leaving, light_leaving : float
         Largest share of edges leaving their worker's block of vertices at which each worker solves its block by
         itself, and the share, for each of up to six workers, of such edges that are light: these freeze trees early
