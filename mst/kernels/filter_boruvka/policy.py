@@ -88,7 +88,7 @@ class Policy:
         times the number of threads. Above the third, two threads leave them to one core, which soon has a spanning
         tree (``many-cores.md``, step 67). In other graphs, a round reads only the rows that it may join (step 68).
     per_vertex_by_source : float
-        The same for three and more threads if rows are also sorted by their first ends (step 71).
+        The same for three and more threads if rows are also sorted by their first ends (step 74).
     smallest_chunk, largest_chunk : int
         Edges per chunk of the work queue: taking a smaller chunk costs as much as its work, and all other workers may
         wait for the last larger one.
