@@ -122,6 +122,10 @@ class Progress:
         """Whether most vertices are in one tree, so that edges outside it are worth copying."""
         return self.giant_share > self.policy.giant
 
+    def end_round(self, following: Round) -> None:
+        """Note that a round has been joined."""
+        self.low, self.heavy = following.high, following.remaining - following.edges
+
     def is_contended(self, records: AnyRecords) -> bool:
         """Return whether workers that join these records often want the same cache lines of parents."""
         if self.width == 1:

@@ -83,8 +83,7 @@ class Host:
                 progress.heavy = progress.size
             lap("sample")
             self._join(*self._scatter(following))
-            progress.low = following.high
-            progress.heavy = following.remaining - following.edges
+            progress.end_round(following)
             if progress.unfinished:
                 self._find_giant()
                 if progress.has_giant:

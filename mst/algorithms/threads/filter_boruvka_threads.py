@@ -326,8 +326,7 @@ def _solve(run: _Run) -> Result:
             # Further rounds would read all edges again.
             _copy_edges_outside(run, following)
         _join(run, *_scatter(run, following))
-        progress.low = following.high
-        progress.heavy = following.remaining - following.edges
+        progress.end_round(following)
         if run.step:
             _read_from(run, _rows_between(run, progress.low, progress.highest))
         if progress.unfinished:
@@ -424,8 +423,7 @@ def _find_order(run: _Run, edges: division.Edges) -> None:
     if run.step is None:
         asks = rules.asks_for_order(p.size, p.width, policy)
         run.step = order_of(p.width, edges, run.tallies) if asks else 0
-    by_source = run.step != 0 and _sorted_by_source(run.graph)
-    if run.step and rules.joins_in_order(p.size, p.n, p.width, by_source, policy):
+    if run.step and rules.joins_in_order(p.size, p.n, p.width, _sorted_by_source(run.graph), policy):
         kept = join_in_order(p.width, edges, run.step, p.parent, run.forest, run.tallies, policy)
         run.counts["kept"] = kept
         p.low, p.missing = p.highest, p.n - 1 - int(run.tallies[FOREST])
