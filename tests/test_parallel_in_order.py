@@ -105,18 +105,17 @@ def test_only_sorted_rows_of_many_edges_are_joined_so(rng):
     swapped = weights.copy()
     swapped[[700, 701]] = swapped[[701, 700]]
     policy = replace(THREADS, fewest_edges=m * WIDTH // 2)
-    for name, w in (
-        ("in order", weights),
-        ("backwards", weights[::-1].copy()),
-        ("two weights, descending", (weights < m // 2).astype(np.int32)),
-        ("not quite in order", swapped),
-        ("few per vertex", weights),
-        ("few per vertex, by first end", weights),
-        ("very few per vertex, by first end", weights),
-        ("few", weights),
+    sources = np.sort(u)
+    for name, vertices, first, w in (
+        ("in order", n, u, weights),
+        ("backwards", n, u, weights[::-1].copy()),
+        ("two weights, descending", n, u, (weights < m // 2).astype(np.int32)),
+        ("not quite in order", n, u, swapped),
+        ("few per vertex", m // 2, u, weights),
+        ("few per vertex, by first end", m // 2, sources, weights),
+        ("very few per vertex, by first end", m, sources, weights),
+        ("few", n, u, weights),
     ):
-        first = np.sort(u) if name.endswith("by first end") else u
-        vertices = {"few": m // 2, "ver": m}.get(name[:3], n) if "vertex" in name else n
         graph = Graph(vertices, first, v, w)
         result = solve(graph, THREADS if name == "few" else policy)
         assert np.array_equal(np.sort(result.edge_ids), by_kruskal(graph))
