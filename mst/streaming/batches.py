@@ -218,6 +218,7 @@ class EdgeSemaphore:
 
 
 def _failed(error: BaseException) -> Future[Any]:
+    """Return a future of this error; made here, since a caller's variable would be a cycle with its traceback."""
     future: Future[Any] = Future()
     future.set_exception(error)
     return future
