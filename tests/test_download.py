@@ -425,12 +425,20 @@ def test_the_first_checksum_seen_is_kept_and_a_later_difference_refused(serve, s
     assert note == {server.address(): SHA256}
 
 
-def test_checksums_belong_to_their_location(serve, sources, folder):
+def test_checksums_belong_to_their_location_and_another_than_the_published_is_told_once(
+    serve, sources, folder, capsys
+):
     (folder / "file.gr.gz").write_bytes(b"packed otherwise")
     server = serve()
     repacked = sources([str(folder)]).fetch(wanted(server))
     assert (repacked.check, repacked.location) == ("first", str(folder / "file.gr.gz"))
-    assert server.requests == []
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 1 and said[0].startswith(
+        f"{folder}/file.gr.gz: sha256 {repacked.sha256} differs from that in the catalogue, {SHA256}"
+    )
+    assert said[0].endswith(f"remove {repacked.path.parent}")
+    sources([str(folder)]).fetch(wanted(server))
+    assert capsys.readouterr().err == "" and server.requests == []
 
 
 def test_a_longer_body_than_announced_is_cut_by_the_announcement(serve, sources):

@@ -1,7 +1,7 @@
 """Raw files from mirrors or official addresses: resumed, retried and checked; incomplete files are never used.
 
 Mirrors repack, so checksums belong to locations. A published checksum must match at the official address; elsewhere
-the first one seen is recorded, and a later difference refused.
+the first one seen is recorded, with a remark if it is not the published one, and a later difference refused.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ from mst.catalog.locations import (
 )
 from mst.catalog.partial import PartialFile
 from mst.errors import DependencyError, UnavailableError
+from mst.progress import remark
 
 if TYPE_CHECKING:
     from mst.catalog.transport import Transport
@@ -237,6 +238,11 @@ class Sources:
             part.discard()
             receipt = dict(location=location, name=name, sha256=sha256, bytes=size)
             write_text(target.parent / "receipt.json", json.dumps(receipt, indent=1) + "\n")
+        if check == "first" and wanted.sha256:
+            remark(
+                f"{location}: sha256 {sha256} differs from that in the catalogue, {wanted.sha256}, as that of a file "
+                f"packed anew does; if its content is another, correct it there and remove {target.parent}"
+            )
         return Fetched(target, location, sha256, size, check)
 
     def _whole(self, location: str, wanted: Wanted, part: PartialFile) -> tuple[str, int, str]:
