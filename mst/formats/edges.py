@@ -320,13 +320,20 @@ def _compacted(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the ids in ascending order, then -1 for each declared vertex without edges, and the renumbered ends."""
     ids, u, v = _compact_ids(u, v)
-    if n is not None and len(ids) > n:
-        raise FormatError(path, f"declares {n:,} vertices but names {len(ids):,}: correct the declared count")
+    refuse_more_vertices(path, n, len(ids))
     if n is not None and n > MAX_VERTICES_PER_ROW * (u.size + 16):
         largest = int(ids[-1])
         raise FormatError(path, f"declares {n:,} vertices but names {largest}, which lies outside 0 … {n - 1}")
     unnamed = np.full((n or len(ids)) - len(ids), -1, np.int64)
     return np.concatenate([ids, unnamed]), u, v
+
+
+def refuse_more_vertices(path: Path, declared: int | None, named: int) -> None:
+    """Raise a `FormatError` if a file names more vertices than it declares."""
+    if declared is not None and named > declared:
+        raise FormatError(
+            path, f"declares {declared:,} vertices but names {named:,}: correct the declared count"
+        )
 
 
 def _compact_ids(u: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

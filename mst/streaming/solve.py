@@ -9,8 +9,11 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+import numpy as np
+
 from mst.errors import InputError, OutOfMemoryError
 from mst.forest import Forest
+from mst.formats.edges import refuse_more_vertices
 from mst.graph import Graph, vertex_count
 from mst.kernels.primitives.recycled import recycling
 from mst.progress import Step, remark, step
@@ -131,6 +134,11 @@ def _forest(
             working.update(f"solving for the last {count(running.size)} edges")
             running.reduce()
             columns = running.take()
+            if file and 0 < least_n < running.n:
+                # Ids may lie beyond the count, but no more of them be in use; those of self-loops alone are not known.
+                used = np.zeros(running.n, bool)
+                used[columns.u] = used[columns.v] = True
+                refuse_more_vertices(file.path, least_n, int(used.sum()))
     except MemoryError as error:
         raise OutOfMemoryError(
             f"not enough memory for the forest of a stream: {error or 'none is left'}"
