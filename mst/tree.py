@@ -122,7 +122,7 @@ class MergeTree:
     def _rank_above(self, threshold: Any) -> int:
         """Return how many edges have a weight of at most `threshold`, a number."""
         try:
-            number = float(threshold)
+            number = math.ldexp(threshold, 0)  # which takes no text
         except (TypeError, ValueError, OverflowError):
             raise InputError(f"threshold must be a number, got {threshold!r}") from None
         if math.isnan(number):
