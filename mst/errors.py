@@ -76,22 +76,30 @@ class OutOfMemoryError(MSTError):
     """More memory is needed than is free; the message names both amounts where they are known."""
 
 
-def names_missing_numba(function: Callable[_P, _T]) -> Callable[_P, _T]:
-    """Have a function raise a `DependencyError` where compiled code is needed and numba is not installed."""
+def names_missing(package: str, remark: str = "") -> Callable[[Callable[_P, _T]], Callable[_P, _T]]:
+    """Have a function raise a `DependencyError` where it imports a package that is not installed."""
 
-    @wraps(function)
-    def call(*arguments: _P.args, **options: _P.kwargs) -> _T:
-        try:
-            return function(*arguments, **options)
-        except ModuleNotFoundError as error:
-            if error.name != "numba":
-                raise
-            raise DependencyError(
-                "this needs numba, which is not installed: pip install numba, with a version of Python that it "
-                "supports; without numba, only forests of graphs in memory can be computed"
-            ) from error
+    def naming(function: Callable[_P, _T]) -> Callable[_P, _T]:
+        @wraps(function)
+        def call(*arguments: _P.args, **options: _P.kwargs) -> _T:
+            try:
+                return function(*arguments, **options)
+            except ModuleNotFoundError as error:
+                if (error.name or "").split(".")[0] != package:
+                    raise
+                raise DependencyError(
+                    f"this needs {package}, which is not installed: pip install {package}{remark}"
+                ) from error
 
-    return call
+        return call
+
+    return naming
+
+
+names_missing_numba = names_missing(
+    "numba",
+    ", with a version of Python that it supports; without numba, only forests of graphs in memory can be computed",
+)
 
 
 def printable(text: str, keep: str = "") -> str:

@@ -14,7 +14,7 @@ import numpy as np
 
 from mst.arrays import as_numpy
 from mst.cores import MANY, cores_for, usable_width
-from mst.errors import InputError, UnsupportedError, names_missing_numba
+from mst.errors import InputError, UnsupportedError, names_missing, names_missing_numba
 from mst.graph import Graph, LabelledGraph
 from mst.order import total
 
@@ -124,6 +124,7 @@ class Forest:
         g, ids = self.graph, self.edge_ids
         return g.u[ids], g.v[ids], g.w[ids]
 
+    @names_missing("scipy")
     def to_scipy(self) -> csr_array:
         """Return the forest as a SciPy sparse array, as `scipy.sparse.csgraph.minimum_spanning_tree` does.
 
@@ -147,6 +148,7 @@ class Forest:
         n = self.graph.n
         return csr_array((w, (u, v)), shape=(n, n))
 
+    @names_missing("networkx")
     def to_networkx(self, nodes: Iterable[Hashable] | None = None, *, weight: str = "weight") -> networkx.Graph:
         """Return the forest as a networkx graph, isolated vertices included.
 

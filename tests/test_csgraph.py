@@ -106,6 +106,22 @@ def test_wrong_shapes_raise_value_errors(shape):
             minimum_spanning_tree(np.zeros(shape))
 
 
+def test_a_missing_library_is_named_with_its_remedy(monkeypatch):
+    forest = mst.minimum_spanning_forest((2, [0], [1], [1]))
+    calls = (
+        ("scipy", lambda: minimum_spanning_tree(INPUTS["list"])),
+        ("scipy", forest.to_scipy),
+        ("networkx", forest.to_networkx),
+    )
+    for name in ("scipy.sparse", "networkx"):
+        monkeypatch.setitem(sys.modules, name, None)
+    for package, call in calls:
+        with pytest.raises(
+            mst.DependencyError, match=f"{package}, which is not installed: pip install {package}$"
+        ):
+            call()
+
+
 def test_csgraph_attribute_is_loaded_on_first_use():
     program = (
         "import sys, mst\n"

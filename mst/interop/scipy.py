@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import mst
-from mst.errors import InputError
+from mst.errors import InputError, names_missing
 from mst.graph import WEIGHT_DTYPES
 from mst.interop.inputs import rows_of
 
@@ -20,6 +20,7 @@ class DtypeError(InputError, TypeError):
     """Entries that are not real numbers; also a TypeError, since SciPy raises that."""
 
 
+@names_missing("scipy")
 def minimum_spanning_tree(
     csgraph: Any,
     overwrite: bool = False,
