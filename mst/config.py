@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -101,8 +101,10 @@ def with_profile(config: Config, profile: Path) -> Config:
     return parse(Config, {**config.model_dump(), **added}, str(profile / named))
 
 
-def from_mapping(values: Mapping[str, Any], where: str = "config/config.yaml") -> Config:
-    """Return the configuration that a mapping holds, such as Snakemake's `config`."""
+def from_mapping(
+    values: Mapping[str, Any], where: str = "config/config.yaml", merged: Sequence[Path] = ()
+) -> Config:
+    """Return the configuration that a mapping holds, such as Snakemake's `config`, which is `merged` from files."""
     if isinstance(values, Mapping):
         # Experiments name algorithms, so the programs among these must be known first.
         try:
@@ -110,7 +112,7 @@ def from_mapping(values: Mapping[str, Any], where: str = "config/config.yaml") -
         except ConfigError as error:
             raise ConfigError(f"{where}: {error}") from None
         values = dict(values)
-    return parse(Config, values, where)
+    return parse(Config, values, where, merged=merged)
 
 
 def papers(config: Config) -> dict[str, Experiment]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -121,7 +122,13 @@ def _refuse_repeated_keys(root: yaml.Node) -> None:
 
 
 def parse(
-    model: type[Model], value: Any, where: str, *, file: Path | None = None, at: Sequence[str] = ()
+    model: type[Model],
+    value: Any,
+    where: str,
+    *,
+    file: Path | None = None,
+    at: Sequence[str] = (),
+    merged: Sequence[Path] = (),
 ) -> Model:
     """Return `value` as `model`.
 
@@ -136,6 +143,9 @@ def parse(
         The YAML file that `where` begins with, if that is more than its path.
     at : sequence of str
         The keys under which `file` has `value`.
+    merged : sequence of Path
+        The YAML files that `value` was merged from, of which each replaced what those before it said; an error names
+        the one that has the mistake instead of `where`.
 
     Raises
     ------
@@ -158,8 +168,13 @@ def parse(
     except ValidationError as error:
         name, lines = str(file or where), []
         for one in _first(error):
-            line = _line(Path(name), (*at, *one["loc"]))
-            lines.append(f"{where.replace(name, name + line, 1)}: {_explain(model, one, value)}")
+            found = [(*_line(each, one["loc"]), str(each)) for each in reversed(merged)]
+            depth, line, source = max(found, key=itemgetter(0), default=(0, "", ""))
+            if depth:
+                place = source + line
+            else:
+                place = where.replace(name, name + _line(Path(name), (*at, *one["loc"]))[1], 1)
+            lines.append(f"{place}: {_explain(model, one, value)}")
         raise ConfigError("\n".join(lines)) from None
 
 
@@ -175,12 +190,13 @@ def _first(error: ValidationError) -> list[Any]:
     return list((unknown or found)[:_MOST_MISTAKES])
 
 
-def _line(file: Path, place: Sequence[str | int]) -> str:
-    """Return the line of a YAML file that has the innermost part of `place` that exists, in words, or nothing."""
+def _line(file: Path, place: Sequence[str | int]) -> tuple[int, str]:
+    """Return how many parts of `place` a YAML file has, and the line of the innermost, in words, or nothing."""
+    depth, line = 0, ""
     try:
-        node, line = _LOADER(file.read_bytes()).get_single_node(), ""
+        node = _LOADER(file.read_bytes()).get_single_node()
     except (OSError, ValueError, yaml.YAMLError):
-        return ""
+        return depth, line
     for part in place:
         found = {}
         if isinstance(node, yaml.MappingNode):
@@ -189,8 +205,8 @@ def _line(file: Path, place: Sequence[str | int]) -> str:
             found = {number: (value, value) for number, value in enumerate(node.value)}
         if part in found:
             named, node = found[part]
-            line = f", line {named.start_mark.line + 1}"
-    return line
+            depth, line = depth + 1, f", line {named.start_mark.line + 1}"
+    return depth, line
 
 
 def _explain(model: type[BaseModel], error: Any, value: Any = None) -> str:

@@ -322,12 +322,21 @@ def test_one_figure_of_a_paper_is_made_alone(clone):
     assert list((folder / "figure-1").glob("*.svg"))
 
 
-def test_unknown_configuration_key_is_one_clear_error(clone):
-    clone.configure(algorithms=["kruskal"], strickt=True)
-    code, output = clone.snakemake("-n")
-    assert code != 0
-    assert "strickt" in output and "did you mean 'strict'?" in output
-    assert "Traceback" not in output
+@pytest.mark.parametrize(
+    ("base", "added", "complaint"),
+    [
+        ({"strickt": True}, "", "config/config.yaml, line 15: unknown key 'strickt' (did you mean 'strict'?)"),
+        ({"offline": 5}, "strict: true", "config/config.yaml, line 15: offline: must be true or false (got 5)"),
+        ({}, "offline: false\nstrict: 5", "added.yaml, line 2: strict: must be true or false (got 5)"),
+        ({}, "strict: true\nstrict: false", "added.yaml, line 2: key 'strict' is given twice"),
+    ],
+    ids=["unknown key", "in the first file", "in a file given", "key given twice"],
+)
+def test_a_mistake_in_configuration_files_is_one_clear_error(clone, base, added, complaint):
+    clone.configure(algorithms=["kruskal"], **base)
+    (clone.folder / "added.yaml").write_text(added)
+    code, output = clone.snakemake("-n", *["--configfile", "added.yaml"][: 2 * bool(added)])
+    assert code != 0 and complaint in output and "Traceback" not in output, output
 
 
 @pytest.mark.slow

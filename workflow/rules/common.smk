@@ -33,8 +33,18 @@ if not workflow.is_main_process and settings_of.ENVIRONMENT in os.environ:
     # Jobs follow the configuration of the plan, even if a file has been edited since.
     config.update(json.loads(os.environ[settings_of.ENVIRONMENT]))
 
+# Snakemake does not say which file has a mistake, and of a key that is given twice it keeps the last value.
+given = workflow.config_settings
+merged = [Path(file) for file in workflow.configfiles if file not in given.configfiles]
+merged += given.configfiles
+
 try:
-    CONFIG = settings_of.from_mapping(config, "configuration")
+    if workflow.is_main_process:
+        for file in merged:
+            read_yaml(file)
+    CONFIG = settings_of.from_mapping(
+        config, "configuration", [] if given.config else merged
+    )
     CATALOG = catalog.load()
     MACHINES = settings_of.machines(CONFIG)
     PAPERS = settings_of.papers(CONFIG)
