@@ -36,6 +36,20 @@ def usable_width() -> int:
     return min(cores, named_threads() or cores)
 
 
+def useful_width(width: int, edges: int) -> int:
+    """Return how many of `width` threads to use for a graph: all up to 16, and then one for every 50,000 edges.
+
+    Below a million edges, 32 threads took 1.1 to 1.5 times as long as 16 (``many-cores.md``, step 75).
+
+    Examples
+    --------
+    >>> from mst.cores import useful_width
+    >>> useful_width(128, 200_000), useful_width(128, 3_000_000), useful_width(128, 10_000_000)
+    (16, 60, 128)
+    """
+    return min(width, max(16, edges // 50_000))
+
+
 def named_threads() -> int | None:
     """Return the threads that numba launches, where the environment names them; refuse other values."""
     named = os.environ.get("NUMBA_NUM_THREADS")

@@ -14,7 +14,7 @@ import numpy as np
 
 from mst import advice, arrays, registry
 from mst.advice import first
-from mst.cores import MANY, check_cores, cores_for, usable_width, whole_threads
+from mst.cores import MANY, check_cores, cores_for, usable_width, useful_width, whole_threads
 from mst.errors import (
     ConfigError,
     DependencyError,
@@ -306,6 +306,7 @@ def _run(graph: Graph, algorithm: registry.Algorithm, threads: int | None, optio
         edge_ids, seconds, used = _solved(graph, algorithm, width, options)
     first.solved(graph, algorithm, options, used)
     cores = width if algorithm.paradigm == "threads" else usable_width() if algorithm.paradigm == "cuda" else 1
+    cores = useful_width(cores, graph.m)
     return Forest(
         graph, edge_ids, algorithm=algorithm.id, seconds=seconds, exact=algorithm.exact, threads=cores
     )
@@ -416,7 +417,9 @@ def _checking_cores(graph: Any, asked: Request) -> int:
     many = "numba" in sys.modules if asked.is_auto else registry.get(asked.algorithm).paradigm == "threads"
     if not many:
         return 1
-    return min(whole_threads(asked.threads) or sys.maxsize, usable_width())
+    cores = min(whole_threads(asked.threads) or sys.maxsize, usable_width())
+    # As many as will solve: a change of their number starts and ends threads.
+    return useful_width(cores, graph[-1].size) if type(graph) is tuple else cores
 
 
 def as_graph(graph: Any, *, threads: int = 1) -> Graph:

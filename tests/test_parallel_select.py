@@ -266,6 +266,21 @@ def test_no_filter_follows_one_that_dropped_few_edges(rng):
     assert 2 < result.counters["parts"] < 12
 
 
+@pytest.mark.parametrize(("edges", "used"), [(100_000, 16), (1_000_000, 20)])
+def test_of_many_threads_a_small_graph_uses_those_that_get_enough_edges(edges, used, monkeypatch):
+    class StartedError(Exception):
+        pass
+
+    def start(width):
+        raise StartedError(width)
+
+    monkeypatch.setattr(ours, "workers", start)
+    graph = generate("uniform", n=50_000, m=edges, seed=1)
+    with pytest.raises(StartedError) as started:
+        ours.solve_storage(graph, ours.edge_list(graph, graph.w), 128)
+    assert started.value.args == (used,)
+
+
 def test_a_batch_is_as_the_root_of_the_edges_where_many_wait():
     few, many = (rules.batch_count(1.3 * trees, trees, 16, THREADS) for trees in (100_000, 400_000))
     assert few > 1 and many == pytest.approx(2 * few, abs=1)

@@ -19,7 +19,8 @@ Where rows are in the order of weight, and most edges close cycles, all edges ar
 threads drop those that close cycles (`mst.kernels.filter_boruvka.parallel.in_order`).
 
 Graphs on which all this takes longer than `filter-boruvka` does on one core are handed over to it; two threads share
-its passes over all edges and join in stages (`mst.algorithms.threads._passes`).
+its passes over all edges and join in stages (`mst.algorithms.threads._passes`). Of many threads, small graphs use some
+(`mst.cores.useful_width`).
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ from mst.algorithms._laps import Lap, Laps, no_lap
 from mst.algorithms.sequential import filter_boruvka as one_core
 from mst.algorithms.threads._blocks import cut_into_blocks
 from mst.algorithms.threads._passes import solve_sharing_passes
+from mst.cores import useful_width
 from mst.errors import UnsupportedError
 from mst.graph import Graph, frozen
 from mst.kernels.filter_boruvka import policy as rules
@@ -262,7 +264,7 @@ def solve_storage(
     `lap` is called after each phase with its name. Arrays that are not part of the result are taken from `scratch`.
     `step` is that of `Problem`.
     """
-    width = max(1, min(width, len(storage.words) // options.policy.smallest_chunk))
+    width = max(1, min(useful_width(width, graph.m), len(storage.words) // options.policy.smallest_chunk))
     with workers(width):
         run = _new_run(graph, storage, width, options, lap, scratch or Scratch())
         run.step = step
