@@ -32,7 +32,7 @@ def experiment(tmp_path, own_cache, monkeypatch):
     registry.use_programs(None)
 
 
-def test_measured_and_proved_runs_are_not_repeated(experiment, tmp_path, capsys):
+def test_measured_and_proved_runs_are_repeated_only_if_disturbed_and_retried(experiment, tmp_path, capsys):
     assert cli.main(experiment) == 0
     output = capsys.readouterr().out
     assert output.count("; identical") == 2 and "2 runs measured, 0 wrong" in output
@@ -47,6 +47,14 @@ def test_measured_and_proved_runs_are_not_repeated(experiment, tmp_path, capsys)
     assert output.count("; identical") == 1, "only the missing proof is made"
     assert cli.main(experiment) == 0
     assert "0 runs measured" in capsys.readouterr().out
+    for record, flags in zip(records, (["spread"], ["busy"])):
+        measurement = json.loads(record.read_text())
+        measurement["conditions"]["flags"] = flags
+        record.write_text(json.dumps(measurement))
+    for statuses, left in (([], [True, True]), (["disturbed"], [True, False])):
+        assert cli.main(["retry", *statuses, *experiment[1:]]) == 0
+        assert [record.is_file() for record in records] == left
+        assert [record.with_suffix(".proof.json").is_file() for record in records] == left
 
 
 @pytest.mark.parametrize("within", ["-1", "0", "nan"])

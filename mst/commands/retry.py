@@ -1,4 +1,4 @@
-"""``mst retry``: forget failed runs and unavailable graphs, so that the next run of the workflow tries them again."""
+"""``mst retry``: forget failed or disturbed runs and unavailable graphs, so that the next call tries them again."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ if TYPE_CHECKING:
     from mst.catalog import Catalog
     from mst.config import Config
 
-HELP = "remove the records of failed runs, so that the next run of the workflow repeats them"
+HELP = "remove the records of failed or disturbed runs, so that the next run of the workflow repeats them"
 
-STATUSES = ("error", "timeout", "out-of-memory", "unavailable")
+FAILED = ("error", "timeout", "out-of-memory", "unavailable")
+STATUSES = (*FAILED, "disturbed")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
-        "statuses", nargs="*", metavar="STATUS", help=f"{', '.join(STATUSES)} (default: all of these)"
+        "statuses", nargs="*", metavar="STATUS", help=f"{', '.join(STATUSES)} (default: all but the last)"
     )
     parser.add_argument(
         "--scope",
@@ -53,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
                 print(f"set aside: {reason}")
     known = Scopes.of(settings, config.machines(settings))
     scopes = arguments.scope or ["default", *(f"papers/{name}" for name in known.papers)]
-    wanted = set(arguments.statuses or STATUSES)
+    wanted = set(arguments.statuses or FAILED)
     rows = [row for scope in scopes for row in known.plan(scope)]
     files = dict.fromkeys(
         [*_of_runs(settings, rows, wanted), *_of_graphs(settings, known.catalog, rows, wanted)]
@@ -62,16 +63,21 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"{'would remove' if arguments.dry_run else 'removed'}: {file}")
         if not arguments.dry_run:
             file.unlink()
-    print("nothing has failed" if not files else "the next run of snakemake or mst measure makes them again")
+    print("the next run of snakemake or mst measure makes them again" if files else "there are no such runs")
     return 0
 
 
 def _of_runs(settings: Config, rows: Iterable[Planned], wanted: set[str]) -> Iterator[Path]:
-    """Yield the files of runs whose measurement has one of these statuses."""
+    """Yield the files of runs whose measurement has one of these statuses, or flags of a disturbance."""
+    from mst.bench.records.compare import DISTURBED
     from mst.bench.records.store import ids_path, proof_path, read_measurement
 
     for record in (settings.records / row.run.path for row in rows if row.run):
-        if record.is_file() and read_measurement(record)["status"] in wanted:
+        if not record.is_file():
+            continue
+        measurement = read_measurement(record)
+        is_disturbed = not DISTURBED.isdisjoint(measurement["conditions"]["flags"])
+        if measurement["status"] in wanted or (is_disturbed and "disturbed" in wanted):
             yield from (f for f in (record, proof_path(record), ids_path(record)) if f.is_file())
 
 
