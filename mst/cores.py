@@ -26,11 +26,16 @@ def cores_for(threads: int | None) -> int:
     return whole or usable_width()
 
 
+def usable_cores() -> int:
+    """Return how many processors this process may run on, given affinity and cgroup masks."""
+    return len(os.sched_getaffinity(0))
+
+
 def usable_width() -> int:
     """Return how many cores parallel kernels may use here; one in a fork of a process that has used several."""
     if _forked_after_use():
         return 1
-    cores = len(os.sched_getaffinity(0))
+    cores = usable_cores()
     if launched := getattr(sys.modules.get("numba.core.config"), "NUMBA_NUM_THREADS", 0):
         return min(cores, launched)
     return min(cores, named_threads() or cores)
@@ -79,7 +84,7 @@ def check_cores(width: int) -> None:
         raise UnsupportedError(
             "this process was forked from one that has run threads: use threads=1, or start it by spawn"
         )
-    cores = len(os.sched_getaffinity(0))
+    cores = usable_cores()
     if width > cores:
         raise UnsupportedError(f"threads={width} is above the {cores} usable cores: use fewer, or leave it out")
 

@@ -63,11 +63,6 @@ def this_machine() -> Hardware:
     )
 
 
-def usable_cores() -> int:
-    """Return how many processors this process may run on, given affinity and cgroup masks."""
-    return len(os.sched_getaffinity(0))
-
-
 def cores_first(cpus: Iterable[int], topology: Path = _PROCESSORS) -> list[int]:
     """Return processors in the order a run takes them: one hardware thread of every core before a second.
 

@@ -25,9 +25,9 @@ import pyarrow.parquet as pq
 
 from mst.atomic import replacing
 from mst.bench import statistics
-from mst.bench.machine import usable_cores
 from mst.bench.records import schema as record_schema
 from mst.bench.records import store
+from mst.cores import usable_cores
 
 KEY = ("machine", "graph", "algorithm", "options", "width", "layout")
 NOT_RUN = ("unsupported", "unavailable")

@@ -16,13 +16,14 @@ from typing import Any
 import numpy as np
 
 from mst import registry
-from mst.bench.machine import this_machine, usable_cores
+from mst.bench.machine import this_machine
 from mst.bench.measure.outcome import Outcome
 from mst.bench.output import output_of
 from mst.bench.planning.experiment import Measure
 from mst.bench.records.schema import MEASUREMENT_VERSION
 from mst.bench.records.store import Run
 from mst.bench.statistics import summarise
+from mst.cores import usable_cores
 
 _distributions = functools.cache(metadata.packages_distributions)
 _OF_GRAPH = ("name", "n", "m", "family", "digest", "recipe", "weight_dtype")

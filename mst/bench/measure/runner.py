@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from mst import registry
-from mst.bench.machine import conditions, this_machine, usable_cores
+from mst.bench.machine import conditions, this_machine
 from mst.bench.measure.driver import Cost, RunDriver, affordable
 from mst.bench.measure.fork_server import ForkServer
 from mst.bench.measure.measurement import git_state, measurement_of, versions_of
@@ -25,6 +25,7 @@ from mst.bench.measure.outcome import Outcome, resumed
 from mst.bench.measure.processes import pinned_environment
 from mst.bench.planning.experiment import Measure
 from mst.bench.records.store import Run, save_ids, write_json
+from mst.cores import usable_cores
 from mst.progress import step
 
 _MOST_TOGETHER = 64

@@ -11,13 +11,15 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from mst.cores import usable_cores
+
 # numba prefers PyPI's TBB if found, and it is not found everywhere: one layer, always the same.
 os.environ.setdefault("NUMBA_THREADING_LAYER", "omp")
 # GNU's OpenMP lets idle threads spin for about 10 ms by default: on a busy machine they keep the core from
 # the thread they wait for. Half a millisecond bridges the serial steps between two passes; of two cores one is
 # often busy, and a tenth of that costs nothing there.
 if "OMP_WAIT_POLICY" not in os.environ:
-    os.environ.setdefault("GOMP_SPINCOUNT", "10000" if len(os.sched_getaffinity(0)) > 2 else "1000")
+    os.environ.setdefault("GOMP_SPINCOUNT", "10000" if usable_cores() > 2 else "1000")
 
 import numba
 from numba.core import serialize

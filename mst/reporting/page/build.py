@@ -13,9 +13,9 @@ import pandas as pd
 from markupsafe import Markup
 
 from mst.atomic import write_text
-from mst.bench.machine import usable_cores
 from mst.bench.records.reference import Reference
 from mst.catalog import read_manifest
+from mst.cores import usable_cores
 from mst.errors import MSTError
 from mst.reporting.charts.figures import draw_all
 from mst.reporting.charts.workers import workers

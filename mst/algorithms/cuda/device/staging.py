@@ -6,7 +6,6 @@ device's copy engine reads at bus speed; the buffers are kept for the next graph
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Iterable
 from functools import cache
@@ -14,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mst.cores import usable_cores
 from mst.graph import frozen
 
 WORKERS = 16  # at most; one thread copies some 10 GB/s, and the bus takes 55
@@ -199,7 +199,7 @@ _NO_WORDS = frozen(np.empty(0, np.uint64))
 def _of_device(device: int) -> Staging:
     from mst.kernels.parallel.runtime import launched
 
-    return Staging(min(WORKERS, len(os.sched_getaffinity(0)), launched()))
+    return Staging(min(WORKERS, usable_cores(), launched()))
 
 
 def of_device() -> Staging:
