@@ -6,9 +6,7 @@ Cached files are named by the fingerprint of the source and everything it includ
 from __future__ import annotations
 
 import hashlib
-import os
 import re
-import tempfile
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -16,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from mst.atomic import write_bytes
 from mst.cache import cache_root
 from mst.errors import DependencyError, MSTError
 from mst.fingerprints import fingerprint
@@ -148,7 +147,9 @@ def _binary(name: str, architecture: str, macros: dict[str, int]) -> Path:
     key = hashlib.sha256(repr((options, nvrtc.getVersion())).encode()).hexdigest()[:8]
     path = cache_root() / "cuda" / f"{Path(name).stem}-{fingerprint(FOLDER / name)}-{architecture}-{key}.cubin"
     if not path.is_file():
-        _write(path, _compile(name, options, nvrtc))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # As a whole: several processes may compile the same source at once.
+        write_bytes(path, _compile(name, options, nvrtc))
     return path
 
 
@@ -164,12 +165,3 @@ def _compile(name: str, options: list[str], nvrtc: Any) -> bytes:
         ) from None
     finally:
         nvrtc.destroyProgram(program)
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Write a file atomically: several processes may compile the same source at once."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent)
-    with os.fdopen(handle, "wb") as file:
-        file.write(content)
-    Path(temporary).replace(path)
