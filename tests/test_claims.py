@@ -86,7 +86,7 @@ class Records:
         return self
 
     def source(self):
-        (found,) = gather([self.folder])
+        (found,) = gather(load_records(self.folder))
         return found
 
 
@@ -340,7 +340,7 @@ def test_older_proved_version_has_the_numbers_that_the_newest_lacks(records, boo
         {**vars(r.run), "current": r.measurement["created"] == newer["created"]}
         for r in load_records(records.folder)
     ]
-    for source in (records.source(), *gather([records.folder], newest)):
+    for source in (records.source(), *gather(load_records(records.folder), newest)):
         verdicts = []
         for quantity, value in (
             ("T('kruskal', 'USA-road-d.NY')", 3.0),
@@ -351,7 +351,7 @@ def test_older_proved_version_has_the_numbers_that_the_newest_lacks(records, boo
             verdicts.append(judged(made, source, book).verdict)
         assert verdicts == [CONFIRMED, CONFIRMED, NOT_MEASURED]
     of_other_code = [{**row, "current": False} for row in newest]
-    assert gather([records.folder], of_other_code) == []
+    assert gather(load_records(records.folder), of_other_code) == []
 
 
 @pytest.mark.parametrize(
@@ -457,7 +457,7 @@ def of_stand_ins(records, **more):
         "maximum_degree": 42,
         **more,
     }
-    (source,) = gather([records.folder], manifests=[{"components": STAND_IN.components, **facts}])
+    (source,) = gather(load_records(records.folder), manifests=[{"components": STAND_IN.components, **facts}])
     return source
 
 
@@ -770,7 +770,7 @@ def test_graphs_made_with_the_numbers_of_a_claim_do_not_confirm_it(records, book
     made = claim("m('USA-road-d.NY')", anywhere={"above": 1}, judge="facts")
     for generator, verdict in ((None, CONFIRMED), ({"name": "uniform"}, NOT_COMPARABLE)):
         facts = {"name": ROAD.name, "status": "ok", "n": 5, "m": 4, "generator": generator}
-        (source,) = gather([records.folder], manifests=[facts])
+        (source,) = gather(load_records(records.folder), manifests=[facts])
         assert judged(made, source, book).verdict == verdict
     below = claim("m('USA-road-d.NY')", anywhere={"below": 1}, judge="facts")
     assert judged(below, source, book).verdict == CONTRADICTED, "a contradiction is the paper's own"

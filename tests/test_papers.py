@@ -15,6 +15,7 @@ from claim_names import Everything
 
 from mst.bench.records.bundle import export_bundle
 from mst.bench.records.reference import references
+from mst.bench.records.store import load_records
 from mst.errors import ConfigError, FormatError
 from mst.reporting.charts.style import save, setup
 from mst.reporting.papers import claims, drawing, evidence, section
@@ -42,7 +43,7 @@ def names():
 
 @pytest.fixture(scope="module")
 def sources(report):
-    return gather([report / "records"], (), read_manifests(report.glob("graphs/*/manifest.json")))
+    return gather(load_records(report / "records"), (), read_manifests(report.glob("graphs/*/manifest.json")))
 
 
 def one(paper, id):
@@ -236,7 +237,7 @@ def test_programs_and_our_ports_have_their_own_columns(names, sources, tmp_path)
         samples = [[seconds] * 2] * 3
         run, value = fake_records.measurement("fake-gpu-box", graph, fake, 1, samples=samples)
         fake_records.write_record(tmp_path, run, value, grade="weight")
-    filled = fill("ecl-mst", one("ecl-mst", "table-4"), gather([tmp_path]), names)
+    filled = fill("ecl-mst", one("ecl-mst", "table-4"), gather(load_records(tmp_path)), names)
     grids = filled.measured
     found = {
         (grid.ports, column): cell.value
@@ -253,7 +254,8 @@ def test_programs_and_our_ports_have_their_own_columns(names, sources, tmp_path)
     text = latex(filled)
     assert "ECL-MST (s)" in text and "ECL-MST, our port (s)" in text and "fake-gpu-box, our ports" in text
     drawn = drawing.draw(
-        fill("ecl-mst", one("ecl-mst", "figure-4"), gather([tmp_path]), names), tmp_path / "pictures"
+        fill("ecl-mst", one("ecl-mst", "figure-4"), gather(load_records(tmp_path)), names),
+        tmp_path / "pictures",
     )
     assert len({panel.name for panel in drawn}) == len(drawn) == 2
 
@@ -334,7 +336,7 @@ def measured_graphs(folder, names):
             samples = [[0.5 + 0.01 * k] * 2 for k in range(3)]
             run, value = fake_records.measurement("fake-gpu-box", graph, fake, 1, samples=samples)
             fake_records.write_record(folder, run, value)
-    (source,) = gather([folder])
+    (source,) = gather(load_records(folder))
     return source
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from mst.bench.records.bundle import export_bundle
 from mst.bench.records.merge import import_bundle
+from mst.bench.records.store import load_records
 from mst.cli import main
 from mst.reporting.page.facts import machine_facts
 
@@ -35,7 +36,7 @@ def test_records_and_manifests_of_every_machine_reach_the_page(tmp_path, asked, 
     (given,) = asked
     rows = pq.read_table(given["table"]).to_pylist()
     assert {row["machine"] for row in rows} == {"fake-cluster", "fake-gpu-box"}
-    facts = machine_facts(given["records"])
+    facts = machine_facts(load_records(*given["records"]))
     assert sorted(machine["name"] for machine in facts) == ["fake-cluster", "fake-gpu-box"]
     names = [fake_records.read_json(file)["name"] for file in given["graphs"]]
     assert sorted(names) == sorted(g.name for g in fake_records.GRAPHS[:2]), "each graph once"

@@ -144,6 +144,7 @@ def _widening(rows: int, processes: int) -> float:
     return max(1.0, _student(1 - (1 - COVERAGE) / 2 / rows, freedom) / _student(own, freedom))
 
 
+@cache
 def _student(probability: float, freedom: int) -> float:
     """Return a quantile above the median of Student's t with an even number of degrees of freedom, by bisection."""
     low, high, central = 0.0, 1.0, [comb(2 * j, j) for j in range(freedom // 2)]

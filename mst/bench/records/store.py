@@ -196,11 +196,12 @@ class Record:
         return self.status == "ok" == proof.get("status") and not proof.get("claimed")
 
 
-def load_records(folder: Path) -> Iterator[Record]:
-    """Yield every valid record below a folder of records, sorted by path; why others are not is printed, once each."""
-    for path in map(Path, measurement_files(str(folder))):
-        if record := read_record(path, set_aside=_print_once):
-            yield record
+def load_records(*folders: Path) -> Iterator[Record]:
+    """Yield every valid record below folders of records, each sorted by path; print why others are not, once each."""
+    for folder in folders:
+        for path in map(Path, measurement_files(str(folder))):
+            if record := read_record(path, set_aside=_print_once):
+                yield record
 
 
 def read_record(path: Path, *, set_aside: Callable[[str], None], origin: str = "measured") -> Record | None:

@@ -14,6 +14,7 @@ from markupsafe import Markup
 
 from mst.atomic import write_text
 from mst.bench.records.reference import Reference
+from mst.bench.records.store import Record, load_records
 from mst.catalog import read_manifest
 from mst.cores import usable_cores
 from mst.errors import MSTError
@@ -55,12 +56,14 @@ def write_report(
     for made in (folder, pages):
         made.mkdir(parents=True, exist_ok=True)
     kind, name = scope_of(config)
+    found: Iterable[Record] = load_records(*records)
     with workers(min(usable_cores(), len(rows) // 60)) as run:  # two start in the time that one draws 120 rows
         figures = draw_all(rows, folder, baseline, run)
         papers: list[dict[str, Any]] = []
         # A report about one graph or algorithm has no papers.
         if kind in ("default", "papers"):
-            sources = gather(records, rows.to_dict("records"), manifests)
+            found = list(found)
+            sources = gather(found, rows.to_dict("records"), manifests)
             elsewhere = frozenset(rows.loc[rows["origin"] == "reference", "machine"])
             every = kind == "papers"
             papers = papers_of(
@@ -69,7 +72,7 @@ def write_report(
     report = ReportData(
         rows=rows,
         manifests=manifests,
-        machines=machine_facts(records),
+        machines=machine_facts(found),
         config=config,
         baseline=baseline,
         figures=figures,

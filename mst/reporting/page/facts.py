@@ -3,31 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-from mst.bench.records.store import load_records
+from mst.bench.records.store import Record
 
 _KEPT = ("name", "family", "n", "m", "components", "average_degree", "maximum_degree", "weights")
 _MERGED = {"loops": "loops", "reciprocal": "back arcs", "parallel": "parallel edges"}
 
 
-def machine_facts(records_folders: Iterable[Path]) -> list[dict[str, Any]]:
+def machine_facts(records: Iterable[Record]) -> list[dict[str, Any]]:
     """Return one mapping per machine name: hardware, kernel, governor and every version used there."""
     found: dict[str, dict[str, Any]] = {}
-    for folder in records_folders:
-        for record in load_records(Path(folder)):
-            m = record.measurement
-            facts = found.setdefault(
-                record.run.machine,
-                {"name": record.run.machine, **m["machine"], "records": 0, "versions": {}, "conditions": {}},
-            )
-            facts["records"] += 1
-            for name, version in m["versions"].items():
-                facts["versions"].setdefault(name, set()).add(str(version))
-            for name in ("kernel", "governor"):
-                if value := m["conditions"].get(name):
-                    facts["conditions"].setdefault(name, set()).add(str(value))
+    for record in records:
+        m = record.measurement
+        facts = found.setdefault(
+            record.run.machine,
+            {"name": record.run.machine, **m["machine"], "records": 0, "versions": {}, "conditions": {}},
+        )
+        facts["records"] += 1
+        for name, version in m["versions"].items():
+            facts["versions"].setdefault(name, set()).add(str(version))
+        for name in ("kernel", "governor"):
+            if value := m["conditions"].get(name):
+                facts["conditions"].setdefault(name, set()).add(str(value))
     for facts in found.values():
         for group in ("versions", "conditions"):
             facts[group] = {name: sorted(values) for name, values in sorted(facts[group].items())}

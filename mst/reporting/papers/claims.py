@@ -19,7 +19,7 @@ from pydantic import Field, model_validator
 
 from mst import resources
 from mst.errors import ConfigError, nearest
-from mst.reporting.papers.evidence import SPREAD, in_words
+from mst.reporting.papers.evidence import SPREAD, in_words, inputs
 from mst.reporting.papers.formula import Missing, Names, Result, evaluate, of_all_terms
 from mst.reporting.papers.observations import Measured, Printed
 from mst.yaml_models import StrictModel, parse, read_yaml
@@ -202,9 +202,7 @@ class Document(StrictModel):
 
     def checked(self) -> Document:
         """Return this document, or raise `ConfigError` where its stand-ins are unknown or ambiguous."""
-        from mst import catalog
-
-        graphs, stated = catalog.load(), [*self.stand_ins, *self.stand_ins.values()]
+        graphs, stated = inputs(), [*self.stand_ins, *self.stand_ins.values()]
         for graph in stated:
             if graph not in graphs:
                 raise ConfigError(f"stand_ins: no graph {graph!r}{nearest(graph, graphs)}")
@@ -296,26 +294,33 @@ class _Case:
             reason += f"; {_best_widths(result.best)}"
         return Outcome(self.claim.id, self.source.name, verdict, reason, self.on_kind, by, result)
 
-    def measure(self, *, stand_ins: bool = False) -> tuple[Result, str, str]:
+    def value(self, *, programs: bool, stand_ins: bool = False) -> Result:
+        """Return the formula's value, of the original programs or of our ports; one on stand-ins has to be whole."""
+        source = self.source.of_programs(self.book.originals) if programs else self.source
+        direction = self.criterion is not None and self.criterion.range is None
+        return evaluate(
+            self.formula,
+            replace(source, direction=direction),
+            self.names,
+            stand_ins=stand_ins,
+            whole=stand_ins,
+        )
+
+    def measure(self) -> tuple[Result, str, str]:
         """Return the formula's value, whose runs gave it, and which run of a program is missing.
 
         The original programs give it where they decide, else our port.
         """
-
-        def value(source: Measured) -> Result:
-            return evaluate(self.formula, replace(source, direction=direction), self.names, stand_ins=stand_ins)
-
-        direction = self.criterion is not None and self.criterion.range is None
         if self.judge != "original":
-            return value(self.source), self.judge, ""
+            return self.value(programs=False), self.judge, ""
         try:
-            result = value(self.source.of_programs(self.book.originals))
+            result = self.value(programs=True)
             if not result.missing or self.counterexample(result):
                 return result, "original", ""
             lacks = result.missing[0]
         except Missing as reason:
             lacks = str(reason)
-        return value(self.source), "port", lacks
+        return self.value(programs=False), "port", lacks
 
     def counterexample(self, result: Result) -> bool:
         """Return whether a part of a claim about every graph or width contradicts it."""
@@ -360,17 +365,17 @@ class _Case:
         if self.judge == "facts" or self.criterion is None:
             return None
         try:
-            result, by, lacks = self.measure(stand_ins=True)
+            result = self.value(programs=self.judge == "original", stand_ins=True)
         except Missing:
             return None
-        if not result.stood_in or result.missing or lacks:
+        if not result.stood_in:
             return None
         verdict, reason = _decided(self.criterion.judge(result), self.criterion)
         inputs = "; ".join(
             in_words(graph, other, self.source.facts.get(other, {})) for graph, other in result.stood_in.items()
         )
         number = f"{len(result.stood_in)} of {len(result.used)} inputs"
-        return self.outcome(verdict + ON_STAND_INS, f"{reason}; {number}: {inputs}", result, by)
+        return self.outcome(verdict + ON_STAND_INS, f"{reason}; {number}: {inputs}", result, self.judge)
 
 
 def _decided(holds: bool | None, criterion: Criterion) -> tuple[str, str]:

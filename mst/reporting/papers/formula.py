@@ -181,15 +181,21 @@ def parse(text: str) -> ast.expr:
 
 
 def evaluate(
-    text: str, source: Source, names: Names, bound: Values | None = None, *, stand_ins: bool = False
+    text: str,
+    source: Source,
+    names: Names,
+    bound: Values | None = None,
+    *,
+    stand_ins: bool = False,
+    whole: bool = False,
 ) -> Result:
-    """Return the value of a formula; raise `Missing` if it has none.
+    """Return the value of a formula; raise `Missing` if it has none, or, if it must be `whole`, if any term is missing.
 
     `bound` has the values of further names, such as the row of a table. With `stand_ins`, a stand-in replaces a graph
     on which nothing was measured; published numbers are always looked up by the name of the graph itself.
     """
     tree, values = parse(text), {**names.sets, **(bound or {})}
-    run = _Evaluation(source, names, stand_ins)
+    run = _Evaluation(source, names, stand_ins, whole)
     with np.errstate(divide="ignore", invalid="ignore"):
         value = run.number(tree, values)
         # Processes vary, and so does the speed of a session, which cancels between its own times.
@@ -201,7 +207,10 @@ def evaluate(
     result, value, drifted = run.result, np.atleast_1d(value), np.atleast_1d(drifted)
     result.value, result.processes = float(value[0]), min(run.processes, default=None)
     to, back = (np.log, np.exp) if min(value.min(), drifted.min()) > 0 else (np.positive, np.positive)
-    ends = [np.percentile(to(each[len(each) > 1 :]), [2.5, 97.5]) - to(value[0]) for each in (value, drifted)]
+    ends = [
+        np.percentile(to(each[1:]), [2.5, 97.5]) - to(value[0]) if len(each) > 1 else np.zeros(2)
+        for each in (value, drifted)
+    ]
     below, above = (np.hypot(*(max(side * end[k], 0) for end in ends)) for k, side in enumerate((-1, 1)))
     result.low, result.high = (float(back(to(value[0]) + by)) if by else result.value for by in (-below, above))
     for texts in (result.records, result.used, result.failed, result.objections):
@@ -213,39 +222,43 @@ def evaluate(
 class _Evaluation:
     """A traversal of a formula's tree: it checks names, computes values, and fills in the result."""
 
-    def __init__(self, source: Source, names: Names, stand_ins: bool, drifting: bool = False):
-        self.source, self.names, self.stand_ins, self.drifting = source, names, stand_ins, drifting
+    def __init__(
+        self, source: Source, names: Names, stand_ins: bool, whole: bool = False, drifting: bool = False
+    ):
+        self.source, self.names = source, names
+        self.stand_ins, self.whole, self.drifting = stand_ins, whole, drifting
         self.sessions: set[tuple[str, float]] = set()
         self.result = Result()
         self.processes: list[int] = []
         """The number of processes of each run that was read."""
 
     def value(self, node: ast.expr, values: Values) -> Any:
+        # The commonest first: a page has half a million.
         match node:
-            case ast.Constant(value=bool()):
-                raise ConfigError("formulas have no True and no False: write 1 or 0")
-            case ast.Constant(value=int() | float() as number):
-                return float(number)
-            case ast.Constant(value=str() as word):
-                return word
-            case ast.FormattedValue(value=inner):
-                return self.value(inner, values)
-            case ast.JoinedStr(values=parts):
-                return "".join(text_of(self.value(part, values)) for part in parts)
             case ast.Name(id=name):
                 if name not in values:
                     raise ConfigError(f"unknown name {name!r}{nearest(name, values)}")
                 return values[name]
+            case ast.Constant(value=str() as word):
+                return word
+            case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]):
+                return self.call(name, arguments, values)
+            case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
+                return _OPERATORS[type(op)](self.number(left, values), self.number(right, values))
+            case ast.Constant(value=bool()):
+                raise ConfigError("formulas have no True and no False: write 1 or 0")
+            case ast.Constant(value=int() | float() as number):
+                return float(number)
+            case ast.FormattedValue(value=inner):
+                return self.value(inner, values)
+            case ast.JoinedStr(values=parts):
+                return "".join(text_of(self.value(part, values)) for part in parts)
             case ast.Tuple(elts=parts) | ast.List(elts=parts):
                 return tuple(self.value(part, values) for part in parts)
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 return -self.number(operand, values)
-            case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
-                return _OPERATORS[type(op)](self.number(left, values), self.number(right, values))
             case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _OPERATORS:
                 return _OPERATORS[type(op)](self.number(left, values), self.number(right, values)).astype(float)
-            case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]):
-                return self.call(name, arguments, values)
         raise ConfigError(f"{ast.unparse(node)!r} is not part of the formula language")
 
     def number(self, node: ast.expr, values: Values) -> Quantity:
@@ -313,6 +326,9 @@ class _Evaluation:
             members = self.value(first.iter, values)
         except Missing as reason:
             if not isinstance(reason, silently):
+                if self.whole:
+                    # Of a kind that no aggregate around this one leaves out.
+                    raise Missing(str(reason)) from None
                 self.result.missing.append(str(reason))
             elif isinstance(reason, Failed):
                 self.result.failed.append(str(reason))

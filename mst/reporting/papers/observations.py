@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from mst import registry
-from mst.bench.records.store import Record, load_records, medians
+from mst.bench.records.store import Record, medians
 from mst.bench.statistics import summarise
 from mst.facts import Facts
 from mst.reporting.papers.evidence import TIMES, objection, resembles, sessions
@@ -42,6 +42,8 @@ class Measured(Source):
     programs: Mapping[str, str] | None = None
     judging: bool = False
     direction: bool = False
+    known: dict[tuple, Leaf | None] = field(default_factory=dict, repr=False)
+    """Numbers that were read before, which are the same for all programs and whether or not this is judging."""
 
     @property
     def name(self) -> str:
@@ -71,6 +73,12 @@ class Measured(Source):
         return best
 
     def _number(self, key: Key, record: Record, quantity: str, name: str) -> Leaf | None:
+        place = (record.path, quantity, name, self.direction)
+        if place not in self.known:
+            self.known[place] = self._read(key, record, quantity, name)
+        return self.known[place]
+
+    def _read(self, key: Key, record: Record, quantity: str, name: str) -> Leaf | None:
         for each in (record, *self.others.get((key, record.run.width), ())):
             behind = None if quantity == "excess" else _read(each, quantity, name)
             value = self._excess(each) if behind is None else summarise(behind).median
@@ -139,7 +147,7 @@ class Measured(Source):
                 raise Unfit(f"{selection} on {graph}: {reason}")
             failed = any(record.status != "ok" for record in found)
             raise (Failed if failed else Missing)(self._why(key, selection))
-        return sorted(shown, key=lambda record: _median(record) or np.inf)
+        return sorted(shown, key=lambda record: _median(record) or np.inf) if len(shown) > 1 else shown
 
     def _ran(self, key: Key, selection: Selection) -> Leaf:
         if record := self.runs.get(key, {}).get(selection.width or 1):
@@ -271,9 +279,11 @@ def _counter(counters: Mapping[str, Any], name: str) -> float | None:
 
 
 def gather(
-    folders: Iterable[Path], rows: Iterable[Mapping[str, Any]] = (), manifests: Iterable[Mapping[str, Any]] = ()
+    records: Iterable[Record],
+    rows: Iterable[Mapping[str, Any]] = (),
+    manifests: Iterable[Mapping[str, Any]] = (),
 ) -> list[Measured]:
-    """Return one source for each machine that has records, in the order of their folders.
+    """Return one source for each machine that has records, in their order.
 
     `rows` are the tidy table: which version of a run is current, and why planned runs were not possible. Without it the
     newest version counts. `manifests` are facts of the graphs.
@@ -286,12 +296,11 @@ def gather(
     versions = {(*places(r), r["fingerprint"]) for r in table if r.get("current") and r.get("fingerprint")}
     facts = {manifest["name"]: manifest for manifest in manifests}
     machines: dict[str, Measured] = {}
-    for folder in folders:
-        for record in load_records(Path(folder)):
-            machine, key, width = places(vars(record.run))
-            if machine not in machines:
-                machines[machine] = Measured({"name": machine, **record.measurement["machine"]}, facts=facts)
-            machines[machine].others.setdefault((key, width), []).append(record)
+    for record in records:
+        machine, key, width = places(vars(record.run))
+        if machine not in machines:
+            machines[machine] = Measured({"name": machine, **record.measurement["machine"]}, facts=facts)
+        machines[machine].others.setdefault((key, width), []).append(record)
     for machine, source in machines.items():
         source.sessions = sessions(record for found in source.others.values() for record in found)
         for (key, width), found in source.others.items():
