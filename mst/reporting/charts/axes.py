@@ -48,9 +48,13 @@ def new_axes(width: float, height: float) -> Any:
     return plt.subplots(figsize=(width, height))[1]
 
 
-def finished(axes: Any, file: Path, **labels: str) -> Panel:
+def finished(axes: Any, file: Path, *, title: str = "", **labels: str) -> Panel:
     """Set the labels of axes, write their figure as SVG and PDF, and return the panel; `file` has no suffix."""
+    from matplotlib.ticker import ScalarFormatter
+
     axes.set(**labels)
+    # Only a power of ten above the axis would push a title up: matplotlib looks for one several times.
+    axes.set_title(title, y=None if isinstance(axes.yaxis.get_major_formatter(), ScalarFormatter) else 1.0)
     return Panel(file.name, save(axes.figure, file))
 
 
@@ -65,7 +69,7 @@ class End(NamedTuple):
 
 def name_ends(axes: Any, ends: Sequence[End]) -> None:
     """Write each line's name to the right of the axes, without overlaps, joined to its end by a thin line."""
-    axes.figure.canvas.draw()
+    axes.autoscale_view()
     height = axes.get_window_extent().height
     step = 11 * axes.figure.dpi / 72
     lowest = axes.transAxes.transform((0, 0))[1]
@@ -94,7 +98,7 @@ def readable(axis: Any) -> None:
 
     The steps of one level are about equally far apart, so that few labels do not overlap.
     """
-    from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
+    from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 
     low, high = sorted(axis.get_view_interval())
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
@@ -105,8 +109,7 @@ def readable(axis: Any) -> None:
     else:
         axis.set_major_locator(MaxNLocator(4))
     axis.set_major_formatter(lambda value, _: prefixed(value, 6) if value >= 1e-4 else f"{value * 1e6:g} µ")
-    axis.set_minor_formatter(NullFormatter())
-    axis.set_tick_params(which="minor", length=0)
+    axis.set_minor_locator(NullLocator())
 
 
 def label_ratios(axis: Any) -> None:

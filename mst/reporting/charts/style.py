@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import io
 import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -58,11 +61,25 @@ def setup() -> Any:
 
     matplotlib.use("agg")
     import matplotlib.pyplot as plt
-    import seaborn as sns
+
+    with _without_scipy():
+        import seaborn as sns
 
     sns.set_theme(style="ticks")
     plt.style.use(resources.path("report/figures.mplstyle"))
     return plt
+
+
+@contextmanager
+def _without_scipy() -> Iterator[None]:
+    """Hide SciPy, which takes a second to load: seaborn has it for densities and clusters, which no figure shows."""
+    hidden = [name for name in ("scipy.stats", "scipy.cluster", "scipy.spatial") if name not in sys.modules]
+    sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]
+    try:
+        yield
+    finally:
+        for name in hidden:
+            del sys.modules[name]
 
 
 def save(figure: Any, file: Path) -> str:
@@ -71,7 +88,6 @@ def save(figure: Any, file: Path) -> str:
 
     file.parent.mkdir(parents=True, exist_ok=True)
     text, pdf = io.StringIO(), io.BytesIO()
-    figure.draw_without_rendering()
     box = figure.get_tightbbox().padded(0.06)
     figure.savefig(text, format="svg", bbox_inches=box, metadata={"Date": None, "Creator": "mst"})
     figure.savefig(pdf, format="pdf", bbox_inches=box, metadata={"CreationDate": None, "Creator": "mst"})
