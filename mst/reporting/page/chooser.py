@@ -30,6 +30,12 @@ KINDS = (
 )
 """Kinds of graphs: in words, edges per vertex (None: nearly all pairs), and whether few vertices have many edges."""
 
+_READ = (
+    *("machine", "graph", "n", "m", "algorithm", "options", "name", "series", "paradigm", "width"),
+    *("library", "on_gpu", "processes", "compute_seconds", "disturbed", "created", "commit", "origin"),
+)
+"""Columns of rows that `evidence` reads: it chooses rows a thousand times, and others would be copied each time."""
+
 
 def kind_of(n: int, m: int, maximum_degree: int | None) -> int:
     """Return the place in `KINDS` of a graph.
@@ -108,7 +114,7 @@ def evidence(rows: pd.DataFrame, baseline: str, largest: Mapping[str, int | None
 
     Runs without the algorithm that this package has for the hardware name no fastest one, unless it was never run.
     """
-    exact = rows[rows["shown"] & rows["exact"]]
+    exact = rows.loc[rows["shown"] & rows["exact"], list(_READ)]
     everything = exact.groupby(["machine", "graph"])
     found = []
     for hardware in HARDWARE_KINDS[:3]:
