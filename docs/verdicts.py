@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mst.bench.records.reference import Reference, references
+from mst.bench.records.store import load_records
 from mst.reporting.papers.claims import (
     CONFIRMED,
     CONTRADICTED,
@@ -29,7 +30,7 @@ DECIDED = (CONFIRMED, CONTRADICTED, DISAGREE, UNDECIDED)
 def verdicts(found: Sequence[Reference]) -> str:
     """Return the part of the page with the verdicts: for each paper its tally, figures and reasons."""
     facts = read_manifests(file for reference in found for file in reference.manifests)
-    rows = judged(gather([reference.records for reference in found], manifests=facts))
+    rows = judged(gather(load_records(*(reference.records for reference in found)), manifests=facts))
     machines = ", ".join(dict.fromkeys(reference.machine for reference in found))
     lines = [HEAD, f"From the records in `results/reference/` ({machines}), by `python docs/verdicts.py`."]
     for title, claims in rows.items():
