@@ -28,8 +28,8 @@ PAGE = ROOT / "docs" / "cluster.md"
 QUICK_SNAKEMAKE = Path(__file__).with_name("quick_snakemake.py")
 # Timeout in seconds: many times the duration of a workflow on an idle machine.
 PATIENCE = 600
-# The profile's longer wait is for clusters where jobs take hours.
-QUICK = {"latency-wait": 5}
+# The profile's longer waits are for clusters where jobs take hours.
+QUICK = {"latency-wait": 5, "slurm-init-seconds-before-status-checks": 1}
 PROBES = {"probe-threads": "threads", "probe-gpu": "cuda"}
 MPI = "filter-boruvka-mpi"
 # The documentation's, so that its commands need not measure another.
