@@ -180,6 +180,7 @@ def test_tables_are_there_without_scripts(browser, report):
     context.close()
 
 
+@pytest.mark.alone
 def test_the_front_page_loads_fast(open_page):
     page = open_page(1280)
     painted = page.evaluate(
