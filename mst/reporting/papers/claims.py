@@ -19,7 +19,7 @@ from pydantic import Field, model_validator
 
 from mst import resources
 from mst.errors import ConfigError, nearest
-from mst.reporting.papers.evidence import SPREAD, in_words, inputs
+from mst.reporting.papers.evidence import SPREAD, in_words, known_graphs
 from mst.reporting.papers.formula import Missing, Names, Result, evaluate, of_all_terms
 from mst.reporting.papers.observations import Measured, Printed
 from mst.yaml_models import StrictModel, parse, read_yaml
@@ -202,7 +202,7 @@ class Document(StrictModel):
 
     def checked(self) -> Document:
         """Return this document, or raise `ConfigError` where its stand-ins are unknown or ambiguous."""
-        graphs, stated = inputs(), [*self.stand_ins, *self.stand_ins.values()]
+        graphs, stated = known_graphs(), [*self.stand_ins, *self.stand_ins.values()]
         for graph in stated:
             if graph not in graphs:
                 raise ConfigError(f"stand_ins: no graph {graph!r}{nearest(graph, graphs)}")

@@ -110,7 +110,7 @@ def objection_to_numbers(quantity: str, numbers: Sequence[float], *, direction: 
 
 
 @cache
-def inputs() -> catalog.Catalog:
+def known_graphs() -> catalog.Catalog:
     """Return the catalogue, which takes a tenth of a second to read."""
     return catalog.load()
 
@@ -118,7 +118,7 @@ def inputs() -> catalog.Catalog:
 @cache
 def facts_of_input(graph: str) -> Mapping[str, float]:
     """Return the published facts of a graph of the catalogue, by their names in `FACTS`."""
-    if (entry := inputs().get(graph)) is None:
+    if (entry := known_graphs().get(graph)) is None:
         return {}
     found: dict[str, float] = {}
     for stated in entry.published:
