@@ -75,10 +75,10 @@ class Measured(Source):
     def _number(self, key: Key, record: Record, quantity: str, name: str) -> Leaf | None:
         place = (record.path, quantity, name, self.direction)
         if place not in self.known:
-            self.known[place] = self._read(key, record, quantity, name)
+            self.known[place] = self._read_versions(key, record, quantity, name)
         return self.known[place]
 
-    def _read(self, key: Key, record: Record, quantity: str, name: str) -> Leaf | None:
+    def _read_versions(self, key: Key, record: Record, quantity: str, name: str) -> Leaf | None:
         for each in (record, *self.others.get((key, record.run.width), ())):
             behind = None if quantity == "excess" else _read(each, quantity, name)
             value = self._excess(each) if behind is None else summarise(behind).median
