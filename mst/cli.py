@@ -55,7 +55,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     streams = [stream or Path(os.devnull).open("w") for stream in (sys.stdout, sys.stderr)]  # noqa: SIM115
     out, err = (cast(TextIO, _Printable(stream, arguments)) for stream in streams)
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        return _main(arguments)
+        try:
+            return _main(arguments)
+        finally:
+            _drop_unwritable_output()
 
 
 def _main(arguments: list[str]) -> int:
@@ -70,21 +73,25 @@ def _main(arguments: list[str]) -> int:
     arguments = [a for a in own if a not in given] + arguments[len(own) :]
     debug = "--debug" in given
     known = commands()
-    if not arguments or arguments[0] in ("-h", "--help"):
-        print(overview(known))
-        return 0 if arguments else EXIT_ERROR
-    if arguments[0] == "--version":
-        print(f"mst {__version__}")
-        return 0
-    name = arguments[0]
-    if name not in known:
+    name = arguments[0] if arguments else "--help"
+    if name not in (*known, "-h", "--help", "--version"):
         print(f"mst: no command {name!r}{nearest(name, known)}; mst --help lists them", file=sys.stderr)
         return EXIT_ERROR
-    module = importlib.import_module(f"mst.commands.{known[name][0]}")
     try:
-        parsed = parser(name, module).parse_args(arguments[1:])
-        with _verbosity(given, json=getattr(parsed, "json", False)):
-            return int(names_missing_numba(module.run)(parsed) or 0)
+        try:
+            if name in ("-h", "--help"):
+                print(overview(known))
+                return 0 if arguments else EXIT_ERROR
+            if name == "--version":
+                print(f"mst {__version__}")
+                return 0
+            module = importlib.import_module(f"mst.commands.{known[name][0]}")
+            parsed = parser(name, module).parse_args(arguments[1:])
+            with _verbosity(given, json=getattr(parsed, "json", False)):
+                return int(names_missing_numba(module.run)(parsed) or 0)
+        finally:
+            # Here an error can still be reported; Python's own last attempt would print its trace.
+            sys.stdout.flush()
     except MSTError as error:
         if debug:
             raise
@@ -99,8 +106,7 @@ def _main(arguments: list[str]) -> int:
             raise
         print(f"mst {name}: {_missing(package, error)}", file=sys.stderr)
     except BrokenPipeError:
-        # The reader of our output has closed it: write nothing more, not even at shutdown.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader of our output has closed it.
         return 1
     except OSError as error:
         if debug:
@@ -111,6 +117,14 @@ def _main(arguments: list[str]) -> int:
         print(f"mst {name}: interrupted", file=sys.stderr)
         return 130
     return EXIT_ERROR
+
+
+def _drop_unwritable_output() -> None:
+    """Drop output that cannot be written, which Python would try again at its end."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _missing(package: str, error: ModuleNotFoundError) -> str:

@@ -291,11 +291,22 @@ def test_read_only_folder_is_named_and_heals(place, recorded, kind):
         assert code == 0, output
 
 
-def test_full_standard_output_is_reported_without_a_traceback(place):
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("arguments", ["list", "list graphs", "--help"])
+def test_full_standard_output_is_reported_without_a_traceback(place, monkeypatch, arguments, unbuffered):
+    monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
     with Path("/dev/full").open("w") as full:
-        process = place.start("list", stdout=full)
+        process = place.start(*arguments.split(), stdout=full)
         _, errors = process.communicate(timeout=60)
-    assert process.returncode == 2 and errors == "mst list: No space left on device\n"
+    assert process.returncode == 2
+    assert errors == f"mst {arguments.split()[0]}: No space left on device\n"
+
+
+def test_closed_pipe_ends_a_command_silently(place, monkeypatch):
+    monkeypatch.setenv("PYTHONUNBUFFERED", "")
+    process = place.start("list")
+    process.stdout.close()
+    assert process.stderr.read() == "" and process.wait(60) == 1
 
 
 @pytest.mark.slow
