@@ -10,7 +10,7 @@ SETUP_DEV = .venv/.ready-dev
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help install test test-all nightly test-cluster lint docs report lock audit schemas clean
+.PHONY: help install test test-ci test-all nightly test-cluster lint docs report lock audit schemas clean
 
 help:  ## this list
 	@awk -F':.*## ' '/^[a-z%-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -46,9 +46,12 @@ export PYTHONDONTWRITEBYTECODE =
 PYTEST = $(PYTHON) -m pytest $$($(PYTHON) -c 'import xdist' 2>/dev/null && echo --dist loadfile --no-loadscope-reorder -n $(WORKERS))
 WORKERS = 2
 # One of them mostly waits for SLURM.
-test-all: WORKERS = 3
+test-ci test-all: WORKERS = 3
 test: $(SETUP_DEV)  ## all but the slowest tests (PYTHON=… INSTALL=0 uses an existing environment; TESTS=… selects tests)
 	$(if $(TESTS),$(PYTHON) -m pytest $(TESTS),$(PYTEST) --hypothesis-profile quick -m 'not slow and not cluster and not nightly')
+
+test-ci: $(SETUP_DEV)  ## these, and the quicker tests on SLURM (as root)
+	$(PYTEST) --hypothesis-profile quick -m 'not slow and not nightly'
 
 test-all: $(SETUP_DEV)  ## the whole test suite: races at length, SLURM (as root), trials of the workflow, all browser widths
 	$(PYTEST)

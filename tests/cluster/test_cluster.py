@@ -281,6 +281,7 @@ def test_an_interrupt_cancels_running_and_queued_jobs(clone, slurm):
     assert code == 0 and output.count("rule measure:") == 2, output
 
 
+@pytest.mark.slow
 def test_jobs_that_the_scheduler_ends_are_reported_and_retried(clone, slurm):
     clone.plan_runs_of([*MEASURED, *DOOMED])
     before = clone.stamps()
@@ -312,6 +313,7 @@ def test_jobs_that_the_scheduler_ends_are_reported_and_retried(clone, slurm):
     assert not (clone.folder / "results" / "failed.json").exists()
 
 
+@pytest.mark.slow
 def test_cancelled_mpi_job_leaves_no_rank_on_its_two_nodes_and_is_repeated(clone, slurm):
     write_probe(clone.folder / "algorithms", "probe-ranks", "mpi", WAITS)
     clone.plan_runs_of(MEASURED, more_ranks=("probe-ranks",))
@@ -335,6 +337,7 @@ def test_cancelled_mpi_job_leaves_no_rank_on_its_two_nodes_and_is_repeated(clone
     assert [Path(name).parts[2] for name in clone.stamps().keys() - before.keys()] == ["probe-ranks"]
 
 
+@pytest.mark.slow
 def test_job_for_a_drained_node_waits_until_the_node_is_back(clone, slurm):
     slurm.drain("n2")
     (clone.folder / "go").touch()
@@ -387,6 +390,7 @@ def shell():
         end_group(process)
 
 
+@pytest.mark.slow
 def test_documented_commands_bring_records_of_a_cluster_home(clone, shell, tmp_path):
     for command in documented("needs a cluster"):
         done = shell(clone, command)
