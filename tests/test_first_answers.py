@@ -52,7 +52,7 @@ def fresh(code: str, *arguments: object, cache: os.PathLike) -> subprocess.Compl
 def new_process(monkeypatch, tmp_path):
     """This process has solved nothing, has not loaded numba, and its cache is empty."""
     monkeypatch.setattr(first, "_solved", {})
-    monkeypatch.setattr(first, "_settled", set())
+    monkeypatch.setattr(first, "_decided", {})
     monkeypatch.setattr(first, "_passed_up", 0.0)
     monkeypatch.setattr(first, "numba_is_loaded", lambda: False)
     monkeypatch.setenv("MST_CACHE", str(tmp_path))
@@ -135,6 +135,21 @@ def test_a_process_of_many_graphs_comes_to_compiled_code(new_process):
     assert choice is None or choice.algorithm == "kruskal"
 
 
+@pytest.mark.parametrize("m", [500, 40_000, 1_000_000])
+def test_a_decision_is_kept_until_another_is_better(m, new_process, monkeypatch):
+    graph, decide, decided = sized(m // 5, m), first._decide, []
+    monkeypatch.setattr(first, "_decide", lambda *given: decided.append(given) or decide(*given))
+    taken = set()
+    for _ in range(5000):
+        at_once = decide(graph, 1).choice
+        choice = first.early_choice(graph, 1)
+        assert choice == at_once
+        taken.add(choice.algorithm if choice else None)
+        if choice and choice != first.IN_NUMPY:
+            first.solved(graph, registry.get(choice.algorithm), choice.options, 1)
+    assert len(taken) > 1 and len(decided) < 20
+
+
 def test_code_that_this_machine_has_compiled_is_loaded_sooner(new_process, monkeypatch):
     graph = sized(1_000_000, 6_000_000)
     usual = advice.table().choose(graph.n, graph.m)
@@ -145,7 +160,7 @@ def test_code_that_this_machine_has_compiled_is_loaded_sooner(new_process, monke
     monkeypatch.setattr(first, "_passed_up", 0.0)
     assert before == first.IN_NUMPY and first.early_choice(graph, 1) is None
     # Code for weights of another dtype is other code, and so is a changed file's.
-    monkeypatch.setattr(first, "_settled", set())
+    monkeypatch.setattr(first, "_decided", {})
     wide = Graph(graph.n, graph.u, graph.v, np.broadcast_to(0.5, graph.m), trusted=True)
     assert first.early_choice(wide, 1) == first.IN_NUMPY
     monkeypatch.setattr(first, "_stamp", lambda: "another")

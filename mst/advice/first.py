@@ -65,8 +65,20 @@ class _Code(NamedTuple):
 _solved: dict[_Code, int] = {}
 """The code that this process has run, with the bits of the largest m."""
 
-_settled: set[tuple] = set()
-"""Kinds of graphs that compiled code solves from now on: bits of n and of m, the weights' dtype, and the cores."""
+
+class _Decision(NamedTuple):
+    """A choice for graphs of one kind: None for the usual one.
+
+    Each call passes up `missed` seconds; once `_passed_up` comes to `until`, another choice may be better.
+    """
+
+    choice: Choice | None
+    missed: float
+    until: float
+
+
+_decided: dict[tuple, _Decision] = {}
+"""By bits of n and of m, the weights' dtype, the cores, and whether numba is loaded; none once other code has run."""
 
 _passed_up = 0.0
 """Seconds that this process would have saved so far if all compiled code had been available."""
@@ -88,24 +100,36 @@ def early_choice(graph: Any, width: int) -> Choice | None:
         is compiled soonest.
     """
     global _passed_up
-    if not (numba_is_loaded() or registry.is_importable("numba")):
+    loaded = numba_is_loaded()
+    if not (loaded or registry.is_importable("numba")):
         return IN_NUMPY
-    kind = (graph.n.bit_length(), graph.m.bit_length(), graph.w.dtype, width)
-    if kind in _settled:
-        return None
+    kind = (graph.n.bit_length(), graph.m.bit_length(), graph.w.dtype, width, loaded)
+    decision = _decided.get(kind)
+    if decision is None or _passed_up >= decision.until:
+        decision = _decided[kind] = _decide(graph, width)
+    _passed_up += decision.missed
+    return decision.choice
+
+
+def _decide(graph: Any, width: int) -> _Decision:
+    """Return the decision for a graph, and graphs of its kind."""
     usual = advice.table().choose(graph.n, graph.m, width=width)
+    best = usual.seconds * graph.m / max(usual.m, 1)
     in_numpy = _SOLVING + _EACH_EDGE * graph.m + _EACH_VERTEX * graph.n
-    best, taken, least, seconds = usual.seconds * graph.m / max(usual.m, 1), IN_NUMPY, in_numpy, in_numpy
+    taken, least, seconds = IN_NUMPY, in_numpy, in_numpy
+    waiting = []
     for choice, solving in _alternatives(usual, best):
         code = _Code.of(graph, choice.algorithm, choice.options, choice.width)
         wait = _wait(code, graph.m, least - solving)
         if wait + solving < least:
             taken, least, seconds = choice, wait + solving, solving
+        if wait:
+            waiting.append(wait + solving)
     if taken is usual:
-        _settled.add(kind)
-        return None
-    _passed_up += max(seconds - best, 0.0)
-    return taken
+        return _Decision(None, 0.0, float("inf"))
+    # A wait shortens by what is passed up.
+    until = _passed_up + min(waiting, default=float("inf")) - least
+    return _Decision(taken, max(seconds - best, 0.0), until)
 
 
 def _alternatives(usual: Choice, best: float) -> Iterator[tuple[Choice, float]]:
@@ -119,13 +143,13 @@ def _alternatives(usual: Choice, best: float) -> Iterator[tuple[Choice, float]]:
 
 
 def _wait(code: _Code, m: int, patience: float) -> float:
-    """Return the seconds until code can run, as they weigh on one solve; infinite above `patience`."""
+    """Return the seconds until code can run, as they weigh on one solve; above `patience`, at least so many."""
     bits = m.bit_length()
     if _solved.get(code, _NEVER) + _LIKE >= bits:
         return 0.0
     loading = _LOADING + (0.0 if numba_is_loaded() else _IMPORTING) - _passed_up
     if loading >= patience:
-        return float("inf")
+        return loading
     kept = _bits_on_disk(code) + _LIKE >= bits
     return max(0.0, loading + (0.0 if kept else _COMPILING.get(code.algorithm, _COMPILING_OTHERS) / _KEPT))
 
@@ -157,6 +181,7 @@ def solved(
     if _solved.get(code, _NEVER) >= bits:
         return
     _solved[code] = bits
+    _decided.clear()
     # A cache that cannot be written keeps no code either.
     with contextlib.suppress(OSError):
         if _bits_on_disk(code) < bits:
