@@ -210,6 +210,25 @@ def test_a_library_may_win():
     assert found.is_library and found.algorithm == "igraph" and found.over_library is None
 
 
+def test_what_is_slower_than_others_is_not_praised():
+    few = made(*TWO_GRAPHS)
+    few.loc[few["graph"] == "b", "processes"] = 2
+    noisy = few["graph"] == "a"
+    few.loc[noisy & (few["algorithm"] == "filter-boruvka"), ["compute_seconds", "compute_low", "compute_high"]] = (
+        2.2, 1.0, 3.0,
+    )  # fmt: skip
+    cards = answer.cards(few, "kruskal", {})
+    assert cards[0].finding.algorithm == "" and cards[0].finding.reason == (
+        "filter-boruvka is not named, since kruskal was faster where both finished three processes"
+    )
+    assert answer.headline(cards, "kruskal") == "No algorithm is fastest here yet."
+    mpi = [("a", "filter-boruvka-mpi", "mpi", 2, 2.2), ("b", "filter-boruvka-mpi", "mpi", 2, 8.8)]
+    cards = answer.cards(pd.concat([few, made(*mpi)], ignore_index=True), "kruskal", {})
+    found = {card.hardware: card.finding for card in cards if card.finding}
+    assert found["MPI"].over_baseline.mean == pytest.approx(0.909, rel=1e-3)
+    assert answer.headline(cards, "kruskal") == "No algorithm is fastest here yet."
+
+
 def test_missing_hardware_says_why(rows):
     cards = {card.hardware: card for card in answer.cards(made(*TWO_GRAPHS), "kruskal", {})}
     assert cards["GPU"].finding is None and cards["GPU"].reason == "no such run was planned"
@@ -235,6 +254,9 @@ def test_headline_says_it_in_a_sentence():
     sentence = answer.headline(one, "kruskal")
     assert sentence.startswith("On one core of m (AMD EPYC, 2 cores), filter-boruvka is fastest")
     assert sentence.endswith(" This is uncertain: other work disturbed its record.")
+    single = made(*TWO_GRAPHS[:2]).assign(disturbed=True)
+    page = next(render(ReportData(single, [], [], {}, "kruskal", [], to_come=1)))[1]
+    assert "1 of 1 record disturbed" in page and "unfinished: 1 planned run still" in page
     cards = answer.cards(made(*TWO_GRAPHS), "kruskal", {})
     assert answer.headline(cards, "kruskal") == (
         "On one core of m, filter-boruvka is fastest on 2 of 2 graphs: 4.0× as fast as kruskal and "
