@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,7 +18,7 @@ from mst.bench.planning.site import Machine, Site
 from mst.errors import ConfigError
 from mst.names import path_part
 from mst.resources import path as resource
-from mst.yaml_models import StrictModel, parse, read_yaml
+from mst.yaml_models import StrictModel, parse, place_in, read_yaml
 
 if TYPE_CHECKING:
     from mst.catalog import Catalog, Entry
@@ -45,6 +44,7 @@ class Config(StrictModel):
     )
     site: Site | None = Field(None, description="a cluster; the cluster profile adds it from its site.yaml")
     experiment: Experiment
+    _files: tuple[Path, ...] = ()  # that it was merged from, each of which replaced what those before it said
 
     @field_validator("machine")
     @classmethod
@@ -112,7 +112,9 @@ def from_mapping(
         except ConfigError as error:
             raise ConfigError(f"{where}: {error}") from None
         values = dict(values)
-    return parse(Config, values, where, merged=merged)
+    made = parse(Config, values, where, merged=merged)
+    made._files = tuple(merged) or (Path(where),)
+    return made
 
 
 def papers(config: Config) -> dict[str, Experiment]:
@@ -126,12 +128,19 @@ def check_graphs(config: Config, papers: Mapping[str, Experiment], catalog: Cata
     experiments = {"the configuration's experiment": config.experiment}
     experiments |= {f"config/papers/{name}": experiment for name, experiment in papers.items()}
     for where, experiment in experiments.items():
-        blocks = [(*(block.graphs or ()), *block.without_graphs) for block in experiment.runs]
-        for name in itertools.chain(experiment.graphs, *blocks):
+        named: list[tuple[tuple[str | int, ...], str]] = []
+        named += [(("graphs", place), name) for place, name in enumerate(experiment.graphs)]
+        for number, block in enumerate(experiment.runs):
+            lists = {"graphs": block.graphs or (), "without_graphs": block.without_graphs}
+            named += [(("runs", number, key, i), name) for key in lists for i, name in enumerate(lists[key])]
+        for keys, name in named:
             try:
                 catalog[name]
             except ConfigError as error:
-                raise ConfigError(f"{where}: {error}") from None
+                # A paper's experiment at small scale has other places than its file.
+                own = experiment is config.experiment
+                place = place_in(config._files, ("experiment", *keys)) if own else ""
+                raise ConfigError(f"{place}{': ' * bool(place)}{where}: {error}") from None
 
 
 def graph_folder(config: Config, entry: Entry) -> Path:

@@ -168,14 +168,21 @@ def parse(
     except ValidationError as error:
         name, lines = str(file or where), []
         for one in _first(error):
-            found = [(*_line(each, one["loc"]), str(each)) for each in reversed(merged)]
-            depth, line, source = max(found, key=itemgetter(0), default=(0, "", ""))
-            if depth:
-                place = source + line
-            else:
+            place = place_in(merged, one["loc"])
+            if not place:
                 place = where.replace(name, name + _line(Path(name), (*at, *one["loc"]))[1], 1)
             lines.append(f"{place}: {_explain(model, one, value)}")
         raise ConfigError("\n".join(lines)) from None
+
+
+def place_in(merged: Sequence[Path], keys: Sequence[str | int]) -> str:
+    """Return the file, of YAML files of which each replaced what those before it said, and the line that has keys.
+
+    It is that of most of these keys; of no file that has any, the text is empty.
+    """
+    found = [(*_line(each, keys), str(each)) for each in reversed(merged)]
+    depth, line, source = max(found, key=itemgetter(0), default=(0, "", ""))
+    return source + line if depth else ""
 
 
 def mistakes(error: ValidationError, model: type[BaseModel]) -> list[str]:

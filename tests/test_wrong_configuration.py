@@ -59,6 +59,17 @@ experiment:
             "no block of runs has the graph rmat-17 (did you mean 'rmat-71'?): add it to",
         ),
         ("title:", "baseline: kruskl\n  title:", "FILE, line 3: experiment: no algorithm 'kruskl'"),
+        (
+            "  runs:",
+            "  first: {graphs: [rmat-71]}\n  runs:",
+            "FILE, line 3: experiment: first: rmat-71 is not in the experiment that this is a part of (did you mean "
+            "'rmat-17'?)",
+        ),
+        (
+            "  runs:",
+            "  first: {graphs: [rmat-17], algorithms: [kruskl]}\n  runs:",
+            "experiment: first: kruskl is not in the experiment that this is a part of (did you mean 'kruskal'?)",
+        ),
         ("programs: {}", "programs: {mine: {title: x}}", "FILE: programs.mine: command is missing"),
     ],
 )
@@ -94,7 +105,7 @@ def test_a_graph_that_the_catalogue_lacks_is_named_with_the_experiment(tmp_path,
     assert main(["plan", "--configfile", str(file)]) == 2
     message = capsys.readouterr().err
     assert (
-        "the configuration's experiment: no graph 'rmat-171'" in message
+        f"{file}, line 5: the configuration's experiment: no graph 'rmat-171'" in message
         and "did you mean 'rmat-17'?" in message
     )
 
