@@ -344,6 +344,8 @@ def test_errors_on_unknown_graphs_and_targets_suggest_the_nearest_name(clone):
     for target, hint in {
         "graphs/small-grd": "no target 'graphs/small-grd' (did you mean 'small-grid'?)",
         "papers/durbakula": "no target 'papers/durbakula' (did you mean 'durbhakula'?)",
+        "results/papers/durbhakula/figur-2.csv": "no table or figure 'figur-2' of 'durbhakula' (did you mean",
+        "results/papers/durbakula/figure-2.csv": "No rule to produce results/papers/durbakula/figure-2.csv",
     }.items():
         code, output = clone.snakemake("-n", target)
         assert code != 0 and hint in output and "Traceback" not in output, output

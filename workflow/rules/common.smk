@@ -227,6 +227,15 @@ def unknown_target(wildcards):
     return f"no target '{kind}/{name}'{nearest(name, known)}"
 
 
+def unknown_exhibit(wildcards):
+    """Return nothing, or an input that is missing: the error that names it says what the paper does not have."""
+    paper, name = wildcards.paper, wildcards.exhibit
+    exhibits = read_yaml(CHECKOUT / "report/exhibits.yaml")
+    known = [e["id"] for e in exhibits.get(paper, [])]
+    hint = nearest(name, known)
+    return [] if name in known else f"no table or figure '{name}' of '{paper}'{hint}"
+
+
 if workflow.is_main_process and CONFIG.site:
     # At any end: an interrupt, a second one, an error of the engine (docs/design-notes/workflow.md).
     atexit.register(

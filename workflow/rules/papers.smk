@@ -4,6 +4,7 @@
 
 rule exhibit:
     input:
+        unknown_exhibit,
         table=RESULTS / "reports/papers/{paper}/table.parquet",
         graphs=lambda wildcards: manifests(f"papers/{wildcards.paper}"),
         imported=files_of_other_machines(),
@@ -14,6 +15,8 @@ rule exhibit:
         pictures=directory(RESULTS / "papers/{paper}/{exhibit}"),
     log:
         RESULTS / "logs/papers/{paper}/{exhibit}.log",
+    wildcard_constraints:
+        paper="|".join(PAPERS),
     group:
         shared("page")
     conda:
