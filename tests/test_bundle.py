@@ -190,7 +190,7 @@ def test_conflict_is_refused_and_named(bundle, results, capsys):
     before = files(results)
     with pytest.raises(InputError, match=r"samples\.compute\[0\]\[0\]: 123\.0 here") as refused:
         import_bundle(bundle, results=results)
-    assert path.name in str(refused.value)
+    assert path.name in str(refused.value) and "1 file differs from that here" in str(refused.value)
     assert files(results) == before, "a refused import must not bring in the rest"
     assert main(["import", str(bundle), "--results", str(results), "--replace"]) == 0
     assert f"{bundle}: 1 new record and 1 replaced of {MACHINE}" in capsys.readouterr().out
@@ -488,6 +488,10 @@ WRONG_CONTENT = {
     "another graph": (edited("manifests/", lambda v: v.update(name="x")), "another graph"),
     "foreign facts": (edited("machines/", lambda v: v.update(OTHER)), "a machine other than"),
     "no manifest": (edited("manifests/", lambda v: v.update(n="many")), "not a manifest: n"),
+    "a negative size": (
+        edited("manifests/", lambda v: v.update(m=-5)),
+        "not a manifest: m: must be at least 0 (got -5)",
+    ),
     "a later bundle": (edited(HEADER, lambda v: v.update(version=9)), "update mst"),
     "no bundle": (edited(HEADER, lambda v: v.pop("format")), "not a bundle"),
     "a name to break out": (edited(HEADER, lambda v: v.update(machine="../x")), "no usable name"),

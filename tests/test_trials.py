@@ -299,7 +299,7 @@ def kill_the_worker(clone: Clone, process: Engine) -> None:
     for worker in workers_of(clone):
         worker.kill()
     output, _ = process.communicate(timeout=120)
-    assert process.returncode == 1 and "1 jobs failed" in output, output
+    assert process.returncode == 1 and "1 job failed" in output, output
 
 
 @pytest.mark.parametrize("accident", [interrupt_the_engine, kill_the_engine, kill_the_worker])

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field, NonNegativeInt, ValidationError
 
 from mst.catalog.entry import Number, Sha256
 from mst.errors import FormatError, InputError, UnavailableError
@@ -94,11 +94,11 @@ class Manifest(StrictModel):
     status: Literal["ok", "unavailable"]
     reason: str | None = None
     tried: tuple[Tried, ...] = ()
-    n: int | None = None
-    m: int | None = None
-    components: int | None = None
+    n: NonNegativeInt | None = None
+    m: NonNegativeInt | None = None
+    components: NonNegativeInt | None = None
     average_degree: float | None = None
-    maximum_degree: int | None = None
+    maximum_degree: NonNegativeInt | None = None
     weight_dtype: str | None = None
     weight_min: Number | None = None
     weight_max: Number | None = None
@@ -107,7 +107,7 @@ class Manifest(StrictModel):
     raw: Raw | None = None
     generator: dict[str, Any] | None = None
     digest: str | None = None
-    bytes: int | None = None
+    bytes: NonNegativeInt | None = None
     seconds: dict[str, float] = Field({})
     checks: tuple[Check, ...] = ()
 

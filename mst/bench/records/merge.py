@@ -121,7 +121,10 @@ def _union(bundle: Path, tree: Path, results: Path, replaced: Path, *, replace: 
                 moves.append((target, replaced / member))
             moves.append((source, target))
     if conflicts:
-        found = f"{bundle}: {len(conflicts)} files differ from those here, so nothing was imported"
+        differ = (
+            "1 file differs from that" if len(conflicts) == 1 else f"{len(conflicts)} files differ from those"
+        )
+        found = f"{bundle}: {differ} here, so nothing was imported"
         remedy = "--replace takes the bundle's, --as NAME imports it as another machine"
         more = [f"… and {len(conflicts) - 5} more"] * (len(conflicts) > 5)
         raise InputError("\n  ".join([f"{found}; {remedy}", *conflicts[:5], *more]))
