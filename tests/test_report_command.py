@@ -47,4 +47,21 @@ def test_records_and_manifests_of_every_machine_reach_the_page(tmp_path, asked, 
 def test_report_without_records_is_an_error_and_writes_nothing(tmp_path, asked, capsys):
     assert main(["report", "--results", str(tmp_path / "results")]) == 2
     assert "holds no records" in capsys.readouterr().err
+    assert not asked and not list(tmp_path.iterdir())
+
+
+def test_a_page_that_cannot_be_written_is_refused_before_anything_is_written(tmp_path, asked, capsys):
+    folder = tmp_path / "a folder"
+    folder.mkdir()
+    fake_records.write_experiment(tmp_path / "results", graphs=fake_records.GRAPHS[:1])
+    assert main(["report", "--results", str(tmp_path / "results"), "--out", str(folder)]) == 2
+    assert f"{folder} cannot be written: it is a folder" in capsys.readouterr().err
     assert not asked and not list(tmp_path.rglob("table.*"))
+
+
+@pytest.mark.parametrize("content", ["{", "[3]", '{"a": 1}'])
+def test_a_damaged_plan_is_named_with_the_remedy(tmp_path, asked, capsys, content):
+    fake_records.write_experiment(tmp_path, graphs=fake_records.GRAPHS[:1])
+    (tmp_path / "plan.json").write_text(content)
+    assert main(["report", "--results", str(tmp_path)]) == 2
+    assert f"{tmp_path / 'plan.json'}: not a plan: delete it" in capsys.readouterr().err

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mst.commands._arguments import add_results, results_of
 from mst.progress import step
@@ -30,9 +30,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Write table, figures and page; say where they are."""
     from mst import config
+    from mst.errors import InputError
+    from mst.formats.files import check_place
 
     results = results_of(arguments)
     out = arguments.out or results / "report.html"
+    if out.is_dir():
+        raise InputError(f"{out} cannot be written: it is a folder; name a file, such as {out / 'report.html'}")
+    if out.parent.is_dir():
+        check_place(out)
     with step("writing the page"):
         write_page(config.load(), results, out)
     print(f"report: {out.resolve()}")
@@ -53,15 +59,15 @@ def write_page(settings: Config, results: Path, out: Path, *, first: str = "") -
     others = [] if first else references(results)
     elsewhere = [reference.records for reference in others]
     folders = [results / "records", *elsewhere]
-    planned = results / "plan.json"
-    plan = json.loads(planned.read_text()) if planned.is_file() else []
+    plan = _plan(results / "plan.json")
     table = out.with_name("table.parquet")
+    nothing = f"{results / 'records'} holds no records: measure one with `mst run`, or all with `make report`"
+    if not results.is_dir():
+        raise InputError(nothing)
     if not write_table(folders[:1], plan, table, table.with_suffix(".csv"), references=elsewhere):
         table.unlink()
         table.with_suffix(".csv").unlink()
-        raise InputError(
-            f"{results / 'records'} holds no records: measure one with `mst run`, or all with `make report`"
-        )
+        raise InputError(nothing)
     experiment = {"scope": "default", **settings.experiment.model_dump()}
     if first:
         experiment |= {"scope": "first", "description": first}
@@ -74,6 +80,19 @@ def write_page(settings: Config, results: Path, out: Path, *, first: str = "") -
         references=others,
         plan=plan,
     )
+
+
+def _plan(file: Path) -> list[dict[str, Any]]:
+    """Return the rows of the workflow's plan; none where there is no file."""
+    from mst.errors import InputError
+
+    try:
+        rows = json.loads(file.read_text()) if file.is_file() else []
+    except ValueError:
+        rows = None
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise InputError(f"{file}: not a plan: delete it, and the workflow makes it again")
+    return rows
 
 
 def _manifests(results: Path, others: list[Path]) -> list[Path]:
