@@ -61,14 +61,8 @@ experiment:
         ("title:", "baseline: kruskl\n  title:", "FILE, line 3: experiment: no algorithm 'kruskl'"),
         (
             "  runs:",
-            "  first: {graphs: [rmat-71]}\n  runs:",
-            "FILE, line 3: experiment: first: rmat-71 is not in the experiment that this is a part of (did you mean "
-            "'rmat-17'?)",
-        ),
-        (
-            "  runs:",
-            "  first: {graphs: [rmat-17], algorithms: [kruskl]}\n  runs:",
-            "experiment: first: kruskl is not in the experiment that this is a part of (did you mean 'kruskal'?)",
+            "  first: {graphs: [rmat-16], algorithms: [kruskl]}\n  runs:",
+            "FILE, line 3: experiment: no algorithm 'kruskl' (did you mean 'kruskal'?)",
         ),
         ("programs: {}", "programs: {mine: {title: x}}", "FILE: programs.mine: command is missing"),
     ],

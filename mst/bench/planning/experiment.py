@@ -130,9 +130,11 @@ class Experiment(StrictModel):
 
     @model_validator(mode="after")
     def _check_names(self) -> Experiment:
-        registry.get(self.baseline)
-        profile = self.machine and hardware_profile(self.machine)
-        if not profile and any(block.widths == "source" for block in self.runs):
+        # The default experiment's first part stays where a file given to Snakemake replaces the graphs and runs.
+        for name in (self.baseline, *((self.first.algorithms if self.first else None) or ())):
+            registry.get(name)
+        known = self.machine and hardware_profile(self.machine)
+        if not known and any(block.widths == "source" for block in self.runs):
             raise ValueError("widths: source needs machine: NAME, a profile of config/machines/")
         for graph in self.graphs:
             if not any(block.covers(graph) and not block.left_out for block in self.runs):
@@ -140,15 +142,6 @@ class Experiment(StrictModel):
                 raise ValueError(
                     f"no block of runs has the graph {graph}{hint}: add it to the graphs of one, too"
                 )
-        named = {name for block in self.runs if block.algorithms != "all" for name in block.algorithms}
-        known = registry.algorithms().keys() if any(b.algorithms == "all" for b in self.runs) else set()
-        for part in filter(None, (self.small, self.first)):
-            key = "small" if part is self.small else "first"
-            for names, allowed in ((part.graphs, self.graphs), (part.algorithms or (), named | known)):
-                for name in names:
-                    if name not in allowed:
-                        hint = nearest(name, allowed)
-                        raise ValueError(f"{key}: {name} is not in the experiment that this is a part of{hint}")
         return self
 
 
