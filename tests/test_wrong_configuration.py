@@ -76,6 +76,13 @@ def test_a_mistake_is_named_with_file_line_and_value(tmp_path, old, new, complai
     assert complaint.replace("FILE", str(file)) in str(caught.value)
 
 
+def test_a_first_part_of_another_experiment_is_no_mistake(tmp_path):
+    # Snakemake merges the file that it is given into the default experiment.
+    file = tmp_path / "config.yaml"
+    file.write_text(TEXT.replace("  runs:", "  first: {graphs: [email-Enron], algorithms: [scipy]}\n  runs:"))
+    assert config.load(file).experiment.first.graphs == ["email-Enron"]
+
+
 @pytest.mark.parametrize(
     ("scope", "complaint"),
     [
