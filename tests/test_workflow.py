@@ -119,6 +119,22 @@ def test_touched_graph_file_runs_nothing(clone):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
+    ("removed", "rerun"),
+    [
+        ("table.csv", {"table", "report", "check"}),
+        ("figures", {"report", "check"}),
+        ("report", {"report", "check"}),
+    ],
+)
+def test_a_removed_result_is_made_again(clone, removed, rerun):
+    path = clone.folder / "results" / removed
+    path.unlink() if path.is_file() else shutil.rmtree(path)
+    code, output = clone.snakemake("--dry-run")
+    assert code == 0 and set(jobs(output)) - {"default"} == rerun, output
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
     ("source", "rerun"),
     [
         ("mst/reporting/table.py", {"table", "report", "check"}),

@@ -140,6 +140,12 @@ def folder_of(scope):
     return scopes_of.scope_folder(CONFIG, scope)
 
 
+def made_of(scope):
+    """Return the results of a target, each by its name: the engine does not miss a removed output that nothing needs."""
+    names = ("report.html", "report", "figures", "table.csv", "checked.json")
+    return [folder_of(scope) / name for name in names]
+
+
 def scope_of(wildcards):
     """Return the scope of a target: the default experiment, or one paper, graph or algorithm."""
     return wildcards.where.removeprefix("reports/")[:-1] or "default"

@@ -59,8 +59,7 @@ for scope in SCOPES[1:]:
         name:
             scope
         input:
-            folder_of(scope) / "report.html",
-            folder_of(scope) / "checked.json",
+            made_of(scope),
             batches=indexes(scope),
 
 
