@@ -10,7 +10,7 @@ import pytest
 from mst.reporting import data
 from mst.reporting.data import spreads, without_result
 from mst.reporting.hardware import HARDWARE_KINDS
-from mst.reporting.page import answer
+from mst.reporting.page import answer, chooser
 from mst.reporting.page.build import render
 from mst.reporting.page.chapters import ReportData
 from mst.reporting.page.facts import graph_rows, merged, missing_graphs
@@ -227,6 +227,18 @@ def test_what_is_slower_than_others_is_not_praised():
     found = {card.hardware: card.finding for card in cards if card.finding}
     assert found["MPI"].over_baseline.mean == pytest.approx(0.909, rel=1e-3)
     assert answer.headline(cards, "kruskal") == "No algorithm is fastest here yet."
+
+
+def test_a_nearest_record_is_not_compared_with_fewer_than_three_processes():
+    rows = made(*TWO_GRAPHS[:4])
+    (found,) = chooser.evidence(rows, "kruskal", {})
+    assert found["text"].endswith("kruskal takes 2.00× as long, igraph takes 4.00× as long")
+    rows.loc[rows["algorithm"] == "igraph", "processes"] = 2
+    (found,) = chooser.evidence(rows, "kruskal", {})
+    assert found["text"].endswith("kruskal takes 2.00× as long, scipy takes 8.00× as long")
+    rows.loc[rows["library"], "processes"] = 1
+    (found,) = chooser.evidence(rows, "kruskal", {})
+    assert found["text"].endswith("kruskal takes 2.00× as long")
 
 
 def test_missing_hardware_says_why(rows):

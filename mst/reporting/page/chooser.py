@@ -14,6 +14,7 @@ import pandas as pd
 
 from mst.advice import Candidate, Choice, Table
 from mst.advice.traits import SKEWED
+from mst.bench.statistics import FEWEST_PROCESSES
 from mst.reporting.data import fastest
 from mst.reporting.hardware import HARDWARE_KINDS
 from mst.reporting.page.answer import badge_of, rivals
@@ -140,7 +141,8 @@ def evidence(rows: pd.DataFrame, baseline: str, largest: Mapping[str, int | None
 
 
 def _over(best: pd.Series, records: pd.DataFrame, baseline: str) -> str:
-    """Return how many times as long the baseline and the best library took."""
+    """Return how many times as long the baseline and the best library took, where three processes of both finished."""
+    records = records[records["processes"] >= FEWEST_PROCESSES]
     both = rivals(records, best["name"], best.on_gpu, baseline)
     others = [own.nsmallest(1, "compute_seconds") for own in both if len(own)]
     parts = [
@@ -150,7 +152,7 @@ def _over(best: pd.Series, records: pd.DataFrame, baseline: str) -> str:
         for row in own.itertuples()
         if row.algorithm != best.algorithm
     ]
-    return "".join(f", {part}" for part in parts) if best.processes >= 3 else ""
+    return "".join(f", {part}" for part in parts) if best.processes >= FEWEST_PROCESSES else ""
 
 
 def _badge(rows: pd.DataFrame) -> str:
