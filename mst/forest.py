@@ -62,6 +62,8 @@ class Forest:
     ------
     InputError
         `graph` is not a `Graph`; or `edge_ids` are not distinct rows of its edge list, or are too many for a forest.
+    InputError, UnsupportedError
+        `threads` is not at least 1, or above the usable cores.
 
     Examples
     --------
@@ -84,6 +86,7 @@ class Forest:
     def __post_init__(self, trusted: bool) -> None:
         if not isinstance(self.graph, Graph):
             raise InputError(f"the graph of a forest must be a Graph, got {type(self.graph).__name__}")
+        object.__setattr__(self, "threads", cores_for(self.threads))
         ids = self.edge_ids if trusted else _distinct_rows(self.edge_ids, self.graph, self.threads)
         ids.setflags(write=False)
         object.__setattr__(self, "edge_ids", ids)

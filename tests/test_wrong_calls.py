@@ -145,6 +145,7 @@ CALLS = {
     ),
     "Forest, graph": (lambda x: Forest(x, [0]), set()),
     "Forest, edge_ids": (lambda x: Forest(TRIANGLE, x), set()),
+    "Forest, threads": (lambda x: Forest(TRIANGLE, [0], threads=x), {"none", "true"}),
     "to_networkx, nodes": (
         FOREST.to_networkx,
         COLUMNS
