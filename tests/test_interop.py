@@ -306,6 +306,17 @@ def test_encoded_integers_are_ids_as_plain_ones_are():
     assert vertices(names) == ["x", "y"]
 
 
+def test_nulls_among_encoded_values_are_missing():
+    pa = pyarrow
+    names = pa.array(["x", None]).dictionary_encode(null_encoding="encode")
+    numbers = pa.array([0, None]).dictionary_encode(null_encoding="encode")
+    runs = pa.RunEndEncodedArray.from_arrays(pa.array([1, 2], pa.int32()), pa.array(["x", None]))
+    for ends in (names, numbers, runs):
+        assert ends.null_count == 0
+        with pytest.raises(InputError, match=r"v\[1\] is missing"):
+            as_graph(pa.table({"u": [0, 0], "v": ends}))
+
+
 def test_forests_of_labelled_tables_have_the_labels():
     days = [datetime.date(2024, 1, day) for day in (3, 1, 2)]
     for a, b, c in (("x", "y", "z"), (b"x", b"y", b"z"), days):

@@ -155,8 +155,7 @@ def _holds_labels(column: Any) -> bool:
         from pyarrow import types
 
         kind = column.type
-        if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
-            kind = kind.value_type
+        kind = kind.value_type if _is_encoded(kind) else kind
         return not (types.is_integer(kind) or types.is_floating(kind) or types.is_null(kind))
     if getattr(column.dtype, "kind", "O") in "iuf":
         return False
@@ -226,9 +225,17 @@ def _is_arrow_of_numbers(column: Any) -> bool:
     return types.is_integer(column.type) or types.is_floating(column.type)
 
 
+def _is_encoded(kind: Any) -> bool:
+    """Return whether an Arrow type refers to values that are stored once: nulls among these are not counted."""
+    from pyarrow import types
+
+    return types.is_dictionary(kind) or types.is_run_end_encoded(kind)
+
+
 def _refuse_missing(column: Any, name: str) -> None:
-    if not hasattr(column, "null_count") or column.null_count:
-        missing = np.asarray(column.is_null() if hasattr(column, "chunks") else column.isna())
+    is_arrow = hasattr(column, "chunks")
+    if not is_arrow or column.null_count or _is_encoded(column.type):
+        missing = np.asarray(column.is_null() if is_arrow else column.isna())
         if missing.any():
             raise InputError(f"{name}[{int(np.argmax(missing))}] is missing: drop or fill that row")
 
