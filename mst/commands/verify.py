@@ -172,7 +172,7 @@ def _refuse_new_numbers(arguments: argparse.Namespace, n: int) -> None:
     if file.n is not None:
         return
     ends = (ids.max(initial=-1) for batch in file.batches(0) for ids in (batch.u, batch.v))
-    if n != (kept := max(file.least_n, 1 + max(map(int, ends), default=-1))):
+    if n != (kept := max(file.least_n or 0, 1 + max(map(int, ends), default=-1))):
         raise InputError(
             f"{arguments.forest} has {n:,} vertices and {arguments.graph}, whose ids --memory keeps, {kept:,}: without "
             "--memory, the vertices of a file that states no number of them are numbered anew; verify such a forest "

@@ -116,14 +116,14 @@ class RawStream(NamedTuple):
         Vertex count and edge count that the file states.
     blocks : iterator of (u, v, w)
         Arrays as those of `RawGraph`, overwritten by the next block; weights are None if the file has none.
-    least_n : int
-        Vertices that there are at least, where the ids may be above the count that the file states.
+    least_n : int, optional
+        Vertices that the file states, where the ids may be above that count: there are at least as many.
     """
 
     n: int | None
     m: int | None
     blocks: Blocks
-    least_n: int = 0
+    least_n: int | None = None
 
 
 @dataclass(frozen=True)

@@ -146,7 +146,7 @@ def _stream(source: Source, *, allow_headed: bool) -> RawStream:
     blocks = stream_rows(text, layout, preamble.m, base=0)
     if allow_headed and preamble.n is None and layout.columns == "uv":
         blocks = _unless_headed(source, blocks)
-    return RawStream(None, preamble.m, _unless_empty(source, preamble, blocks), preamble.n or 0)
+    return RawStream(None, preamble.m, _unless_empty(source, preamble, blocks), preamble.n)
 
 
 def _unless_empty(source: Source, preamble: _Preamble, blocks: Blocks) -> Blocks:

@@ -45,8 +45,8 @@ class EdgeFile(NamedTuple):
         Facts that differ between files: size and time, and the format that it was read as.
     reading : int
         Bytes that reading takes, besides the batches that are filtered.
-    least_n : int
-        Vertices that there are at least.
+    least_n : int, optional
+        As for `mst.formats.base.RawStream`.
     """
 
     path: Path
@@ -55,7 +55,7 @@ class EdgeFile(NamedTuple):
     batches: Callable[[int], Iterator[Batch]]
     identity: Mapping[str, Any] = MappingProxyType({})
     reading: int = 0
-    least_n: int = 0
+    least_n: int | None = None
 
 
 def open_edges(

@@ -116,8 +116,8 @@ def _forest(
 ) -> StreamForest:
     """Return the forest of the edges that ``batches(0)`` yields, possibly from a file."""
     budget = Budget.of(memory, width, file.reading if file else 0)
-    edges, least_n = (file.m, file.least_n) if file else (None, 0)
-    if (least := max(least_n, n or 0)) > budget.most_vertices:
+    edges, least_n = (file.m, file.least_n) if file else (None, None)
+    if (least := max(least_n or 0, n or 0)) > budget.most_vertices:
         raise budget.refusal(least)
     try:
         # Each solve, and each filter, takes about as much memory as the one before.
@@ -126,7 +126,7 @@ def _forest(
             ThreadPoolExecutor(width, "mst filters") as pool,
             step("reading the edges", total=edges) as working,
         ):
-            running = RunningForest(solve, budget, Threads(pool, width), n, least_n)
+            running = RunningForest(solve, budget, Threads(pool, width), n, least_n or 0)
             if checkpoint and (state := checkpoint.load()):
                 running.restore(state)
                 remark(f"{checkpoint.path}: resuming after {counted(state.seen, 'edge')}")
@@ -134,7 +134,7 @@ def _forest(
             working.update(f"solving for the last {count(running.size)} edges")
             running.reduce()
             columns = running.take()
-            if file and 0 < least_n < running.n:
+            if file and least_n is not None and least_n < running.n:
                 # Ids may lie beyond the count, but no more of them be in use; those of self-loops alone are not known.
                 used = np.zeros(running.n, bool)
                 used[columns.u] = used[columns.v] = True
