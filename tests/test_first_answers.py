@@ -80,6 +80,21 @@ def test_threads_that_load_kernels_at_once_wait_for_the_whole_of_numba(tmp_path)
     assert not fresh(LOADED_AT_ONCE, *modules, cache=tmp_path).stderr
 
 
+FOUND_MEANWHILE = """
+import sys
+import mst.kernels, numba
+
+# As `importlib.util.find_spec` does if another thread has loaded it since it was found missing.
+for finder in sys.meta_path:
+    finder.find_spec("numba", None)
+assert "numba.core.config" in sys.modules
+"""
+
+
+def test_looking_for_numba_keeps_what_another_thread_has_loaded_meanwhile(tmp_path):
+    fresh(FOUND_MEANWHILE, cache=tmp_path)
+
+
 def test_a_runtime_that_another_thread_is_loading_is_not_asked(monkeypatch):
     monkeypatch.setitem(sys.modules, "mst.kernels.parallel.runtime", ModuleType("half loaded"))
     assert cores.usable_width() >= 1

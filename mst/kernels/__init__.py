@@ -14,8 +14,11 @@ class _Afresh:
     @staticmethod
     def find_spec(name: str, path: object = None, target: object = None) -> None:
         if name in ("numba", "llvmlite"):
-            for part in [module for module in sys.modules if module.startswith(f"{name}.")]:
-                del sys.modules[part]
+            parts = [module for module in list(sys.modules) if module.startswith(f"{name}.")]
+            # While another thread loads it, `importlib.util.find_spec` may still come here.
+            if name not in sys.modules:
+                for part in parts:
+                    sys.modules.pop(part, None)
 
 
 sys.meta_path.insert(0, _Afresh)
