@@ -202,9 +202,10 @@ def test_commit_hooks_are_the_checks_of_lint():
         assert hook["entry"] == "make lint" or hook["entry"] in lint
 
 
-def test_hosted_ci_calls_the_script():
-    (job,) = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())["jobs"].values()
-    assert ".ci/run" in [step.get("run") for step in job["steps"]]
+def test_hosted_ci_calls_the_script_and_every_night_all_tests():
+    jobs = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())["jobs"]
+    assert ".ci/run" in [step.get("run") for step in jobs["test"]["steps"]]
+    assert any("make test-all" in step.get("run", "") for step in jobs["all-tests"]["steps"])
     assert os.access(ROOT / ".ci/run", os.X_OK)
 
 
