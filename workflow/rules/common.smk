@@ -20,6 +20,7 @@ from mst.bench.planning.batches import BATCHES, MEASURED, PROVED
 from mst.bench.records import account
 from mst.commands._interrupt import end_with_job, name_workflow
 from mst.errors import MSTError, nearest
+from mst.units import counted
 from mst.yaml_models import read_yaml
 
 if re.search(r"[^\w@%+=:,./-]", sys.executable):
