@@ -143,7 +143,7 @@ def _alternatives(usual: Choice, best: float) -> Iterator[tuple[Choice, float]]:
 
 
 def _wait(code: _Code, m: int, patience: float) -> float:
-    """Return the seconds until code can run, as they weigh on one solve; above `patience`, at least so many."""
+    """Return the seconds until code can run, as they weigh on one solve; above `patience`, a lower bound."""
     bits = m.bit_length()
     if _solved.get(code, _NEVER) + _LIKE >= bits:
         return 0.0
