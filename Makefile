@@ -50,7 +50,7 @@ test-ci test-all: WORKERS = 3
 test: $(SETUP_DEV)  ## all but the slowest tests (PYTHON=… INSTALL=0 uses an existing environment; TESTS=… selects tests)
 	$(if $(TESTS),$(PYTHON) -m pytest $(TESTS),$(PYTEST) --hypothesis-profile quick -m 'not slow and not cluster and not nightly')
 
-test-ci: $(SETUP_DEV)  ## these, and the quicker tests on SLURM (as root)
+test-ci: $(SETUP_DEV)  ## the tests that CI runs: those of make test, and the quicker ones on SLURM (as root)
 	$(PYTEST) --hypothesis-profile quick -m 'not slow and not nightly'
 
 test-all: $(SETUP_DEV)  ## the whole test suite: races at length, SLURM (as root), trials of the workflow, all browser widths
