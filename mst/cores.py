@@ -80,7 +80,9 @@ def whole_threads(threads: int | None) -> int | None:
 
 def check_cores(width: int) -> None:
     """Raise `UnsupportedError` where there are fewer usable cores than `width`, or a fork cannot use several."""
-    if width > 1 and _forked_after_use():
+    if width == 1:
+        return
+    if _forked_after_use():
         raise UnsupportedError(
             "this process was forked from one that has run threads: use threads=1, or start it by spawn"
         )

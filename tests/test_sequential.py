@@ -14,7 +14,7 @@ from option_combinations import option_combinations
 from mst import registry
 from mst.advice.traits import traits_of
 from mst.algorithms.cuda import bucket as bucket_cuda
-from mst.algorithms.sequential import bucket, filter_boruvka
+from mst.algorithms.sequential import bucket, filter_boruvka, numpy_boruvka
 from mst.algorithms.threads import bucket_threads
 from mst.errors import UnsupportedError
 from mst.execute import execute
@@ -140,6 +140,16 @@ def test_small_graphs_are_joined_at_once_and_have_the_same_forest_with_a_filter(
     assert levels[0] == 1 < levels[1]
     for label, small in small_graphs(rng):
         assert solve("filter-boruvka", small) == oracle(small), label
+
+
+def test_small_graphs_are_solved_alike_by_lists_and_by_arrays(monkeypatch, rng):
+    joined, join_few = [], numpy_boruvka.join_few
+    monkeypatch.setattr(numpy_boruvka, "join_few", lambda *given: joined.append(given) or join_few(*given))
+    for few in (-1, numpy_boruvka.FEW):
+        monkeypatch.setattr(numpy_boruvka, "FEW", few)
+        for label, small in small_graphs(rng):
+            assert solve("numpy-boruvka", small) == oracle(small), label
+        assert bool(joined) == (few > 0)
 
 
 def hard_weights(n, u, v, rng):

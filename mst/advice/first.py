@@ -25,6 +25,7 @@ import numpy as np
 
 from mst import advice, atomic, registry
 from mst.advice import Candidate, Choice
+from mst.algorithms.sequential.numpy_boruvka import FEW
 from mst.cache import cache_root
 from mst.fingerprints.modules import PACKAGE
 
@@ -35,6 +36,8 @@ _IMPORTING, _LOADING = 0.5, 0.4
 _COMPILING = {"kruskal": 2.5, "filter-boruvka": 6.0, "filter-boruvka-threads": 25.0}
 _COMPILING_OTHERS = 10.0
 _SOLVING, _EACH_EDGE, _EACH_VERTEX = 4e-4, 1.5e-7, 3e-7
+_SOLVING_FEW, _EACH_OF_FEW = 1e-5, 1.5e-7
+_CALLING = 1.2e-5
 
 _KEPT = 4
 """Compiled code is kept for later processes, so only this part of its time weighs on one graph."""
@@ -114,8 +117,11 @@ def early_choice(graph: Any, width: int) -> Choice | None:
 def _decide(graph: Any, width: int) -> _Decision:
     """Return the decision for a graph, and graphs of its kind."""
     usual = advice.table().choose(graph.n, graph.m, width=width)
-    best = usual.seconds * graph.m / max(usual.m, 1)
-    in_numpy = _SOLVING + _EACH_EDGE * graph.m + _EACH_VERTEX * graph.n
+    best = _CALLING + usual.seconds * graph.m / max(usual.m, 1)
+    if graph.n + graph.m <= FEW:
+        in_numpy = _SOLVING_FEW + _EACH_OF_FEW * (graph.n + graph.m)
+    else:
+        in_numpy = _SOLVING + _EACH_EDGE * graph.m + _EACH_VERTEX * graph.n
     taken, least, seconds = IN_NUMPY, in_numpy, in_numpy
     waiting = []
     for choice, solving in _alternatives(usual, best):

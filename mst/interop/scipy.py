@@ -9,7 +9,7 @@ import numpy as np
 import mst
 from mst.errors import InputError, names_missing
 from mst.graph import WEIGHT_DTYPES
-from mst.interop.inputs import rows_of
+from mst.interop.inputs import check_rows, rows_of
 
 
 class ShapeError(InputError, ValueError):
@@ -117,7 +117,7 @@ def _as_csr(csgraph: Any, keep_dtype: bool) -> Any:
     if issparse(csgraph):
         try:
             matrix = csgraph.tocsr()
-            matrix.check_format()
+            check_rows(matrix)
         except ValueError as error:
             raise ShapeError(f"the {csgraph.format} matrix is damaged: {error}") from error
         return matrix if keep_dtype else matrix.astype(np.float64, copy=False)

@@ -3,7 +3,8 @@
 The lightest edges, a few for each vertex, are sorted by (weight, edge id) and joined by Borůvka's rounds over whole
 arrays; of the others, only those between two of the trees found so far are sorted and take part in the rounds that
 follow. A compiled algorithm takes a third of the time or less, once it is compiled and loaded: `mst.advice.first`
-weighs the two.
+weighs the two. Graphs of few vertices and edges are solved by Kruskal's algorithm over lists, since every round takes a
+dozen calls of NumPy.
 """
 
 from __future__ import annotations
@@ -23,12 +24,18 @@ ALGORITHM = dict(
 LIGHT = 2
 """Edges for each vertex that are joined before the others are filtered."""
 
+FEW = 1 << 11
+"""Vertices and edges together up to which lists take less time than arrays."""
+
 
 def prepare(graph: Graph, *, width: int) -> Graph:
     return graph
 
 
 def solve(graph: Graph) -> np.ndarray:
+    if graph.n + graph.m <= FEW:
+        order = np.argsort(graph.w, kind="stable")
+        return order[join_few(graph.u[order].tolist(), graph.v[order].tolist(), graph.n)]
     cut = LIGHT * graph.n
     if graph.m <= cut:
         return _joined(graph, np.arange(graph.m), graph.u, graph.v)[1]
@@ -88,6 +95,29 @@ def _narrow_keys(weights: np.ndarray) -> np.ndarray | None:
     if high - low >= 2**32:
         return None
     return weights.astype(np.uint64) - np.uint64(low % 2**64)  # modulo 2⁶⁴, as differences are
+
+
+def join_few(u: list[int], v: list[int], n: int) -> list[int]:
+    """Return the rows that join the trees, of edges in ascending order: Kruskal's algorithm, with path halving.
+
+    Parameters
+    ----------
+    u, v : list of int, length k
+        Ends, from 0 to n - 1.
+    n : int
+    """
+    parent, rows = list(range(n)), []
+    for row, (a, b) in enumerate(zip(u, v)):
+        while (above := parent[a]) != a:
+            parent[a] = a = parent[above]
+        while (above := parent[b]) != b:
+            parent[b] = b = parent[above]
+        if a != b:
+            parent[b] = a
+            rows.append(row)
+            if len(rows) == n - 1:
+                break
+    return rows
 
 
 def join(u: np.ndarray, v: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
