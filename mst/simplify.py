@@ -13,7 +13,7 @@ from mst.graph import Graph, frozen
 _SPARSE = 8
 """Vertices per edge from which on the vertices in use are ranked first."""
 
-_FEW = 1 << 16
+FEW = 1 << 16
 """Edges that are merged sooner without loading numba."""
 
 
@@ -74,7 +74,7 @@ def simplify(graph: Graph, *, threads: int = 1) -> tuple[Graph, MergeCounts]:
     >>> merged
     MergeCounts(loops=1, reciprocal=2, parallel=0)
     """
-    if graph.m <= _FEW and "numba" not in sys.modules:
+    if graph.m <= FEW and "numba" not in sys.modules:
         u, v, w, *counts = _merge_few(graph)
     elif graph.n > _SPARSE * graph.m + 1024:
         u, v, w, *counts = _merge_used(graph, threads)

@@ -16,8 +16,11 @@ from hypothesis import strategies as st
 import mst
 from mst import Graph, InputError, formats
 from mst.formats.canonical import write_canonical
-from mst.interop.inputs import from_networkx, from_scipy
+from mst.graph import frozen
+from mst.interop.inputs import from_networkx, from_scipy, rows_of
 from mst.interop.tables import vertices
+from mst.kernels.graph.symmetric import upper_triangle
+from mst.simplify import simplify
 from mst.solver import as_graph
 
 networkx = pytest.importorskip("networkx")
@@ -92,6 +95,64 @@ def test_forests_have_the_weight_of_scipys(table):
     forest = mst.minimum_spanning_forest(matrix)
     tree = sparse.csgraph.minimum_spanning_tree(matrix)
     assert forest.weight == tree.sum() and len(forest) == tree.nnz
+
+
+def matrices(rng):
+    """Yield small CSR arrays: symmetric ones, and ones that are not by an entry or a weight."""
+    for number in range(400):
+        n, m = rng.integers(1, 12), rng.integers(0, 40)
+        u, v = rng.integers(0, n, (2, m))
+        table = sparse.coo_array((np.ones(m), (u, v)), shape=(n, n)).tocsr()
+        table = (table + table.T).tocoo()
+        u, v, w = table.row, table.col, (table.row + table.col) % 3 - 1.0
+        kept = np.ones(len(w), np.bool_)
+        if number % 3 and len(w):
+            changed = rng.integers(0, len(w), number % 5)
+            if number % 2:
+                kept[changed] = False
+            else:
+                w[changed] += 1
+        if number % 7 == 0:
+            w[w == 0] = rng.choice([0.0, -0.0], (w == 0).sum())
+        yield sparse.coo_array((w[kept], (u[kept], v[kept])), shape=(n, n)).tocsr()
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("wide", [False, True])
+def test_upper_triangles_are_those_of_symmetric_matrices_alone(threads, wide, rng):
+    found = []
+    for matrix in matrices(rng):
+        if wide:
+            matrix.indices, matrix.indptr = matrix.indices.astype(np.int64), matrix.indptr.astype(np.int64)
+        coordinates = matrix.tocoo()
+        entries = dict(zip(zip(coordinates.row, coordinates.col), coordinates.data))
+        symmetric = all(entries.get((v, u)) == w for (u, v), w in entries.items())
+        parts = [frozen(part) for part in (matrix.indptr, matrix.indices, matrix.data)]
+        upper = upper_triangle(*parts, threads)
+        assert (upper is not None) == symmetric
+        if upper is not None:
+            u, v, w = upper
+            expected = sorted((u, v, w) for (u, v), w in entries.items() if u < v)
+            assert list(zip(u.tolist(), v.tolist(), w.tolist())) == expected
+            assert u.dtype == v.dtype == np.int32 and not np.signbit(w[w == 0]).any()
+        graph, _ = simplify(Graph(matrix.shape[0], rows_of(matrix), matrix.indices, matrix.data))
+        assert rows(from_scipy(matrix)) == rows(graph)
+        found.append(symmetric)
+    assert 100 < sum(found) < 300
+
+
+def test_counterparts_in_the_next_row_do_not_count():
+    # Row 1, of the first thread, has no counterpart of (0, 1), and row 2, right behind it, begins with column 0;
+    # (3, 0), in the rows of the second thread, has no counterpart, either.
+    columns = [[0, 1, 2], [], [0, 2, 4], [0, 3], [2, 4, 5], [4, 5]]
+    offsets = np.cumsum([0, *map(len, columns)], dtype=np.int32)
+    columns = np.concatenate(columns).astype(np.int32)
+    assert upper_triangle(*map(frozen, (offsets, columns, np.ones(len(columns)))), 2) is None
+
+
+def test_symmetric_matrices_with_nan_on_the_diagonal_are_refused():
+    with pytest.raises(InputError, match="is NaN"):
+        from_scipy(sparse.csr_array(np.array([[np.nan, 1], [1, 0]])))
 
 
 def test_matrices_that_are_not_graphs_are_refused():

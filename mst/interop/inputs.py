@@ -5,14 +5,16 @@ The objects are recognised by the modules of their classes, so no unused library
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
 
 from mst.errors import InputError
-from mst.graph import Graph
+from mst.graph import WEIGHT_DTYPES, Graph, frozen
 from mst.interop.tables import from_table
 from mst.rounding import refuse_rounded
+from mst.simplify import FEW, simplify
 
 
 def convert(graph: Any, *, threads: int = 1) -> Graph | None:
@@ -87,8 +89,6 @@ def from_scipy(matrix: Any, *, threads: int = 1) -> Graph:
     >>> graph.u.tolist(), graph.v.tolist(), graph.w.tolist()
     ([0, 1], [1, 2], [2, 4])
     """
-    from mst.simplify import simplify
-
     if not hasattr(matrix, "tocoo"):
         raise InputError(f"{type(matrix).__name__} is not a SciPy sparse array")
     if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1]:
@@ -105,11 +105,24 @@ def from_scipy(matrix: Any, *, threads: int = 1) -> Graph:
         raise InputError(
             f"the {matrix.format} matrix is damaged, or has a dtype that SciPy cannot add up: {error}"
         ) from error
-    u, v, weights = rows_of(rows), rows.indices[: rows.nnz], rows.data[: rows.nnz]
     if matrix.format in ("bsr", "dia"):
-        stored = weights != 0
-        u, v, weights = u[stored], v[stored], weights[stored]
-    return simplify(Graph(matrix.shape[0], u, v, weights, threads=threads), threads=threads)[0]
+        rows.eliminate_zeros()
+    upper = _upper_triangle(rows, threads)
+    if upper is not None:
+        return Graph(matrix.shape[0], *upper, trusted=True)
+    graph = Graph(matrix.shape[0], rows_of(rows), rows.indices, rows.data, threads=threads)
+    return simplify(graph, threads=threads)[0]
+
+
+def _upper_triangle(rows: Any, threads: int) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """Return the upper triangle of a symmetric CSR array; None of any other, or where numba is not worth loading."""
+    if rows.nnz <= FEW and "numba" not in sys.modules:
+        return None
+    if rows.data.dtype not in WEIGHT_DTYPES or rows.indices.dtype not in (np.int32, np.int64):
+        return None
+    from mst.kernels.graph.symmetric import upper_triangle
+
+    return upper_triangle(frozen(rows.indptr), frozen(rows.indices), frozen(rows.data), threads)
 
 
 def check_rows(matrix: Any) -> None:
