@@ -28,9 +28,13 @@ def seconds(value: float | None, digits: int = DIGITS) -> str:
         return ""
     for limit, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
         if value >= limit:
-            scaled = value / limit
-            return f"{float(f'{scaled:.{digits}g}'):,g} {unit}" if scaled < 1000 else f"{scaled:,.0f} {unit}"
+            return f"{_without_exponent(value / limit, digits)} {unit}"
     return f"{value * 1e9:.0f} ns"
+
+
+def _without_exponent(value: float, digits: int = DIGITS) -> str:
+    """Return a number with so many significant digits, or as a whole number from a thousand on."""
+    return f"{float(f'{value:.{digits}g}'):,g}" if value < 1000 else f"{value:,.0f}"
 
 
 def duration(seconds: float) -> str:
@@ -56,13 +60,14 @@ def prefixed(value: float, digits: int = DIGITS) -> str:
     Examples
     --------
     >>> from mst.units import prefixed
-    >>> prefixed(999), prefixed(1584), prefixed(2_700_000)
-    ('999', '1.58 k', '2.7 M')
+    >>> prefixed(999), prefixed(1584), prefixed(999_999)
+    ('999', '1.58 k', '1 M')
     """
+    rounded = float(f"{value:.{digits}g}")
     for limit, unit in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
-        if abs(value) >= limit:
-            return f"{value / limit:.{digits}g}{unit}"
-    return f"{value:.{digits}g}"
+        if abs(rounded) >= limit:
+            return f"{rounded / limit:.{digits}g}{unit}"
+    return f"{rounded:.{digits}g}"
 
 
 def count(value: float | None) -> str:
@@ -123,14 +128,14 @@ def size(value: float | None) -> str:
     Examples
     --------
     >>> from mst.units import size
-    >>> size(512), size(2**20), size(3 * 2**30)
-    ('512 B', '1 MiB', '3 GiB')
+    >>> size(512), size(1020 * 2**20), size(3 * 2**30)
+    ('512 B', '1,020 MiB', '3 GiB')
     """
     if value is None or not known(value):
         return ""
     for limit, unit in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
         if value >= limit:
-            return f"{value / limit:.3g} {unit}"
+            return f"{_without_exponent(value / limit)} {unit}"
     return f"{value:.0f} B"
 
 

@@ -406,6 +406,11 @@ def test_other_quantities():
     assert [size(x) for x in (512, 2**20, 3 * 2**30)] == ["512 B", "1 MiB", "3 GiB"]
 
 
+def test_no_quantity_has_a_power_of_ten():
+    assert [count(x) for x in (999_499, 999_999, 999_999_999)] == ["999 k", "1 M", "1 G"]
+    assert [size(x) for x in (1023 * 2**10, 1000 * 2**20, 2**41)] == ["1,023 KiB", "1,000 MiB", "2,048 GiB"]
+
+
 @pytest.mark.parametrize(("most", "graphs"), [(10**6, 100), (600, 20), (29, 1)])
 def test_explorer_holds_a_limited_number_of_runs(report, monkeypatch, most, graphs):
     monkeypatch.setattr(explorer, "MOST_RUNS", most)
