@@ -112,7 +112,8 @@ def test_the_output_of_the_engine_goes_to_a_log_and_its_end_to_the_screen_if_it_
 @pytest.mark.parametrize("code", [0, 3])
 def test_the_pages_of_all_targets_are_named_at_the_end(code, tmp_path, monkeypatch, capsys):
     own = types.SimpleNamespace(root=tmp_path, records=tmp_path / "records")
-    monkeypatch.setattr(experiment, "_known_plan", lambda settings, scope: [])
+    planned = []
+    monkeypatch.setattr(experiment, "_plan", lambda settings, scope: planned.append(scope) or [])
     pages = [tmp_path / "report.html", tmp_path / "reports" / "papers" / "durbhakula" / "report.html"]
     for page in pages:
         page.parent.mkdir(parents=True, exist_ok=True)
@@ -120,6 +121,7 @@ def test_the_pages_of_all_targets_are_named_at_the_end(code, tmp_path, monkeypat
     scopes = ["default", "papers/durbhakula", "results/a-file"]
     experiment._watched([sys.executable, "-c", ENGINE.format(code=code)], own, scopes)
     assert capsys.readouterr().out == "".join(f"report: {page}\n" for page in pages if not code)
+    assert planned == scopes[:2]  # a file has no plan
 
 
 def test_progress_reads_the_engine_and_the_log_of_the_job(tmp_path):

@@ -80,11 +80,15 @@ def _check_arguments(cores: str, targets: list[str]) -> None:
         raise ConfigError(f"no Snakefile in {Path.cwd()}: run this in the root of a clone of mst")
     if cores != "all" and not (cores.isdecimal() and int(cores)):
         raise ConfigError(f"--cores must be a whole number from 1, or all, got {cores!r}")
-    scopes = [target for target in targets if target.startswith(("papers/", "graphs/", "algorithms/"))]
-    if scopes:
+    if scopes := list(filter(_is_scope, targets)):
         known = Scopes.of(config.load(), [])
         for name in (name for scope in scopes for name in known.graphs(scope)):
             known.catalog[name]
+
+
+def _is_scope(target: str) -> bool:
+    """Return whether a target of the engine is a scope, not a file or another rule."""
+    return target == "default" or target.startswith(("papers/", "graphs/", "algorithms/"))
 
 
 def _first_page(settings: Config) -> None:
@@ -186,7 +190,7 @@ class _Progress:
 
     def __init__(self, settings: Config, scopes: list[str], log: Path):
         self._settings, self._log = settings, log
-        rows = [row for scope in scopes for row in _known_plan(settings, scope)]
+        rows = [row for scope in filter(_is_scope, scopes) for row in _plan(settings, scope)]
         missing = [row for row in rows if row.status in ("planned", "waiting")]
         self._missing, self._seconds = len(missing), _seconds(missing)
         self._before, self._title = self._measured(), ", ".join(scopes)
@@ -228,10 +232,3 @@ class _Progress:
         folders = (self._settings.records, self._settings.root / STAGED)
         files = (file for folder in folders for file in folder.glob("*/*/*/*/*/*.json"))
         return sum(not file.name.endswith(".proof.json") for file in files)
-
-
-def _known_plan(settings: Config, scope: str) -> list[Planned]:
-    """Return the plan of a target, or nothing if it is no scope but a file."""
-    with contextlib.suppress(LookupError):
-        return _plan(settings, scope)
-    return []
