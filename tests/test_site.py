@@ -8,13 +8,15 @@ from pathlib import Path
 import pytest
 
 from mst import config, registry
+from mst.bench import output
+from mst.bench.planning import usage
 from mst.bench.planning.batches import MEASURED, PROVED, Batch, batches, folder_of, write_index
 from mst.bench.planning.experiment import Experiment, widths_of
 from mst.bench.planning.plan import GraphState, Planned, plan
 from mst.bench.planning.site import Machine, Site, hardware_profile
 from mst.bench.planning.usage import predicted
 from mst.bench.records import account
-from mst.bench.records.store import Run
+from mst.bench.records.store import Record, Run
 from mst.commands.run import leave_job_step
 from mst.errors import ConfigError
 from mst.facts import Facts
@@ -238,6 +240,19 @@ def test_usage_of_three_kinds_of_nodes_is_predicted():
     assert (mpi.jobs, mpi.runs) == (4, 4), "each layout of ranks is a job of its own"
     assert mpi.core_hours == pytest.approx(2 / 60 * (64 + 2 * 64)), "one node, and two for 128 ranks"
     assert (found["box-gpu"].jobs, found["box-gpu"].core_hours) == (2, pytest.approx(2 / 60 * 32))
+
+
+def test_the_wait_for_nodes_is_that_of_the_job_that_started_first(monkeypatch, tmp_path):
+    described = site(cpu={"runs": ["threads"], "cpus": 2})
+    runs = [Run("box-cpu", graph, "kruskal", "default", 1, "0" * 12) for graph in ("g", "h")]
+    span = {"started": "2026-01-01T12:00:00+00:00", "created": "2026-01-01T12:01:00+00:00"}
+    measured = [span | {"conditions": {"scheduled": {"job": job}}} for job in "12"]
+    records = [Record(run, tmp_path / run.path, m) for run, m in zip(runs, measured, strict=True)]
+    times = "1|2026-01-01T10:00:00|2026-01-01T12:00:00\n2|2026-01-01T13:00:00|2026-01-01T13:00:05\n"
+    monkeypatch.setattr(usage, "load_records", lambda folder: records)
+    monkeypatch.setattr(output, "scheduler_output", lambda command: times)
+    (found,) = usage.used(tmp_path, runs, described)
+    assert (found.jobs, found.seconds, found.waited) == (2, 120.0, 7200.0)
 
 
 def test_batch_takes_the_next_number_when_something_is_missing(tmp_path):

@@ -91,12 +91,12 @@ def used(records: Path, wanted: Iterable[Run], site: Site) -> list[Usage]:
         scheduled = record.measurement["conditions"].get("scheduled")
         if record.path in paths and scheduled and record.run.machine in jobs:
             jobs[record.run.machine].setdefault(scheduled["job"], []).append(record)
-    waited = _scheduler_times(job for own in jobs.values() for job in own)
+    times = _scheduler_times(job for own in jobs.values() for job in own)
     found = []
     for machine, own in ((machine, own) for machine, own in jobs.items() if own):
         taken = [(_seconds(runs), runs[0].run.layout, len(runs)) for runs in own.values()]
-        first = min((waited[job] for job in own if job in waited), default=None)
-        found.append(_usage(site.node(machine), taken, first))
+        first = min((times[job] for job in own if job in times), default=None)
+        found.append(_usage(site.node(machine), taken, first[1] if first else None))
     return found
 
 
@@ -108,12 +108,12 @@ def _seconds(runs: Iterable[Record]) -> float:
     return (max(ended) - min(started)).total_seconds()
 
 
-def _scheduler_times(jobs: Iterable[str]) -> dict[str, float]:
-    """Return how many seconds each job waited, as far as the scheduler knows it."""
+def _scheduler_times(jobs: Iterable[str]) -> dict[str, tuple[datetime, float]]:
+    """Return when each job started and how many seconds it had waited, as far as the scheduler knows it."""
     account = ["sacct", "-n", "-X", "-P", "-o", "JobID,Submit,Start"]
-    waited = {}
+    times = {}
     for job, stamps in fields_of(jobs, account, ["squeue", "-h", "-t", "all", "-o", "%i|%V|%S"]).items():
         with contextlib.suppress(ValueError):
             submitted, started = map(datetime.fromisoformat, stamps)
-            waited[job] = (started - submitted).total_seconds()
-    return waited
+            times[job] = started, (started - submitted).total_seconds()
+    return times
