@@ -119,7 +119,10 @@ def test_equal_records_make_equal_bundles(origin, bundle, tmp_path):
     assert again.read_bytes() == bundle.read_bytes()
 
 
-def test_bundle_has_no_paths_of_its_machine(origin, tmp_path):
+@pytest.mark.parametrize(
+    "location", ["/home/me/graphs/NY.gr.gz", "/home/My Name/NY.gr.gz", "file:///home/me/NY.gr.gz"]
+)
+def test_bundle_has_no_paths_of_its_machine(origin, tmp_path, location):
     mine = tmp_path / "mine"
     shutil.copytree(origin, mine)
     record = next(
@@ -129,11 +132,11 @@ def test_bundle_has_no_paths_of_its_machine(origin, tmp_path):
     record.write_bytes(json_bytes({**json.loads(record.read_bytes()), "detail": detail}))
     manifests = [(p, json.loads(p.read_bytes())) for p in mine.glob("graphs/*/*/manifest.json")]
     manifest, content = next((p, m) for p, m in manifests if m["name"] == GRAPHS[0].name)
-    raw = {**(content.get("raw") or {}), "location": "/home/me/graphs/NY.gr.gz"}
+    raw = {**(content.get("raw") or {}), "location": location}
     manifest.write_bytes(json_bytes({**content, "raw": raw}))
     export_bundle(MACHINE, results=mine, out=tmp_path / "shared.mst.zip")
     members = members_of(tmp_path / "shared.mst.zip")
-    assert not any(b"/home" in content for content in members.values())
+    assert not any(b"/home" in content or b"Name" in content for content in members.values())
     shared = json.loads(members[record.relative_to(mine).as_posix()])["detail"]
     assert shared == '  File "worker.py", line 3\nKeyError: x, a/b, 3/4, https://a.org/b/c'
     manifests = [json.loads(c) for name, c in members.items() if name.startswith("manifests/")]

@@ -52,7 +52,8 @@ _MEMBER = re.compile(
 )
 # The folders of an absolute path, but not of an address.
 _FOLDERS = re.compile(r"(?<![\w./:-])/(?:[^\s\"'():,/]+/)+")
-_TEXTS_WITH_PATHS = ("detail", "reason", "location", "source")
+# A location as a whole is a path or an address: names of its folders may have blanks.
+_CUT = {**dict.fromkeys(("detail", "reason", "source"), _FOLDERS), "location": re.compile("^(file://)?/.*/")}
 
 
 @dataclass(frozen=True)
@@ -175,9 +176,7 @@ def shareable(value: Any) -> Any:
     """
     if isinstance(value, dict):
         return {
-            key: _FOLDERS.sub("", item)
-            if key in _TEXTS_WITH_PATHS and isinstance(item, str)
-            else shareable(item)
+            key: _CUT[key].sub("", item) if key in _CUT and isinstance(item, str) else shareable(item)
             for key, item in value.items()
         }
     return [shareable(item) for item in value] if isinstance(value, list) else value
