@@ -30,7 +30,7 @@ class Measure(StrictModel):
     timeout: FiniteFloat = Field(300.0, gt=0, description="seconds after which one process is ended")
     memory: FiniteFloat = Field(0.9, gt=0, description="GiB that a run may hold; up to 1, share of free memory")
     phases: bool = Field(True, description="measure seconds by phase in up to three more processes")
-    profile: bool = Field(False, description="record a GPU profiler's counters in one more process")
+    profile: bool = Field(False, description="record a GPU profiler's counters in up to three more processes")
 
 
 class Block(StrictModel):
