@@ -6,6 +6,8 @@ import argparse
 import json
 from pathlib import Path
 
+from mst.units import counted
+
 HELP = "compute and prove the reference forest of a canonical graph"
 
 
@@ -27,5 +29,5 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"{manifest['name']}: {manifest['reason']}")
         return 0
     reference = make_reference(arguments.manifest.with_name("graph.arrow"), manifest, out)
-    print(f"{out}: weight {reference['weight']}, {reference['components']} components, proved")
+    print(f"{out}: weight {reference['weight']}, {counted(reference['components'], 'component')}, proved")
     return 0

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from mst.commands._arguments import add_config, add_granted, add_options, add_threads
 from mst.commands._interrupt import interrupt_with_workflow
 from mst.commands._print import line_about
+from mst.units import counted
 
 if TYPE_CHECKING:
     from mst.config import Config
@@ -81,7 +82,9 @@ def _run_batch(arguments: argparse.Namespace, settings: Config) -> int:
             print(line_about(measurement), flush=True)
     move_staged(settings, rows)
     write_index(arguments.index, settings.records, (str(row.run.path) for row in rows if row.run))
-    print(f"{len(requests)} runs measured, {len(rows) - len(requests)} already there: {arguments.index}")
+    print(
+        f"{counted(len(requests), 'run')} measured, {len(rows) - len(requests)} already there: {arguments.index}"
+    )
     return 0
 
 

@@ -17,6 +17,7 @@ from mst.bench.planning.experiment import Block, Experiment, Measure, option_set
 from mst.bench.planning.site import Machine
 from mst.bench.records.store import Run, proof_path, run_fingerprint
 from mst.facts import Facts
+from mst.units import counted
 
 
 @dataclass(frozen=True)
@@ -172,7 +173,7 @@ def hardware_reason(paradigm: str, width: int, machine: Machine, block: Block) -
     """Return why a paradigm cannot run at this width on this machine, or an empty string."""
     gpus, cores = len(machine.hardware.gpus), machine.cores(paradigm)
     if paradigm == "cuda" and width > gpus:
-        return f"needs {width} CUDA device{'s' * (width > 1)}, but this machine has {gpus or 'none'}"
+        return f"needs {counted(width, 'CUDA device')}, but this machine has {gpus or 'none'}"
     most, unit = cores, "cores"
     if block.hyperthreads and paradigm == "threads":
         most, unit = max(cores, machine.hardware.hardware_threads), "hardware threads"

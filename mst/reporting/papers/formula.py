@@ -24,6 +24,7 @@ import pandas as pd
 from mst.bench.statistics import FEWEST_PROCESSES, median_draws, of_extremes
 from mst.errors import ConfigError, nearest
 from mst.reporting.papers.published import Missing, published
+from mst.units import counted
 
 DRAWS = 1000
 _SELECTION = re.compile(
@@ -270,7 +271,7 @@ class _Evaluation:
     def call(self, name: str, arguments: Sequence[ast.expr], values: Values) -> Any:
         wanted = _ARITY.get(name, 1 if name in SCALARS else len(arguments))
         if len(arguments) != wanted:
-            raise ConfigError(f"{name} takes {wanted} argument{'s' * (wanted > 1)}, got {len(arguments)}")
+            raise ConfigError(f"{name} takes {counted(wanted, 'argument')}, got {len(arguments)}")
         if name in SCALARS:
             return SCALARS[name](self.number(arguments[0], values))
         if name == WHERE_RUN:
