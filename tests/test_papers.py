@@ -43,7 +43,17 @@ def names():
 
 @pytest.fixture(scope="module")
 def sources(report):
-    return gather(load_records(report / "records"), (), read_manifests(report.glob("graphs/*/manifest.json")))
+    return gather(
+        load_records(report / "records"), (), read_manifests(report.glob("graphs/*/manifest.json"), pytest.fail)
+    )
+
+
+def test_a_damaged_manifest_is_set_aside(report, tmp_path):
+    (damaged := tmp_path / "manifest.json").write_text("{")
+    reasons = []
+    good, *_ = report.glob("graphs/*/manifest.json")
+    assert len(read_manifests([damaged, good], reasons.append)) == 1
+    assert len(reasons) == 1 and str(damaged) in reasons[0]
 
 
 def one(paper, id):

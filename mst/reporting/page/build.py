@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,15 +14,13 @@ from markupsafe import Markup
 from mst.atomic import write_text
 from mst.bench.records.reference import Reference
 from mst.bench.records.store import Record, load_records
-from mst.catalog import read_manifest
 from mst.cores import usable_cores
-from mst.errors import MSTError
 from mst.reporting.charts.figures import draw_all
 from mst.reporting.charts.workers import rare_collections, workers
 from mst.reporting.data import prepared_rows
 from mst.reporting.page.chapters import PAGE_SOURCES, ReportData, chapters, frame, scope_of, verbatim
 from mst.reporting.page.facts import machine_facts
-from mst.reporting.papers.observations import gather
+from mst.reporting.papers.observations import gather, read_manifests
 from mst.reporting.papers.section import papers_of
 from mst.reporting.table import set_aside_of
 from mst.units import count, known, percent, seconds, size, times
@@ -53,7 +50,7 @@ def write_report(
     with pd.option_context("mode.string_storage", "python"):
         rows = prepared_rows(pd.read_parquet(table), baseline)
     set_aside = set_aside_of(table)
-    manifests = _read_manifests(graphs, set_aside)
+    manifests = read_manifests(graphs, set_aside.append)
     folder = out.with_name("figures")
     pages = out.with_suffix("") if out.suffix else out.with_name(f"{out.name}-pages")
     for made in (folder, pages):
@@ -90,18 +87,6 @@ def write_report(
         written.append(pages / f"{stem}.html" if stem else out)
         write_text(written[-1], text)
     return written
-
-
-def _read_manifests(files: Iterable[Path], set_aside: list[str]) -> list[dict[str, Any]]:
-    """Return the manifests; note the reasons of invalid ones."""
-    known = []
-    for file in files:
-        try:
-            read_manifest(file)
-            known.append(json.loads(file.read_text()))
-        except MSTError as error:
-            set_aside.append(str(error))
-    return known
 
 
 def _to_come(plan: Sequence[Mapping[str, Any]], rows: Any) -> int:

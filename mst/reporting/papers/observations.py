@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property
 from pathlib import Path
@@ -14,6 +13,8 @@ import numpy as np
 from mst import registry
 from mst.bench.records.store import Record, medians
 from mst.bench.statistics import summarise
+from mst.catalog import read_manifest
+from mst.errors import MSTError
 from mst.facts import Facts
 from mst.reporting.papers.evidence import TIMES, objection, resembles, sessions
 from mst.reporting.papers.formula import Failed, Leaf, Missing, Selection, Source, Unfit, parse_selection
@@ -388,6 +389,12 @@ def _printed_leaves(paper: str, machine: str | None) -> dict[tuple, float]:
     return leaves
 
 
-def read_manifests(files: Iterable[Path]) -> list[dict[str, Any]]:
-    """Return the manifests in files."""
-    return [json.loads(Path(file).read_text()) for file in files]
+def read_manifests(files: Iterable[Path], set_aside: Callable[[str], None]) -> list[dict[str, Any]]:
+    """Return the manifests in files; `set_aside` takes the reasons of invalid ones."""
+    found = []
+    for file in files:
+        try:
+            found.append(read_manifest(file).model_dump(mode="json"))
+        except MSTError as error:
+            set_aside(str(error))
+    return found

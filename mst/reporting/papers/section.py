@@ -228,7 +228,7 @@ def write_exhibit(
         hint = f"{nearest(name, known)}; it has: {', '.join(known)}"
         raise ConfigError(f"{paper} has no table or figure {name!r}{hint}")
     sources = gather(
-        load_records(*records), pd.read_parquet(table).to_dict("records"), read_manifests(manifests)
+        load_records(*records), pd.read_parquet(table).to_dict("records"), read_manifests(manifests, print)
     )
     filled = fill(paper, known[name], sources, claims.document().names())
     stem = csv.with_suffix("")
