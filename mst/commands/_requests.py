@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 from pathlib import Path
 from typing import Any
@@ -96,16 +95,15 @@ def graph_of(settings: Config, name: str, *, in_workflow: bool = False) -> tuple
     entry = catalog.load()[name]
     folder = config.graph_folder(settings, entry)
     made = folder / "manifest.json"
-    manifest = json.loads(made.read_text()) if made.is_file() else None
+    manifest = catalog.read_manifest(made) if made.is_file() else None
     if manifest and not in_workflow:
-        found = manifest["status"] != "ok" and entry.own_files
+        found = manifest.status != "ok" and entry.own_files
         manifest = None if found or entry.has_changed_since(made) else manifest
     if manifest is None:
-        catalog.materialise(entry, folder, sources=settings.sources())
-        manifest = json.loads(made.read_text())
-    if manifest["status"] != "ok":
-        raise UnavailableError(f"{entry.name}: unavailable: {manifest['reason']}")
-    return folder, manifest
+        manifest = catalog.materialise(entry, folder, sources=settings.sources())
+    if manifest.status != "ok":
+        raise UnavailableError(f"{entry.name}: unavailable: {manifest.reason}")
+    return folder, manifest.model_dump(mode="json")
 
 
 def note_machine(settings: Config, name: str) -> None:
