@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from mst.progress import step
 from mst.units import counted, seconds
 
 if TYPE_CHECKING:
+    from mst.proof import Proof
     from mst.streaming.batches import Batch
 
 HELP = "prove a forest, or the measurement of a run, against its graph"
@@ -94,8 +96,6 @@ def _verify_batch(arguments: argparse.Namespace) -> int:
 
 
 def _verify_files(arguments: argparse.Namespace) -> dict[str, Any]:
-    import dataclasses
-
     from mst import formats
     from mst.formats.forest_file import match
     from mst.proof import prove
@@ -120,13 +120,10 @@ def _verify_files(arguments: argparse.Namespace) -> dict[str, Any]:
         }
     with step(f"proving {arguments.forest}"):
         proof = prove(raw.graph(), matched.ids)
-    verdict = dataclasses.asdict(proof) | {"seconds": {**times, "prove": proof.seconds}, "mismatches": []}
-    return verdict if proof.ok else verdict | {"grade": None}
+    return _verdict(proof, times)
 
 
 def _verify_in_parts(arguments: argparse.Namespace) -> dict[str, Any]:
-    import dataclasses
-
     from mst.cores import cores_for
     from mst.streaming import prove_batches
     from mst.streaming.files import read_forest
@@ -143,9 +140,13 @@ def _verify_in_parts(arguments: argparse.Namespace) -> dict[str, Any]:
     proof = prove_batches(forest, batches, width=width)
     if arguments.memory is not None and not proof.ok:
         _refuse_new_numbers(arguments, forest.n)
-    verdict = dataclasses.asdict(proof) | {"mismatches": []}
-    verdict["seconds"] = {"read": read - started, "prove": proof.seconds}
-    return verdict if proof.ok else verdict | {"grade": None}
+    return _verdict(proof, {"read": read - started})
+
+
+def _verdict(proof: Proof, times: dict[str, float]) -> dict[str, Any]:
+    """Return what is printed of a proof, with the seconds before it; a failed one has no grade."""
+    own = {"grade": proof.grade if proof.ok else None, "seconds": {**times, "prove": proof.seconds}}
+    return asdict(proof) | own | {"mismatches": []}
 
 
 def _batches(arguments: argparse.Namespace, n: int, width: int) -> Iterator[Batch]:
