@@ -15,7 +15,7 @@ from mst import registry
 from mst.bench.launch import find_launcher
 from mst.bench.planning.experiment import Block, Experiment, Measure, option_sets, widths_of
 from mst.bench.planning.site import Machine
-from mst.bench.records.store import Run, proof_path, run_fingerprint
+from mst.bench.records.store import Run, measurement_files, proof_path, run_fingerprint
 from mst.facts import Facts
 from mst.units import counted
 
@@ -188,7 +188,7 @@ def hardware_reason(paradigm: str, width: int, machine: Machine, block: Block) -
 
 def _seconds_before(folder: Path) -> float | None:
     """Return the seconds of a run's newest measurement, by any version of its code, in its folder."""
-    found = [p for p in folder.glob("[!.]*.json") if not p.name.endswith(".proof.json")]
+    found = map(Path, measurement_files(str(folder), depth=0))
     with contextlib.suppress(ValueError, AttributeError):  # no measurement, or a damaged one
         return json.loads(max(found, key=lambda p: p.stat().st_mtime).read_bytes()).get("seconds")
     return None
