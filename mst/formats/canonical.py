@@ -287,11 +287,9 @@ class _Reader:
             raise FormatError(self.path, f"declares m = {m!r} but has {rows:,} rows")
         if any(column.null_count for part in self._parts for column in part.columns):
             raise FormatError(self.path, "expected no missing values")
-        if types[0] != ("int32" if n < 2**31 else "int64"):
-            raise FormatError(
-                self.path,
-                f"expected ids of {'int32' if n < 2**31 else 'int64'} for n = {n:,}, found {types[0]}",
-            )
+        expected = "int32" if n < 2**31 else "int64"
+        if types[0] != expected:
+            raise FormatError(self.path, f"expected ids of {expected} for n = {n:,}, found {types[0]}")
         self.n, self.m = n, rows
 
     def slice(self, start: int, stop: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -305,9 +303,7 @@ class _Reader:
                     # The column's own to_numpy imports pandas, which takes longer than the rest.
                     piece.append(np.from_dlpack(column.slice(low, max(high - low, 0))))
             at += part.num_rows
-        dtypes = ["int32" if self.n < 2**31 else "int64"] * 2 + [
-            self._batches.schema.field("w").type.to_pandas_dtype()
-        ]
+        dtypes = [column.type.to_pandas_dtype() for column in self._batches.schema]
         u, v, w = (_concatenated(piece, dtype) for piece, dtype in zip(pieces, dtypes))
         return u, v, w
 

@@ -123,7 +123,7 @@ def representative(rows: pd.DataFrame, baseline: str, most: int, key: str = "alg
 
 
 _PROVED = ("identical", "edges", "weight")
-CELL_KINDS = (*NOT_RUN, *_PROVED, "timeout", "out-of-memory", "error", CLAIMED, "unproved", "wrong")
+CELL_KINDS = (*NOT_RUN, *_PROVED, *NOT_FINISHED, CLAIMED, "unproved", "wrong")
 """The kinds of cells of the verification matrix, the worst last."""
 
 

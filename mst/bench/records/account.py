@@ -117,7 +117,8 @@ def check_table(table: Path, out: Path, *, strict: bool = False) -> None:
         if r["status"] in refused
     ]
     if problems:
-        raise MSTError("\n".join(dict.fromkeys(problems)) + _REMEDY * any(p[:5] == "wrong" for p in problems))
+        remedy = _REMEDY if any(problem.startswith("wrong") for problem in problems) else ""
+        raise MSTError("\n".join(dict.fromkeys(problems)) + remedy)
     write_json(out, {"status": _counts(rows), "reference": _counts(elsewhere), "strict": strict})
 
 

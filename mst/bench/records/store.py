@@ -102,7 +102,7 @@ def ids_path(record: Path) -> Path:
 
 def json_bytes(value: Any) -> bytes:
     """Return JSON as in files."""
-    return (json.dumps(value, indent=1, allow_nan=True) + "\n").encode()
+    return (json.dumps(value, indent=1) + "\n").encode()
 
 
 def write_json(path: Path, value: Any) -> None:

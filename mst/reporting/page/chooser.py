@@ -144,12 +144,11 @@ def _over(best: pd.Series, records: pd.DataFrame, baseline: str) -> str:
     """Return how many times as long the baseline and the best library took, where three processes of both finished."""
     records = records[records["processes"] >= FEWEST_PROCESSES]
     both = rivals(records, best["name"], best.on_gpu, baseline)
-    others = [own.nsmallest(1, "compute_seconds") for own in both if len(own)]
+    others = [own.nsmallest(1, "compute_seconds").iloc[0] for own in both if len(own)]
     parts = [
         f"{row.algorithm}{' (no GPU)' if best.on_gpu and not row.on_gpu else ''} takes "
         f"{times(row.compute_seconds / best.compute_seconds)} as long"
-        for own in others
-        for row in own.itertuples()
+        for row in others
         if row.algorithm != best.algorithm
     ]
     return "".join(f", {part}" for part in parts) if best.processes >= FEWEST_PROCESSES else ""

@@ -81,12 +81,12 @@ def latex(filled: Filled) -> str:
     lines = [f"% {exhibit.number}: {exhibit.title}. Measured numbers, with the printed ones in parentheses."]
     if exhibit.static:
         static = published(exhibit.static).rows
-        lines += _tabular(list(static[0]), [list(row.values()) for row in static])
+        lines.append(_tabular(list(static[0]), [list(row.values()) for row in static]))
     for grid in filled.shown:
         lines.append(f"% {' '.join(filter(None, (grid.panel, grid.source)))}{OUR_PORTS * grid.ports}")
         heads = (f"{column} ({u})" if (u := UNITS.get(unit)) else column for column, unit in grid.heads)
         texts = [[f"{c.text} ({c.printed})" if c.printed else c.text for c in cells] for cells in rows(grid)]
-        lines += _tabular(["", *heads], [[label, *row] for label, row in zip(grid.labels, texts)])
+        lines.append(_tabular(["", *heads], [[label, *row] for label, row in zip(grid.labels, texts)]))
     return "\n".join(lines) + "\n"
 
 
@@ -120,7 +120,7 @@ def cell_text(cell: Cell) -> str:
     return number(cell.value, cell.unit) + "*" * bool(cell.objection)
 
 
-def _tabular(head: list[str], rows: list[list[str]]) -> list[str]:
+def _tabular(head: list[str], rows: list[list[str]]) -> str:
     frame = pd.DataFrame(rows, columns=head)
     text = frame.to_latex(index=False, escape=True, column_format="l" + "r" * (len(head) - 1))
-    return [text.replace("–", "--").replace("·", r"$\cdot$").replace("×", r"$\times$").rstrip()]
+    return text.replace("–", "--").replace("·", r"$\cdot$").replace("×", r"$\times$").rstrip()
