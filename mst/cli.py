@@ -71,7 +71,6 @@ def _main(arguments: list[str]) -> int:
     own = arguments[: arguments.index("--")] if "--" in arguments else arguments
     given = {flag for flag in EVERYWHERE if flag in own}
     arguments = [a for a in own if a not in given] + arguments[len(own) :]
-    debug = "--debug" in given
     known = commands()
     name = arguments[0] if arguments else "--help"
     if name not in (*known, "-h", "--help", "--version"):
@@ -92,31 +91,33 @@ def _main(arguments: list[str]) -> int:
         finally:
             # Here an error can still be reported; Python's own last attempt would print its trace.
             sys.stdout.flush()
-    except MSTError as error:
-        if debug:
-            raise
-        print(f"mst {name}: {error}", file=sys.stderr)
-    except MemoryError as error:
-        if debug:
-            raise
-        print(f"mst {name}: out of memory: {error}", file=sys.stderr)
-    except ModuleNotFoundError as error:
-        package = (error.name or "mst").split(".")[0]
-        if debug or package == "mst":
-            raise
-        print(f"mst {name}: {_missing(package, error)}", file=sys.stderr)
     except BrokenPipeError:
         # The reader of our output has closed it.
         return 1
-    except OSError as error:
-        if debug:
-            raise
-        place = "" if error.filename is None else f"{error.filename}: "
-        print(f"mst {name}: {place}{error.strerror or error}", file=sys.stderr)
     except KeyboardInterrupt:
         print(f"mst {name}: interrupted", file=sys.stderr)
         return 130
-    return EXIT_ERROR
+    except Exception as error:
+        if "--debug" in given or (problem := _in_words(error)) is None:
+            raise
+        print(f"mst {name}: {problem}", file=sys.stderr)
+        return EXIT_ERROR
+
+
+def _in_words(error: Exception) -> str | None:
+    """Return the problem that an error reports; None of a defect of this package, which needs its traceback."""
+    match error:
+        case MSTError():
+            return str(error)
+        case MemoryError():
+            return f"out of memory: {error}"
+        case ModuleNotFoundError():
+            package = (error.name or "mst").split(".")[0]
+            return None if package == "mst" else _missing(package, error)
+        case OSError():
+            place = "" if error.filename is None else f"{error.filename}: "
+            return f"{place}{error.strerror or error}"
+    return None
 
 
 def _drop_unwritable_output() -> None:
