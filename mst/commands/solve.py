@@ -49,19 +49,12 @@ def run(arguments: argparse.Namespace) -> int:
     """Read, solve, print."""
     import mst
     from mst import formats, registry
-    from mst.errors import InputError
     from mst.solver import Request, check_request, choose, code_seconds, width_of
 
     options: dict[str, Any] = assignments(arguments.option, "--option", "sort=radix")
     if arguments.out:
         check_target(arguments.out)
-        if arguments.out.is_file() and Path(arguments.file).exists() and arguments.out.samefile(arguments.file):
-            raise InputError(f"{arguments.out} is the graph: write the forest to another file")
-        folder = Path(arguments.file)
-        if _is_parquet_name(arguments.out) and folder.is_dir() and arguments.out.parent.samefile(folder):
-            raise InputError(
-                f"{arguments.out} would become part of the graph: write the forest to another folder"
-            )
+        _refuse_within(arguments.out, Path(arguments.file))
     asked = Request(arguments.algorithm, arguments.threads, options)
     check_request(asked)  # before a large file is read
     if reads_in_parts(arguments.file, arguments.format, arguments.memory):
@@ -151,6 +144,16 @@ def check_target(path: Path) -> None:
     from mst import formats
 
     formats.check_target(path, format="canonical" if _is_parquet_name(path) else None)
+
+
+def _refuse_within(out: Path, graph: Path) -> None:
+    """Raise `InputError` if a forest would replace its graph, or become a part of it."""
+    from mst.errors import InputError
+
+    if out.is_file() and graph.exists() and out.samefile(graph):
+        raise InputError(f"{out} is the graph: write the forest to another file")
+    if _is_parquet_name(out) and graph.is_dir() and out.parent.samefile(graph):
+        raise InputError(f"{out} would become part of the graph: write the forest to another folder")
 
 
 def write_forest(path: Path, forest: Any) -> None:
