@@ -159,14 +159,7 @@ def _watched(command: list[str], settings: Config, scopes: list[str]) -> int:
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     engine.wait(_POLL_SECONDS)
         except KeyboardInterrupt:
-            with contextlib.suppress(KeyboardInterrupt):
-                os.killpg(engine.pid, signal.SIGTERM)
-                try:
-                    engine.wait(_ENDING_SECONDS)
-                except subprocess.TimeoutExpired:
-                    # It can wait forever for a lock that it holds itself (`end_with_job`).
-                    os.killpg(engine.pid, signal.SIGKILL)
-                    engine.wait()
+            _end(engine)
             # Its jobs were ended, and did not fail.
             (settings.root / account.FAILED).unlink(missing_ok=True)
             print(f"interrupted; the same command continues. Log: {file}", file=sys.stderr)
@@ -183,6 +176,18 @@ def _watched(command: list[str], settings: Config, scopes: list[str]) -> int:
         for page in filter(Path.is_file, pages):
             print(f"report: {page.resolve()}")
     return engine.returncode
+
+
+def _end(engine: subprocess.Popen) -> None:
+    """End the engine and its jobs; a second interruption does not wait for that."""
+    with contextlib.suppress(KeyboardInterrupt):
+        os.killpg(engine.pid, signal.SIGTERM)
+        try:
+            engine.wait(_ENDING_SECONDS)
+        except subprocess.TimeoutExpired:
+            # It can wait forever for a lock that it holds itself (`end_with_job`).
+            os.killpg(engine.pid, signal.SIGKILL)
+            engine.wait()
 
 
 class _Progress:
