@@ -151,18 +151,16 @@ def _contradiction(
     for ends in (part.u, part.v):
         outside = (ends < 0) | (ends >= forest.n)
         if outside.any():
-            row = int(np.argmax(outside))
-            return f"edge {start + row} has the end {ends[row]}, but the forest has {forest.n:,} vertices", {
-                "edge": start + row
+            edge = start + (row := int(np.argmax(outside)))
+            return f"edge {edge} has the end {ends[row]}, but the forest has {forest.n:,} vertices", {
+                "edge": edge
             }
     stored, changed = converted(part.w, forest.w.dtype if len(forest) else part.w.dtype)
     w = frozen(stored)
     changed |= w != w
     if changed.any():
-        row = int(np.argmax(changed))
-        return f"edge {start + row} has weight {part.w[row]}, which {w.dtype} cannot represent", {
-            "edge": start + row
-        }
+        edge = start + (row := int(np.argmax(changed)))
+        return f"edge {edge} has weight {part.w[row]}, which {w.dtype} cannot represent", {"edge": edge}
     first, last = np.searchsorted(forest.edge_ids, (start, start + len(w)))
     places = forest.edge_ids[first:last] - start
     same = (part.u[places] == forest.u[first:last]) & (part.v[places] == forest.v[first:last])
