@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import shutil
 import subprocess
 from collections import defaultdict
 from collections.abc import Callable
@@ -305,6 +306,15 @@ def test_command_prints_json_of_bundles(results, tmp_path, capsys):
     printed = json.loads(capsys.readouterr().out)
     assert [c["judgement"]["verdict"] for c in printed["comparisons"]] == [SLOWER]
     assert printed["a"] == bundles[0] and printed["only_a"] == 2
+
+
+def test_machine_of_a_committed_bundle_is_compared(results, capsys):
+    machine = "fake-cluster"
+    (reference := results / "reference" / machine).mkdir(parents=True)
+    export_bundle(machine, results=results, out=reference / f"{machine}.mst.zip")
+    shutil.rmtree(results / "records" / machine)
+    assert main(["compare", "fake-desktop", machine, "--results", str(results)]) == 0
+    assert "1 slower" in capsys.readouterr().out
 
 
 def test_command_names_an_unknown_side(results, capsys):

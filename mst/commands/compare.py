@@ -44,14 +44,15 @@ def run(arguments: argparse.Namespace) -> int:
     import tempfile
 
     from mst.bench.records.compare import compare
+    from mst.bench.records.reference import references
     from mst.bench.records.store import load_records
     from mst.errors import ConfigError
 
     if not 0 < arguments.margin < 10:
         raise ConfigError(f"--margin {arguments.margin:g} must lie between 0 and 10, such as 0.1 for 10 %")
     results = results_of(arguments)
-    folders = [results / "records", *sorted(results.glob("reference/*/records"))]
-    records = [record for folder in folders for record in load_records(folder)]
+    others = [reference.records for reference in references(results)]
+    records = list(load_records(results / "records", *others))
     with tempfile.TemporaryDirectory(prefix="mst-compare-") as scratch:
         a = _side(arguments.a, records, Path(scratch, "a"))
         b = _side(arguments.b, records, Path(scratch, "b"))
