@@ -42,6 +42,8 @@ def test_ratios_are_over_the_graphs_that_both_runs_have():
 def test_first_solve_counts_preparation_copy_and_the_first_warm_up():
     samples = {"init": [[1.0], [3.0]], "transfer": [[0.5], [0.5]], "warmup": [[4.0, 0.1], [6.0, 0.1]]}
     assert PARTS["first"]({"samples": samples}) == pytest.approx(7_500)
+    # A solve of seconds has no warm-up.
+    assert PARTS["first"]({"samples": {**samples, "warmup": [[], []], "compute": [[4.0], [6.0]]}}) == 7_500
     assert PARTS["first"]({"samples": {}}) is None
 
 

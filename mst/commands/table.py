@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import chain
+from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Any
 
 from mst.commands._arguments import add_config, add_scopes
@@ -127,11 +127,11 @@ def _milliseconds(*parts: str) -> Callable[[Measurement], float | None]:
 
 
 def _first(measurement: Measurement) -> float | None:
-    """Return the milliseconds of preparing, copying and the first solve: its warm-up's first sample."""
-    first = [[samples[0]] for samples in measurement["samples"].get("warmup", []) if samples]
-    return _milliseconds("warmup", "init", "transfer")(
-        {**measurement, "samples": {**measurement["samples"], "warmup": first}}
-    )
+    """Return the milliseconds of preparing, copying and the first solve, of the warm-up where there is one."""
+    samples = measurement["samples"]
+    solves = zip_longest(samples.get("warmup", []), samples.get("compute", []), fillvalue=list[float]())
+    first = [[*warmup, *compute][:1] for warmup, compute in solves]
+    return _milliseconds("first", "init", "transfer")({"samples": {**samples, "first": first}})
 
 
 def _memory(measurement: Measurement) -> float | None:
