@@ -130,10 +130,10 @@ def test_chart_shows_the_baseline_and_the_fastest_of_each_paradigm(rows):
     chosen = data.representative(shown, "kruskal", 4)
     assert chosen[0] == "kruskal" and len(chosen) == len(set(chosen)) == 4
     everything = data.representative(shown, "kruskal", 100)
-    counts = shown.groupby("algorithm")["graph"].nunique()
+    counts = shown.groupby("name")["graph"].nunique()
     assert set(everything) == set(counts[counts >= counts.max() / 2].index)
-    assert {*shown.set_index("algorithm").loc[everything, "paradigm"]} == {
-        *shown.set_index("algorithm").loc[chosen, "paradigm"]
+    assert {*shown.set_index("name").loc[everything, "paradigm"]} == {
+        *shown.set_index("name").loc[chosen, "paradigm"]
     }, "each paradigm has one among the first"
     assert data.representative(shown.iloc[:0], "kruskal", 4) == []
 

@@ -104,20 +104,20 @@ def mean_interval(values: pd.Series, *errors: pd.Series) -> tuple[float, float, 
     return mean, mean * math.exp(-half), mean * math.exp(half)
 
 
-def representative(rows: pd.DataFrame, baseline: str, most: int, key: str = "algorithm") -> list[str]:
-    """Return at most so many values of a column: the baseline, the fastest of each paradigm, then the next fastest.
+def representative(rows: pd.DataFrame, baseline: str, most: int) -> list[str]:
+    """Return at most so many names of runs: the baseline, the fastest of each paradigm, then the next fastest.
 
-    These are ranked by the geometric mean of time over each graph's best. Of prepared rows that are shown; values on
+    These are ranked by the geometric mean of time over each graph's best. Of prepared rows that are shown; names on
     less than half as many graphs as any other are left out.
     """
     if not len(rows):
         return []
-    count = rows.groupby(key)["graph"].nunique()
-    rows = rows[rows[key].map(count) >= count.max() / 2]
+    count = rows.groupby("name")["graph"].nunique()
+    rows = rows[rows["name"].map(count) >= count.max() / 2]
     best = rows.groupby(["machine", "graph"])["compute_seconds"].transform("min")
-    relative = (rows["compute_seconds"] / best).groupby(rows[key]).agg(geometric_mean)
+    relative = (rows["compute_seconds"] / best).groupby(rows["name"]).agg(geometric_mean)
     ranked = relative.sort_values(kind="stable").index.tolist()
-    paradigm = rows.drop_duplicates(key).set_index(key)["paradigm"]
+    paradigm = rows.drop_duplicates("name").set_index("name")["paradigm"]
     first = {paradigm[name]: name for name in reversed(ranked)}
     return list(dict.fromkeys([*[baseline] * (baseline in ranked), *first.values(), *ranked]))[:most]
 

@@ -71,7 +71,7 @@ def explorer_data(rows: pd.DataFrame, baseline: str, reference: Collection[str] 
         "chosen": {
             "machines": here,
             "graphs": _spread([name for name in graphs["graph"] if name in set(own["graph"])]),
-            "algorithms": representative(own[own["exact"]], baseline, FEW_ALGORITHMS, "name"),
+            "algorithms": representative(own[own["exact"]], baseline, FEW_ALGORITHMS),
         },
     }
 

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, model_validator
@@ -212,9 +211,9 @@ class Document(StrictModel):
 
 
 @cache
-def document(file: Path | None = None) -> Document:
+def document() -> Document:
     """Return the claims, or raise `ConfigError` with the place of the error."""
-    file = file or resources.path("report/claims.yaml")
+    file = resources.path("report/claims.yaml")
     return parse(Document, read_yaml(file), str(file)).checked()
 
 
