@@ -1,6 +1,6 @@
 """Quantities as text: times, counts, ratios and sizes, with a few significant digits and a unit.
 
-All functions write nothing for None and NaN.
+Those that take None write nothing for it, nor for NaN.
 """
 
 from __future__ import annotations

@@ -29,10 +29,11 @@ class MergedArcs(NamedTuple):
     w: np.ndarray | None
     mirrored: int | None
 
-    @property
-    def direction(self) -> str:
-        """The `FileSummary.direction` of the file that held the arcs."""
-        return "arcs" if self.mirrored is None else "both"
+    def graph(self, format: str, n: int, rows: int, declared_m: int | None = None) -> RawGraph:
+        """Return the graph of a file with so many `rows`, whose arcs they are."""
+        direction = "arcs" if self.mirrored is None else "both"
+        summary = FileSummary(rows, n, declared_m, direction, self.mirrored or 0)
+        return RawGraph(n, self.u, self.v, self.w, None, format, summary)
 
 
 def merge_reverse_arcs(u: np.ndarray, v: np.ndarray, w: np.ndarray | None) -> MergedArcs:
@@ -82,9 +83,7 @@ class Arcs(NamedTuple):
 def graph_from_arcs(path: Path, format: str, n: int, arcs: Arcs, declared_m: int | None = None) -> RawGraph:
     """Return the graph of all arcs of a file, after a check of their ends."""
     check_ends(path, n, arcs.u, arcs.v)
-    edges = merge_reverse_arcs(*arcs)
-    summary = FileSummary(len(arcs.u), n, declared_m, edges.direction, edges.mirrored or 0)
-    return RawGraph(n, edges.u, edges.v, edges.w, None, format, summary)
+    return merge_reverse_arcs(*arcs).graph(format, n, len(arcs.u), declared_m)
 
 
 def check_ends(path: Path, n: int, *columns: np.ndarray) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from mst.errors import FormatError
 from mst.formats.arcs import merge_reverse_arcs
-from mst.formats.base import FileSummary, Format, RawGraph, ambiguous
+from mst.formats.base import Format, RawGraph, ambiguous
 from mst.formats.numbers import NumberReader, integers_else_floats
 from mst.formats.source import Source, first_lines
 from mst.formats.table import ColumnBuilder
@@ -102,9 +102,7 @@ def _read(source: Source, integers: bool) -> RawGraph:
     if rows != n:
         raise FormatError(source.path, f"expected a square matrix, found {rows:,} rows of {n:,} numbers")
     u, v = (part.astype(np.int32) for part in np.divmod(positions.array(), max(n, 1)))
-    edges = merge_reverse_arcs(u, v, w.array())
-    summary = FileSummary(len(u), n, None, edges.direction, edges.mirrored or 0)
-    return RawGraph(n, edges.u, edges.v, edges.w, None, "matrix", summary)
+    return merge_reverse_arcs(u, v, w.array()).graph("matrix", n, len(u))
 
 
 FORMAT = Format("matrix", "Adjacency matrix in text (CSV)", (), sniff, read)

@@ -118,9 +118,7 @@ def _explicit(text: Text, n: int, form: str) -> RawGraph:
 def _full(w: np.ndarray, n: int) -> RawGraph:
     u, v = (part.astype(np.int32) for part in np.divmod(np.arange(n * n), max(n, 1)))
     edge = u != v
-    edges = merge_reverse_arcs(u[edge], v[edge], w[edge])
-    summary = FileSummary(len(w), n, None, edges.direction, edges.mirrored or 0)
-    return RawGraph(n, edges.u, edges.v, edges.w, None, "tsplib", summary)
+    return merge_reverse_arcs(u[edge], v[edge], w[edge]).graph("tsplib", n, len(w))
 
 
 def _points(source: Source, text: Text, n: int, kind: str) -> RawGraph:
@@ -151,11 +149,8 @@ def _coordinates(text: Text, columns: str, n: int) -> tuple[np.ndarray, np.ndarr
     table = read_table(text, layout, limit=n)
     ids = table.u.array()
     values = table.w.floats(text.source.path) if table.w else np.empty(0)
-    if len(distinct_values(ids)) != n or not np.isfinite(values).all():
-        raise FormatError(
-            text.source.path,
-            f"expected finite coordinates of {n:,} points, found {len(distinct_values(ids)):,}",
-        )
+    if (placed := len(distinct_values(ids))) != n or not np.isfinite(values).all():
+        raise FormatError(text.source.path, f"expected finite coordinates of {n:,} points, found {placed:,}")
     return ids, values
 
 
