@@ -311,12 +311,15 @@ def test_declared_vertices_without_edges_are_counted(tmp_path, capsys):
     # SNAP counts those in use, whose ids may be larger.
     path.write_text("# Nodes: 3 Edges: 2\n0 1 5\n1 4 7\n")
     assert forest_of_file(open_edges(path), solve=mst.minimum_spanning_forest).components == 3
-    for n in (4, 0):
-        path.write_text(f"# Nodes: {n}\n0 1 1\n1 2 1\n2 3 1\n3 4 1\n")
+    path_of_five, loops = "0 1 1\n1 2 1\n2 3 1\n3 4 1\n", "0 9 1\n7 7 1\n3 3 1\n5 5 1\n7 7 2\n"
+    for n, rows in ((4, path_of_five), (0, path_of_five), (4, loops)):
+        path.write_text(f"# Nodes: {n}\n{rows}")
         for limit in ([], ["--memory", "1G"]):
             assert main(["solve", str(path), *limit]) == 2
             found = capsys.readouterr().err
             assert f"{path}: declares {n} vertices but names 5: correct the declared count" in found
+    path.write_text(f"# Nodes: 5\n{loops}")
+    assert len(forest_of_file(open_edges(path), solve=mst.minimum_spanning_forest)) == 1
     path.write_text(f"# Nodes: {10**12}\n0 1 5\n")
     with pytest.raises(mst.OutOfMemoryError, match="1,000,000,000,000 vertices need"):
         forest_of_file(open_edges(path), solve=mst.minimum_spanning_forest)

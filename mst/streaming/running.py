@@ -189,8 +189,8 @@ class RunningForest:
     threads : Threads
     n : int, optional
         The vertex count; by default, it grows with the largest end.
-    least_n : int
-        Vertices that there are at least.
+    least_n : int, optional
+        Vertices that there are at least, of a file whose ids may lie beyond that count.
 
     Attributes
     ----------
@@ -201,6 +201,8 @@ class RunningForest:
         Edges in the table, and those of them that are the forest of the last solve.
     limit : Limit
         The bound that the ends of edges must be below.
+    looped : numpy.ndarray of bool, shape (limit.n,) or (0,)
+        Which vertices had self-loops since the pass began or was resumed; empty without `least_n`.
     seconds : dict of str to float
         As for `mst.streaming.StreamForest`.
     algorithm : str
@@ -213,11 +215,13 @@ class RunningForest:
         budget: Budget,
         threads: Threads,
         n: int | None = None,
-        least_n: int = 0,
+        least_n: int | None = None,
     ):
         self._solve, self.budget, self.threads = solve, budget, threads
         self.limit = Limit(budget.most_vertices if n is None else n, n is not None)
-        self.n = least_n if n is None else n
+        self.n = (least_n or 0) if n is None else n
+        # Only the pages that are written take memory.
+        self.looped = np.zeros(0 if least_n is None else self.limit.n, np.bool_)
         self.seen = self.size = self.forest = 0
         self.algorithm, self.seconds = "", dict.fromkeys(("read", "filter", "solve", "trees"), 0.0)
         # Only the pages that are written take memory.

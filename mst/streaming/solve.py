@@ -9,8 +9,6 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-import numpy as np
-
 from mst.errors import InputError, OutOfMemoryError
 from mst.forest import Forest
 from mst.formats.edges import refuse_more_vertices
@@ -135,8 +133,8 @@ def _forest(
             running.reduce()
             columns = running.take()
             if file and least_n is not None and least_n < running.n:
-                # Ids may lie beyond the count, but no more of them be in use; those of self-loops alone are not known.
-                used = np.zeros(running.n, bool)
+                # Ids may lie beyond the count, but no more of them be in use.
+                used = running.looped[: running.n]
                 used[columns.u] = used[columns.v] = True
                 refuse_more_vertices(file.path, least_n, int(used.sum()))
     except MemoryError as error:
@@ -169,8 +167,11 @@ def add_batches(
     budget, space = running.budget, EdgeSemaphore(running.budget.ahead(running.n))
 
     def kept(part: Batch, start: int) -> Kept:
+        found = keep(part, start, current, running.limit)
+        if len(running.looped):
+            running.looped[part.u[part.u == part.v]] = True
         # There may be another filter by now.
-        return kept_again(keep(part, start, current, running.limit))
+        return kept_again(found)
 
     def kept_again(found: Kept) -> Kept:
         return keep_again(found, current)
