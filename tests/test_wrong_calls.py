@@ -265,6 +265,11 @@ WRONG = {
         r"w\[0\] has weight 9007199254740993",
         Exception,
     ),
+    "end above int64 in a batch": (
+        lambda: solve([(np.array([0, 2**63 + 5], np.uint64), [1, 1], [5, 7])]),
+        r"batch 0: u\[1\] = 9223372036854775813 is not a vertex",
+        Exception,
+    ),
     "column twice, pandas": (
         lambda: solve(frame_of(["u", "v", "w", "w"])),
         "the table has the columns",

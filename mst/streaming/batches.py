@@ -98,12 +98,15 @@ def _stored(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 
 def _ends(ids: np.ndarray, field: str) -> np.ndarray:
-    """Return ids of any integer dtype, shape (k,), as int32, uint32 or int64; those beyond int64 turn negative."""
+    """Return ids of any integer dtype, shape (k,), as int32, uint32 or int64."""
     if ids.size == 0:
         return np.empty(0, np.int32)
     if ids.dtype.kind not in "iu":
         raise InputError(f"{field} must hold integers, got dtype {ids.dtype}: convert the ids first")
     dtype = ids.dtype.newbyteorder("=")
+    if dtype == np.uint64 and int(ids.max()) >= 2**63:
+        row = int(np.argmax(ids))
+        raise InputError(f"{field}[{row}] = {ids[row]} is not a vertex: ids are below 2⁶³; compact the ids")
     if dtype not in (np.int32, np.uint32):
         dtype = np.dtype(np.int32 if dtype.itemsize < 4 else np.int64)
     return _stored(ids, dtype)
