@@ -39,6 +39,7 @@ _FEWEST_FOR_GPU = 1 << 16
 # Squares of larger numbers overflow in float32, those of smaller ones vanish, and equal ones have no ranks: coordinates
 # beyond are scaled.
 _LARGEST_EXPONENT = 50
+_LARGEST = np.finfo(np.float64).max
 
 
 class Points(NamedTuple):
@@ -123,7 +124,7 @@ def from_points(
     Raises
     ------
     InputError
-        `X` is not a table of finite numbers; or `min_samples` is above n.
+        `X` is not a table of finite numbers; or `min_samples` is above n; or a weight exceeds float64.
     UnsupportedError
         There are 2³¹ points or more, another metric, or more threads than cores; or `X` is on a device, and has more
         than 16 dimensions, or `k` is given, or `min_samples` is above 33.
@@ -230,7 +231,10 @@ def _unscaled(xp: Any, u: Any, v: Any, w: Any, exponent: int) -> tuple[Any, Any,
     """Return edges by (weight, u, v) with weights times a power of two, some of which may round to one."""
     if exponent == 0:
         return u, v, w
-    w = xp.ldexp(w, exponent)
+    with np.errstate(over="ignore"):
+        w = xp.ldexp(w, exponent)
+    if len(w) and math.isinf(w[-1]):
+        raise InputError(f"points {u[-1]} and {v[-1]} are farther apart than {_LARGEST}: scale X down")
     order = xp.lexsort(xp.stack((v, u, w)))
     return u[order], v[order], w[order]
 

@@ -312,6 +312,12 @@ def test_extreme_coordinates_neither_overflow_nor_vanish():
         assert np.array_equal(scaled.edges()[2], np.ldexp(plain.edges()[2], power - 1)), power
 
 
+@pytest.mark.parametrize("how", [{}, {"min_samples": 2}, {"k": 1}])
+def test_distances_beyond_float64_are_refused(how):
+    with pytest.raises(InputError, match=r"points 0 and 2 are farther apart than 1\.797\d*e\+308"):
+        mst.from_points([[-1.7e308, 1e308], [1.7e308, 3], [0, 0]], **how)
+
+
 def test_clusters_of_points():
     X = np.concatenate([np.random.default_rng(7).normal(center, 0.3, (50, 2)) for center in (0, 10, 20)])
     labels = mst.from_points(X).labels(k=3)
