@@ -147,7 +147,7 @@ def from_points(
     >>> mst.from_points([[0], [1], [3], [9]], min_samples=2, threads=1).edges()[2].tolist()
     [1.0, 2.0, 6.0]
     """
-    if metric != "euclidean":
+    if not isinstance(metric, str) or metric != "euclidean":
         raise UnsupportedError(f"metric {metric!r} is not supported: transform the points and use 'euclidean'")
     samples = 1 if min_samples is None else _count(min_samples, "min_samples")
     neighbours = None if k is None else _count(k, "k")

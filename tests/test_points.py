@@ -402,6 +402,8 @@ def test_wrong_arguments_are_refused():
     X = np.zeros((4, 2))
     with pytest.raises(UnsupportedError, match="metric 'cosine' is not supported"):
         mst.from_points(X, metric="cosine")
+    with pytest.raises(UnsupportedError, match=r"metric array\(\['euclidean'"):
+        mst.from_points(X, metric=np.array(["euclidean"] * 2))
     with pytest.raises(InputError, match="min_samples = 5 is above the number of points, 4"):
         mst.from_points(X, min_samples=5)
     for name in ("min_samples", "k"):
