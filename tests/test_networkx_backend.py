@@ -87,8 +87,19 @@ def test_partitions_are_respected(minimum):
         [True, False, True, True, False, True],
         [np.float64(0.5), 1, 0.25, np.float64(1.0), 0, 2],
         [np.int64(3), 1, np.int32(1), True, np.bool_(False), -(2**63)],
+        [np.float32(0.1), 0.1, np.float32(0.1), 0.1, 0.1, np.float32(0.1)],
     ],
-    ids=["int", "float", "beyond-int64", "mixed", "fractions", "bools", "numpy-floats", "numpy-integers"],
+    ids=[
+        "int",
+        "float",
+        "beyond-int64",
+        "mixed",
+        "fractions",
+        "bools",
+        "numpy-floats",
+        "numpy-integers",
+        "hashes",
+    ],
 )
 @pytest.mark.parametrize("name", ["minimum_spanning_tree", "maximum_spanning_tree"])
 def test_any_kind_of_weight_gives_networkx_kruskal_tree(weights, name):

@@ -20,7 +20,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from decimal import Decimal
-from itertools import chain, compress
+from itertools import chain, compress, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -514,9 +514,12 @@ def _exact_array(values: list) -> np.ndarray | None:
 
 
 def _ranks(values: list) -> np.ndarray:
-    """Return int32 ranks of weights of any ordered type, equal for equal weights."""
+    """Return int32 ranks of weights of any ordered type, equal for equal weights, whose hashes may differ."""
     try:
-        place = {value: k for k, value in enumerate(sorted(set(values)))}
+        ascending = sorted(range(len(values)), key=values.__getitem__)
+        rises = [values[a] < values[b] for a, b in pairwise(ascending)]
     except TypeError as error:  # such as Decimal and a NumPy float
         raise KindError(f"the weights cannot be ordered: {error}") from error
-    return np.fromiter((place[value] for value in values), np.int32, len(values))
+    ranks = np.zeros(len(values), np.int32)
+    ranks[ascending[1:]] = np.cumsum(rises)
+    return ranks
