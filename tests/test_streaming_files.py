@@ -104,6 +104,11 @@ def test_a_forest_is_not_written_among_the_files_of_its_graph(tmp_path, capsys):
     assert main(["solve", str(tmp_path / "parts"), "--out", str(tmp_path / "forest.parquet")]) == 0
 
 
+def test_a_folder_without_parquet_files_is_refused(tmp_path, capsys):
+    assert main(["solve", str(tmp_path), "--format", "parquet"]) == 2
+    assert f"{tmp_path} is a folder without .parquet files" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("columns", [["u", "v"], ["u", "v", "weight"]])
 def test_files_of_a_folder_have_the_same_columns(tmp_path, columns):
     g = graph()

@@ -162,6 +162,8 @@ def _parquet(path: Path, width: int, memory: int | None) -> EdgeFile:
         notes = [parquet.read_metadata(file) for file in files]
     except (pa.ArrowException, OSError) as error:
         raise FormatError(path, f"expected a Parquet file: {_one_line(error)}") from error
+    if not files:
+        raise InputError(f"{path} is a folder without .parquet files: name a graph file")
     parts = [(file, note, i) for file, note in zip(files, notes) for i in range(note.num_row_groups)]
     sizes = [note.row_group(i).num_rows for _, note, i in parts]
     schema = notes[0].schema.to_arrow_schema()
