@@ -251,6 +251,15 @@ def test_a_forest_in_parquet_is_verified_in_the_numbering_of_its_solve(tmp_path,
     assert main(["verify", str(path), str(out)]) == 1
 
 
+@pytest.mark.parametrize("n", ["-5", "9" * 30])
+def test_a_number_of_vertices_that_is_none_makes_no_forest(tmp_path, n):
+    out = tmp_path / "f.parquet"
+    files.write_parquet(out, mst.minimum_spanning_forest((3, [0], [1], [5])))
+    parquet.write_table(parquet.read_table(out).replace_schema_metadata({"n": n, "m": "1"}), out)
+    with pytest.raises(mst.FormatError, match="expected a Parquet file of a forest"):
+        files.read_forest(out)
+
+
 @pytest.mark.parametrize(
     "ids", ["10 20 1\n20 30 2\n30 10 3\n", "1 2 1\n2 3 2\n3 1 3\n", "0 3 2\n3 1 2\n0 1 1\n"]
 )

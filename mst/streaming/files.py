@@ -143,12 +143,12 @@ def read_forest(path: Path) -> StreamForest:
     try:
         with parquet.ParquetFile(path) as opened:
             table = opened.read()
-        n, m = (int(table.schema.metadata[key]) for key in (b"n", b"m"))
+        n, m = _declared(table.schema), int(table.schema.metadata[b"m"])
         u, v, w, ids = (np.from_dlpack(table.column(name).combine_chunks()) for name in _FOREST)
     except (pa.ArrowException, OSError, KeyError, ValueError, TypeError) as error:
         raise FormatError(path, expected) from error
     kinds = [column.dtype.kind for column in (u, v, ids)]
-    if kinds != ["i"] * 3 or u.dtype != v.dtype or w.dtype not in WEIGHT_DTYPES:
+    if n is None or kinds != ["i"] * 3 or u.dtype != v.dtype or w.dtype not in WEIGHT_DTYPES:
         raise FormatError(path, expected)
     return StreamForest(n, m, u, v, w, ids.astype(np.int64))
 
