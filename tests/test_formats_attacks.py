@@ -307,6 +307,8 @@ def test_info_names_a_special_file_that_cannot_be_read(capsys):
         "2 1 010\n7 2 1\n7 1 2\n7 1 2\n",  # more rows than vertices
         "2 9 010\n",  # more edges than pairs
         "5 5 10.5\n7 2 5\n",
+        "5 3 2.5\n",  # no word of a header has a fraction or a sign
+        "5 3 -1\n",
     ],
 )
 def test_edges_that_are_no_adjacency_lists_are_read(tmp_path, content):

@@ -84,7 +84,8 @@ def could_be_adjacency_lists(*columns: list[np.ndarray]) -> bool:
         The blocks of each column.
     """
     first = [column[0][0] for column in columns] if columns[0] else []
-    header = _parse_header([b"%d" % x for x in first if 0 <= x <= 10**18 and x == int(x)])
+    is_whole = all(0 <= x <= 10**18 and x == int(x) for x in first)
+    header = _parse_header([b"%d" % x for x in first]) if is_whole else None
     rows = sum(map(len, columns[0])) - 1
     if header is None or len(first) < 3 or not rows <= header.n or header.m > header.n * (header.n - 1) // 2:
         return False
