@@ -196,6 +196,11 @@ def _edge_weights(edges: list, attribute: str) -> np.ndarray:
     given_weights = [given for _, _, given in edges]
     weights = np.asarray(given_weights)
     refuse_rounded(given_weights, weights, lambda row: f"edge {edges[row][:2]}")
+    if (unordered := weights != weights).any():
+        edge = edges[int(unordered.argmax())][:2]
+        raise InputError(
+            f"edge {edge} has {attribute}=NaN, which cannot be ordered: drop it or replace its weight"
+        )
     return weights
 
 
