@@ -381,22 +381,33 @@ def test_arrow_data_are_read_and_written_without_pandas(tmp_path):
 
 
 @pytest.mark.parametrize("block", [16, 1 << 20])
-@pytest.mark.parametrize("rows", ["4 3\n0 1\n1 2\n2 3\n", "5 9\n0 1\n1 2\n2 3\n", "7 8\n"])
+@pytest.mark.parametrize(
+    ("rows", "other"),
+    [
+        ("4 3\n0 1\n1 2\n2 3\n", "headed"),
+        ("5 9\n0 1\n1 2\n2 3\n", "headed"),
+        ("7 8\n", "headed"),
+        ("4 6 000\n2 3 4\n1 3 4\n1 2 4\n", "metis"),
+        ("5 5 10\n7 2 5\n7 1 3\n", "metis"),
+    ],
+)
 def test_a_list_whose_first_row_could_hold_counts_is_refused_unless_it_is_named(
-    tmp_path, capsys, monkeypatch, rows, block
+    tmp_path, capsys, monkeypatch, rows, other, block
 ):
     monkeypatch.setattr("mst.formats.text.BLOCK", block)
     path = tmp_path / "rows.txt"
     path.write_text(rows)
     assert main(["solve", str(path), "--memory", "1G"]) == 2
-    assert "could be edges or headed" in capsys.readouterr().err
+    assert f"could be edges or {other}" in capsys.readouterr().err
     assert main(["solve", str(path), "--memory", "1G", "--format", "edges", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["edges"] == rows.count("\n")
 
 
-def test_a_list_whose_first_row_cannot_hold_counts_is_read(tmp_path):
+@pytest.mark.parametrize("first", ["4 2", "4 2 10.5", "5 5 12", "2 9 010"])
+def test_a_list_whose_first_row_cannot_hold_counts_is_read(tmp_path, first):
     path = tmp_path / "rows.txt"
-    path.write_text("4 2\n0 1\n1 2\n2 3\n")
+    weight = " 1" * (first.count(" ") - 1)
+    path.write_text(f"{first}\n0 1{weight}\n1 2{weight}\n2 3{weight}\n")
     assert forest_of_file(open_edges(path), solve=mst.minimum_spanning_forest).m == 4
 
 

@@ -146,6 +146,8 @@ def _stream(source: Source, *, allow_headed: bool) -> RawStream:
     blocks = stream_rows(text, layout, preamble.m, base=0)
     if allow_headed and preamble.n is None and layout.columns == "uv":
         blocks = _unless_headed(source, blocks)
+    if allow_headed and layout.columns == "uvw" and not (preamble.n or layout.delimiter):
+        blocks = _unless_adjacency_lists(source, blocks)
     return RawStream(None, preamble.m, _unless_empty(source, preamble, blocks), preamble.n)
 
 
@@ -179,6 +181,23 @@ def _unless_headed(source: Source, blocks: Blocks) -> Blocks:
     missing = headed.rows_missing(first, rows, low, high)
     if missing is not None and missing >= 0:
         raise ambiguous(source, "edges", "headed")
+
+
+def _unless_adjacency_lists(source: Source, blocks: Blocks) -> Blocks:
+    """Yield the blocks, and raise an error after the last if `metis` may read the file, too: symmetry is not known."""
+    header, rows = None, -1
+    for block in blocks:
+        columns = [column for column in block if column is not None]
+        if rows < 0 and len(columns[0]):
+            header = metis.header_of_lists([column[0] for column in columns])
+            columns = [column[1:] for column in columns]
+            rows = 0
+        rows += len(columns[0])
+        if header is not None and not header.are_vertices(*columns[header.skip :: 1 + header.weighted]):
+            header = None
+        yield block
+    if header is not None and header.allows(rows):
+        raise ambiguous(source, "edges", "metis")
 
 
 def _read_preamble(text: Text) -> _Preamble:

@@ -7,8 +7,8 @@ with the same weight. Weights may be fractions, although the manual does not def
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import IO, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 
@@ -25,13 +25,21 @@ from mst.graph import Graph
 _ENTRIES_PER_BLOCK = 1 << 18
 
 
-class _Header(NamedTuple):
+class Header(NamedTuple):
     """The first line: counts, numbers to skip in each row before its neighbours, and whether edges have weights."""
 
     n: int
     m: int
     skip: int
     weighted: bool
+
+    def allows(self, rows: int) -> bool:
+        """Return whether this many rows of three numbers can be adjacency lists below it."""
+        return rows <= self.n and (3 - self.skip) // (1 + self.weighted) * rows <= 2 * self.m
+
+    def are_vertices(self, *columns: np.ndarray) -> bool:
+        """Return whether all numbers of some columns are vertices."""
+        return all(((b >= 1) & (b <= self.n) & (b == np.floor(b))).all() for b in columns)
 
 
 def sniff(source: Source) -> bool:
@@ -54,7 +62,7 @@ def sniff(source: Source) -> bool:
     return not any(rows[header.n :]) and _are_adjacency_lists(rows[: header.n], header, source, named)
 
 
-def _are_adjacency_lists(rows: list[list[bytes]], header: _Header, source: Source, named: bool) -> bool:
+def _are_adjacency_lists(rows: list[list[bytes]], header: Header, source: Source, named: bool) -> bool:
     """True when the rows hold valid neighbours, and each edge between two of these rows is in both of them."""
     neighbours = []
     for row in rows:
@@ -83,19 +91,13 @@ def could_be_adjacency_lists(*columns: list[np.ndarray]) -> bool:
     *columns : list of numpy.ndarray
         The blocks of each column.
     """
-    first = [column[0][0] for column in columns] if columns[0] else []
-    is_whole = all(0 <= x <= 10**18 and x == int(x) for x in first)
-    header = _parse_header([b"%d" % x for x in first]) if is_whole else None
+    header = header_of_lists([column[0][0] for column in columns]) if columns[0] else None
     rows = sum(map(len, columns[0])) - 1
-    if header is None or len(first) < 3 or not rows <= header.n or header.m > header.n * (header.n - 1) // 2:
+    if header is None or not header.allows(rows):
         return False
     entries = [np.concatenate(column)[1:] for column in columns[header.skip :]]
     neighbours = entries[:: 1 + header.weighted]
-    if not entries or len(entries) != len(neighbours) * (1 + header.weighted):
-        return False
-    if len(neighbours) * rows > 2 * header.m:
-        return False
-    if not all(((b >= 1) & (b <= header.n) & (b == np.floor(b))).all() for b in neighbours):
+    if not header.are_vertices(*neighbours):
         return False
     ends = np.concatenate(neighbours).astype(np.int64)
     known = ends <= rows  # the rows of both ends are there
@@ -104,7 +106,17 @@ def could_be_adjacency_lists(*columns: list[np.ndarray]) -> bool:
     return are_symmetric(starts[known], ends[known], weights)
 
 
-def _parse_header(words: list[bytes]) -> _Header | None:
+def header_of_lists(first: Sequence[Any]) -> Header | None:
+    """Return the header that three numbers can be, of adjacency lists that also have three numbers each."""
+    is_whole = all(0 <= x <= 10**18 and x == int(x) for x in first)
+    header = _parse_header([b"%d" % x for x in first]) if is_whole else None
+    if header is None or header.m > header.n * (header.n - 1) // 2:
+        return None
+    size = len(first) - header.skip
+    return header if size > 0 and size % (1 + header.weighted) == 0 else None
+
+
+def _parse_header(words: list[bytes]) -> Header | None:
     if not 2 <= len(words) <= 4 or not all(map(is_count, words)):
         return None
     digits = words[2].decode().rjust(3, "0") if len(words) > 2 else "000"
@@ -112,7 +124,7 @@ def _parse_header(words: list[bytes]) -> _Header | None:
         return None
     constraints = int(words[3]) if len(words) > 3 else int(digits[1])
     skip = int(digits[0]) + (constraints if digits[1] == "1" else 0)
-    return _Header(int(words[0]), int(words[1]), skip, digits[2] == "1")
+    return Header(int(words[0]), int(words[1]), skip, digits[2] == "1")
 
 
 def read(source: Source) -> RawGraph:
@@ -154,7 +166,7 @@ def _read(source: Source, integers: bool) -> RawGraph:
     )
 
 
-def _header(text: Text) -> _Header:
+def _header(text: Text) -> Header:
     line = text.data_line(b"%")
     header = None if line is None else _parse_header(line.split())
     if header is None:
@@ -162,7 +174,7 @@ def _header(text: Text) -> _Header:
     return header
 
 
-def _arc_count_error(source: Source, header: _Header, found: str) -> FormatError:
+def _arc_count_error(source: Source, header: Header, found: str) -> FormatError:
     return FormatError(
         source.path,
         f"declares {header.m:,} edges but lists {found} neighbours: expected twice as many as edges",
@@ -182,7 +194,7 @@ class _ArcBlocks:
         Whether the block is the whole file.
     """
 
-    def __init__(self, text: Text, header: _Header, integers: bool):
+    def __init__(self, text: Text, header: Header, integers: bool):
         weight = " <weight>" if header.weighted else ""
         self.numbers = NumberReader(
             text, f"neighbours `<vertex>{weight}` from 1 to {header.n}", comment="%", integers=integers
@@ -229,7 +241,7 @@ class _ArcBlocks:
         return found
 
 
-def _asymmetry_error(source: Source, header: _Header, integers: bool) -> FormatError:
+def _asymmetry_error(source: Source, header: Header, integers: bool) -> FormatError:
     """Read the file again, and return an error that names an arc without its reverse."""
     with Source(source.path) as reopened:
         text = Text(reopened)
