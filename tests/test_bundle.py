@@ -296,6 +296,11 @@ def test_imported_proof_is_repeated_where_its_reference_is_here_and_else_a_claim
     assert grades(results)[claimed.name] == {("ok", "identical"), ("ok", "weight")}
 
 
+def test_a_proof_made_here_is_no_claim_where_it_cannot_be_repeated(bundle, origin):
+    assert not list(origin.glob("graphs/*/*/reference.json"))
+    assert import_bundle(bundle, results=origin).claimed == 0
+
+
 def test_forged_digest_is_wrong_where_its_reference_is_here(bundle, results):
     write_reference(results, GRAPHS[0], digest="0" * 64)
     import_bundle(bundle, results=results)

@@ -41,6 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
         if added.claimed:
             print(
                 f"not proved here, and in no chart: {counted(added.claimed, 'record')}; make their graphs and "
-                "reference forests, for instance by `mst run kruskal GRAPH`, then import again"
+                "reference forests, for instance by `mst run kruskal GRAPH`, then import again; "
+                "approximate forests stay unproved"
             )
     return 0

@@ -55,11 +55,15 @@ def import_bundle(bundle: Path, *, results: Path, rename: str | None = None, rep
                 stage, tree = Path(name), Path(name, "tree")
                 machine = unpack_bundle(bundle, tree, rename=rename)
                 _refuse_other_hardware(bundle, machine, tree, results)
-                claimed = prove_again(tree, results)
+                prove_again(tree, results)
                 moves, unchanged = _union(bundle, tree, results, stage / "replaced", replace=replace)
                 replaced = sum(kind_of(name) == "record" for name in _files_of(results, moves))
-                summary = summary_of(machine, _files_of(tree, moves), unchanged, claimed, replaced)
+                new = list(_files_of(tree, moves))
+                proofs = [path.relative_to(tree) for path in tree.rglob("*.proof.json")]
                 _move_all(moves, stage)
+                # A proof that was made here stays, even if it cannot be repeated without edge ids.
+                claimed = sum(bool(read_json(results / proof).get("claimed")) for proof in proofs)
+                summary = summary_of(machine, new, unchanged, claimed, replaced)
     finally:
         if fresh:
             with contextlib.suppress(OSError):
