@@ -20,7 +20,8 @@ help:  ## this list
 	$(BASE_PYTHON) -m venv .venv
 
 # Byte code is written at the end, on all cores: pip writes it on one. That of installers and mypy is hardly ever read.
-PIP = .venv/bin/python -m pip install --quiet --disable-pip-version-check
+# Without -W, pip 23 announces that it will build one of the packages in another way.
+PIP = .venv/bin/python -W ignore -m pip install --quiet --disable-pip-version-check
 define packages
 @echo "installing $$(grep -c == $<) packages into .venv, once: NumPy, Numba, SciPy, Snakemake, MPICH and others"
 $(PIP) --no-compile --require-hashes -r $<
