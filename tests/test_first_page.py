@@ -12,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from mst import config, progress
+from mst import catalog, config, progress
+from mst.bench.planning.plan import Planned
+from mst.catalog.download import Sources
 from mst.commands import experiment
 from mst.scopes import Scopes
 
@@ -121,7 +123,37 @@ def test_the_pages_of_all_targets_are_named_at_the_end(code, tmp_path, monkeypat
     scopes = ["default", "papers/durbhakula", "results/a-file"]
     experiment._watched([sys.executable, "-c", ENGINE.format(code=code)], own, scopes)
     assert capsys.readouterr().out == "".join(f"report: {page}\n" for page in pages if not code)
-    assert planned == scopes[:2]  # a file has no plan
+    assert set(planned) == set(scopes[:2])  # a file has no plan
+
+
+def run_on(graph, status):
+    return Planned("here", graph, "kruskal", "sequential", "default", 1, status)
+
+
+def test_the_end_names_unavailable_graphs_and_the_remedy(tmp_path, monkeypatch, capsys):
+    own = types.SimpleNamespace(root=tmp_path, records=tmp_path / "records")
+    rows = [run_on("cnr-2000", "unavailable"), run_on("cnr-2000", "unavailable"), run_on("rmat-17", "done")]
+    monkeypatch.setattr(experiment, "_plan", lambda settings, scope: rows)
+    experiment._watched([sys.executable, "-c", ""], own, ["default"])
+    end = capsys.readouterr().out
+    assert end == "unavailable: cnr-2000; after `mst retry` the same command looks for them again\n"
+
+
+def test_progress_does_not_wait_for_runs_on_graphs_that_turn_out_to_be_unavailable(tmp_path, monkeypatch):
+    own = types.SimpleNamespace(root=tmp_path, records=tmp_path / "records")
+    rows = [run_on("cnr-2000", "waiting"), run_on("rmat-17", "waiting")]
+    monkeypatch.setattr(experiment, "_plan", lambda settings, scope: rows)
+    engine = tmp_path / "workflow.log"
+    engine.touch()
+    whole, job = progress.Step(""), progress.Step("")
+    shown = experiment._Progress(own, ["default"], engine)
+    shown.show(whole, job)
+    assert whole.text == "default, 0 of up to 2 runs" and whole.left > 0
+    entry = catalog.load()["cnr-2000"]
+    sources = Sources(offline=True, cache=tmp_path / "cache")
+    catalog.materialise(entry, config.graph_folder(own, entry), sources=sources)
+    shown.show(whole, job)
+    assert whole.text == "default, 0 of up to 1 run"
 
 
 def test_progress_reads_the_engine_and_the_log_of_the_job(tmp_path):

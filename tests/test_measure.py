@@ -36,7 +36,7 @@ def test_measured_and_proved_runs_are_repeated_only_if_disturbed_and_retried(exp
     assert cli.main(experiment) == 0
     output = capsys.readouterr().out
     assert output.count("; identical") == 2 and "2 runs measured, 0 wrong" in output
-    assert "USA-road-d.NY: unavailable" in output
+    assert "USA-road-d.NY: unavailable: " in output and "`mst retry --scope graphs/USA-road-d.NY`" in output
     records = [p for p in (tmp_path / "results/records").glob("box/*/*/*/*/*.json") if "proof" not in p.name]
     assert len(records) == 2
     assert not (tmp_path / "results/unfinished").exists()

@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING
 
 from mst.errors import ConfigError
 from mst.progress import PREFIX, VARIABLE, Step, remark, step
-from mst.units import duration
+from mst.units import counted, duration
 
 if TYPE_CHECKING:
     from mst.bench.planning.plan import Planned
@@ -126,6 +126,11 @@ def _plan(settings: Config, scope: str) -> list[Planned]:
     return Scopes.of(settings, config.machines(settings)).plan(scope)
 
 
+def _rows(settings: Config, targets: list[str]) -> list[Planned]:
+    """Return the plans of those targets that are scopes."""
+    return [row for scope in filter(_is_scope, targets) for row in _plan(settings, scope)]
+
+
 def _seconds(rows: list[Planned]) -> float:
     """Return about how long runs take: as long as before, or their budgets."""
     return sum((row.seconds or (row.measure.budget if row.measure else 0.0)) + _AROUND for row in rows)
@@ -175,6 +180,9 @@ def _watched(command: list[str], settings: Config, scopes: list[str]) -> int:
         pages = (scope_folder(settings, scope) / "report.html" for scope in scopes)
         for page in filter(Path.is_file, pages):
             print(f"report: {page.resolve()}")
+        rows = _rows(settings, scopes)
+        if graphs := dict.fromkeys(row.graph for row in rows if row.status == "unavailable"):
+            print(f"unavailable: {', '.join(graphs)}; after `mst retry` the same command looks for them again")
     return engine.returncode
 
 
@@ -194,12 +202,13 @@ class _Progress:
     """The number of runs that are measured, and the latest line of the job that is under way."""
 
     def __init__(self, settings: Config, scopes: list[str], log: Path):
+        from mst import catalog
+
         self._settings, self._log = settings, log
-        rows = [row for scope in filter(_is_scope, scopes) for row in _plan(settings, scope)]
-        missing = [row for row in rows if row.status in ("planned", "waiting")]
-        self._missing, self._seconds = len(missing), _seconds(missing)
+        self._missing = [row for row in _rows(settings, scopes) if row.status in ("planned", "waiting")]
+        self._catalog = catalog.load() if self._missing else None
         self._before, self._title = self._measured(), ", ".join(scopes)
-        self._latest, self._ends = -1, 0.0
+        self._latest, self._ends = (-1, -1), 0.0
         self._stream: IO[str] = log.open()
         self._text = ""
 
@@ -208,11 +217,12 @@ class _Progress:
         self._text += self._stream.read()
         steps = _STEPS.findall(self._text)
         jobs = _JOB.findall(self._text)
-        measured = min(self._measured() - self._before, self._missing)
-        runs = f", {measured} of up to {self._missing} runs" if self._missing else ""
+        missing = self._possible()
+        measured = min(self._measured() - self._before, len(missing))
+        runs = f", {measured} of up to {counted(len(missing), 'run')}" if missing else ""
         at = f", step {steps[-1][0]} of {steps[-1][1]}" if steps else ""
-        if self._missing and measured != self._latest:
-            self._latest, left = measured, self._seconds * (1 - measured / self._missing)
+        if missing and (measured, len(missing)) != self._latest:
+            self._latest, left = (measured, len(missing)), _seconds(missing) * (1 - measured / len(missing))
             self._ends = time.monotonic() + left
         whole.update(f"{self._title}{runs}{at}", left=self._ends - time.monotonic())
         if jobs:
@@ -229,6 +239,15 @@ class _Progress:
         lines = newest.read_text(errors="replace").splitlines() if newest else []
         found = [line.removeprefix(PREFIX) for line in lines if line.startswith(PREFIX)]
         return found[-1] if found else ""
+
+    def _possible(self) -> list[Planned]:
+        """Return the missing runs, without those on graphs that turned out to be unavailable."""
+        from mst.config import graph_states
+
+        if self._catalog is None:
+            return []
+        states = graph_states(self._settings, self._catalog, [row.graph for row in self._missing])
+        return [row for row in self._missing if row.graph not in states or states[row.graph].status == "ok"]
 
     def _measured(self) -> int:
         """Return how many measurements there are, those of unfinished batches included."""
