@@ -451,7 +451,8 @@ def as_graph(graph: Any, *, threads: int = 1) -> Graph:
     if converted is None:
         raise InputError(
             f"cannot make a graph from {_class_name(graph)}: give an mst.Graph, a tuple (n, u, v, w), a path, a "
-            "SciPy sparse array, a networkx graph, or a table with columns u, v, w or source, target, weight"
+            "SciPy sparse array (of a dense matrix: scipy.sparse.csr_array(matrix)), a networkx graph, or a table with "
+            "columns u, v, w or source, target, weight"
         )
     return converted
 
