@@ -98,16 +98,17 @@ def from_scipy(matrix: Any, *, threads: int = 1) -> Graph:
     try:
         rows = matrix.tocsr()
         check_rows(rows)
-        if not rows.has_canonical_format:
+        if matrix.format in ("bsr", "dia"):
+            rows.eliminate_zeros()
+        upper = _upper_triangle(rows, threads)
+        if upper is None and not rows.has_canonical_format:
             rows = rows.copy() if rows is matrix else rows
             rows.sum_duplicates()
+            upper = _upper_triangle(rows, threads)
     except (TypeError, ValueError) as error:
         raise InputError(
             f"the {matrix.format} matrix is damaged, or has a dtype that SciPy cannot add up: {error}"
         ) from error
-    if matrix.format in ("bsr", "dia"):
-        rows.eliminate_zeros()
-    upper = _upper_triangle(rows, threads)
     if upper is not None:
         return Graph(matrix.shape[0], *upper, trusted=True)
     graph = Graph(matrix.shape[0], rows_of(rows), rows.indices, rows.data, threads=threads)
