@@ -110,7 +110,9 @@ def from_mapping(
         try:
             registry.use_programs(values.get("programs"))
         except ConfigError as error:
-            raise ConfigError(f"{where}: {error}") from None
+            keys = str(error).partition(":")[0].removesuffix(" is missing").split(".")
+            place = place_in(merged or [Path(where)], keys) or where
+            raise ConfigError(f"{place}: {error}") from None
         values = dict(values)
     made = parse(Config, values, where, merged=merged)
     made._files = tuple(merged) or (Path(where),)

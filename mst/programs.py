@@ -162,11 +162,11 @@ def from_mapping(name: str, values: Mapping[str, Any]) -> Program:
     for key in values:
         if key not in known:
             raise ConfigError(
-                f"{where}: unknown key {key!r}{nearest(str(key), known)}; known: {', '.join(known)}"
+                f"{where}.{key}: unknown key{nearest(str(key), known)}; known: {', '.join(known)}"
             )
     for key in ("command", "format"):
         if not values.get(key):
-            raise ConfigError(f"{where}: {key} is missing")
+            raise ConfigError(f"{where}.{key} is missing")
     program = Program(str(name), **{key: _typed(where, key, value) for key, value in values.items()})
     _check(where, program)
     return program
@@ -227,11 +227,16 @@ def _check(where: str, program: Program) -> None:
         for name, pattern in getattr(program, key).items():
             _check_pattern(f"{where}.{key}.{name}", pattern, set())
     placeholders = {"graph", "output", "width", *program.options}
-    for text in (*program.command, *program.instrumented, *program.environment.values()):
-        for used in _placeholders(where, text):
+    texts = {
+        f"{where}.command": program.command,
+        f"{where}.instrumented": program.instrumented,
+        **{f"{where}.environment.{name}": (text,) for name, text in program.environment.items()},
+    }
+    for place, text in ((place, text) for place, words in texts.items() for text in words):
+        for used in _placeholders(place, text):
             if used not in placeholders:
                 raise ConfigError(
-                    f"{where}: unknown placeholder {{{used}}}{nearest(used, placeholders)}; "
+                    f"{place}: unknown placeholder {{{used}}}{nearest(used, placeholders)}; "
                     f"known: {', '.join(sorted(placeholders))}; double a literal brace"
                 )
     for key in ("command", "instrumented"):

@@ -322,13 +322,13 @@ def use_programs(described: Mapping[str, Any] | None) -> None:
 
 def _algorithm_of_program(program: programs.Program) -> Algorithm:
     where = f"programs.{program.name}"
-    _check_limits(where, program.limits)
+    _check_limits(f"{where}.limits", program.limits)
     return Algorithm(
         id=f"command-{program.name}",
         paradigm=program.paradigm,
         title=program.title or program.name,
         file=PACKAGE / "algorithms" / "peers" / "_program.py",
-        options=_options(where, program.options),
+        options=_options(f"{where}.options", program.options),
         ties="any",
         requires=("numba",),
         limits=program.limits,

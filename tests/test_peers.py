@@ -234,7 +234,7 @@ def test_fingerprint_of_a_program_covers_script_and_description(program):
 @pytest.mark.parametrize(
     "change,message",
     [
-        ({"comand": "x {graph}"}, r"programs.mine: unknown key 'comand' \(did you mean 'command'\?\)"),
+        ({"comand": "x {graph}"}, r"programs.mine.comand: unknown key \(did you mean 'command'\?\)"),
         ({"command": None}, "command is missing"),
         ({"command": "solve"}, r"has no \{graph\}"),
         ({"command": "solve {graph} {outptu}"}, r"unknown placeholder \{outptu\} \(did you mean 'output'\?\)"),
@@ -254,7 +254,10 @@ def test_fingerprint_of_a_program_covers_script_and_description(program):
         ({"phases": {"merge": "("}}, r"phases.merge: '\(' is not a regular expression"),
         ({"instrumented": "solve -v"}, r"instrumented: has no \{graph\}"),
         ({"command": "solve '{graph}"}, "programs.mine.command: .*: No closing quotation"),
-        ({"limits": {"n": "many"}}, "programs.mine: limits must give n or m as whole numbers, got n = 'many'"),
+        (
+            {"limits": {"n": "many"}},
+            "programs.mine.limits: limits must give n or m as whole numbers, got n = 'many'",
+        ),
         ({"options": {"graph": {"default": 4}}}, "option 'graph': use letters, .* and none of comm, facts"),
         ({"options": {"depth": 4}}, "option 'depth' must be a mapping with a default"),
         ({"options": {"depth": {"default": 4, "mni": 1}}}, r"unknown key 'mni' \(did you mean 'min'\?\)"),

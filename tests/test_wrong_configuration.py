@@ -64,7 +64,31 @@ experiment:
             "  first: {graphs: [rmat-16], algorithms: [kruskl]}\n  runs:",
             "FILE, line 3: experiment: no algorithm 'kruskl' (did you mean 'kruskal'?)",
         ),
-        ("programs: {}", "programs: {mine: {title: x}}", "FILE: programs.mine: command is missing"),
+        (
+            "programs: {}",
+            "programs:\n  mine: {title: x}",
+            "FILE, line 3: programs.mine.command is missing",
+        ),
+        (
+            "programs: {}",
+            "programs:\n  mine:\n    command: x {graph}\n    comand: y",
+            "FILE, line 5: programs.mine.comand: unknown key (did you mean 'command'?)",
+        ),
+        (
+            "programs: {}",
+            "programs:\n  mine:\n    command: x {graph}\n    format: dimacs\n    total: (",
+            "FILE, line 6: programs.mine.total: '(' is not a regular expression",
+        ),
+        (
+            "programs: {}",
+            "programs:\n  mine:\n    format: dimacs\n    total: (.)\n    command: x {graph} {outptu}",
+            "FILE, line 6: programs.mine.command: unknown placeholder {outptu} (did you mean 'output'?)",
+        ),
+        (
+            "programs: {}",
+            "programs:\n  mine: {command: '{graph}', format: dimacs, total: (.),\n    limits: {n: x}}",
+            "FILE, line 4: programs.mine.limits: limits must give n or m as whole numbers, got n = 'x'",
+        ),
     ],
 )
 def test_a_mistake_is_named_with_file_line_and_value(tmp_path, old, new, complaint):
