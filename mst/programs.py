@@ -273,7 +273,8 @@ def export(programs: Mapping[str, Any] | None) -> None:
     if programs is not None and not isinstance(programs, Mapping):
         raise ConfigError(f"programs: expected a mapping of names to programs, got {type(programs).__name__}")
     if programs:
-        os.environ[ENVIRONMENT] = json.dumps(programs)
+        # YAML reads an unquoted day, such as a version, as a date.
+        os.environ[ENVIRONMENT] = json.dumps(programs, default=str)
     else:
         os.environ.pop(ENVIRONMENT, None)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mst import ConfigError, config
+from mst import ConfigError, config, registry
 from mst.cli import main
 
 TEXT = """\
@@ -98,6 +98,15 @@ def test_a_mistake_is_named_with_file_line_and_value(tmp_path, old, new, complai
     with pytest.raises(ConfigError) as caught:
         config.load(file)
     assert complaint.replace("FILE", str(file)) in str(caught.value)
+
+
+def test_an_unquoted_day_is_the_version_of_a_program(tmp_path, request):
+    request.addfinalizer(lambda: registry.use_programs(None))
+    file = tmp_path / "config.yaml"
+    described = "{command: 'x {graph}', format: dimacs, total: (.), versions: {built: 2024-05-01}}"
+    file.write_text(TEXT.replace("programs: {}", f"programs: {{mine: {described}}}"))
+    config.load(file)
+    assert registry.get("command-mine").program.versions == {"built": "2024-05-01"}
 
 
 def test_a_first_part_of_another_experiment_is_no_mistake(tmp_path):

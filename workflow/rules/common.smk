@@ -63,7 +63,7 @@ validate(
 
 # The commands that rules start read the same configuration, overrides included, and share a list of hosts that do
 # not answer.
-os.environ[settings_of.ENVIRONMENT] = json.dumps(config)
+os.environ[settings_of.ENVIRONMENT] = json.dumps(config, default=str)
 DEAD_HOSTS = Path(".snakemake", "mst-dead-hosts").resolve()
 CHECKOUT = Path(mst.__file__).resolve().parents[1]
 os.environ.update(MST_DEAD_HOSTS=str(DEAD_HOSTS), MST_CHECKOUT=str(CHECKOUT))
