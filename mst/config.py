@@ -34,7 +34,7 @@ class Config(StrictModel):
     """The keys of ``config/config.yaml``."""
 
     machine: str | None = Field(None, description="name of this machine in results; default: the host's name")
-    results: str = Field("results", description="folder of everything produced")
+    results: str = Field("results", min_length=1, description="folder of everything produced")
     mirrors: list[str] = Field(default_factory=list, description="folders or address prefixes, tried first")
     offline: bool = Field(False, description="never touch the network")
     scale: Literal["small", "full"] = Field("small", description="of the papers' experiments")
@@ -80,7 +80,7 @@ def load(path: Path | None = None) -> Config:
     if path is None and (text := os.environ.get(ENVIRONMENT)):
         return from_mapping(json.loads(text), f"${ENVIRONMENT}")
     file = path or resource("config/config.yaml")
-    return from_mapping(read_yaml(file), str(file))
+    return from_mapping(read_yaml(file), str(file), [file])
 
 
 def with_profile(config: Config, profile: Path) -> Config:
@@ -104,18 +104,21 @@ def with_profile(config: Config, profile: Path) -> Config:
 def from_mapping(
     values: Mapping[str, Any], where: str = "config/config.yaml", merged: Sequence[Path] = ()
 ) -> Config:
-    """Return the configuration that a mapping holds, such as Snakemake's `config`, which is `merged` from files."""
+    """Return the configuration that a mapping holds, such as Snakemake's `config`, which is `merged` from files.
+
+    Without files, its values may be those of a command line, which are text.
+    """
     if isinstance(values, Mapping):
         # Experiments name algorithms, so the programs among these must be known first.
         try:
             registry.use_programs(values.get("programs"))
         except ConfigError as error:
             keys = str(error).partition(":")[0].removesuffix(" is missing").split(".")
-            place = place_in(merged or [Path(where)], keys) or where
+            place = place_in(merged, keys) or where
             raise ConfigError(f"{place}: {error}") from None
         values = dict(values)
-    made = parse(Config, values, where, merged=merged)
-    made._files = tuple(merged) or (Path(where),)
+    made = parse(Config, values, where, merged=merged, strict=None if merged else False)
+    made._files = tuple(merged)
     return made
 
 

@@ -16,9 +16,10 @@ _MOST_MISTAKES = 3
 _DEEPEST, _MOST_NODES = 64, 100_000
 _ALLOWED = {
     "int": "a whole number",
-    "float": "a number",
+    "float": "a number, such as 10 or 1.0e+3",
     "bool": "true or false",
     "string_type": "text",
+    "string_too_short": "text that is not empty",
     "list": "a list",
     "tuple": "a list",
     "dict": "a mapping of keys to values",
@@ -31,9 +32,12 @@ _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class StrictModel(BaseModel):
-    """A model that refuses unknown keys and cannot be changed."""
+    """A model that refuses unknown keys, converts no value and cannot be changed.
 
-    model_config = ConfigDict(extra="forbid", frozen=True, ser_json_inf_nan="strings")
+    A model with tuples, which YAML writes as lists, is declared with ``strict=False``.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, ser_json_inf_nan="strings")
 
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -129,6 +133,7 @@ def parse(
     file: Path | None = None,
     at: Sequence[str] = (),
     merged: Sequence[Path] = (),
+    strict: bool | None = None,
 ) -> Model:
     """Return `value` as `model`.
 
@@ -146,6 +151,8 @@ def parse(
     merged : sequence of Path
         The YAML files that `value` was merged from, of which each replaced what those before it said; an error names
         the one that has the mistake instead of `where`.
+    strict : bool, optional
+        False: text that spells a number or a truth value is taken as such, as on a command line.
 
     Raises
     ------
@@ -164,7 +171,7 @@ def parse(
     if not isinstance(value, dict):
         raise ConfigError(f"{where}: expected a mapping of keys to values, got {value!r:.80}")
     try:
-        return model.model_validate(value)
+        return model.model_validate(value, strict=strict)
     except ValidationError as error:
         name, lines = str(file or where), []
         for one in _first(error):

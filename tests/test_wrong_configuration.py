@@ -36,6 +36,23 @@ experiment:
             "widths: [0]",
             "FILE, line 9: experiment.runs.1.widths.0: must be above 0 (got 0)",
         ),
+        (
+            "widths: powers",
+            "widths: [true]",
+            "FILE, line 9: experiment.runs.1.widths.0: must be a whole number",
+        ),
+        (
+            "title:",
+            "measure: {processes: '5'}\n  title:",
+            "measure.processes: must be a whole number (got '5')",
+        ),
+        (
+            "title:",
+            "measure: {budget: 1e3}\n  title:",
+            "measure.budget: must be a number, such as 10 or 1.0e+3 (got '1e3')",
+        ),
+        ("offline: false", "strict: 'true'", "FILE, line 1: strict: must be true or false (got 'true')"),
+        ("offline: false", "results: ''", "FILE, line 1: results: must be text that is not empty (got '')"),
         ('"A test"', "7", "FILE, line 4: experiment.title: must be text (got 7)"),
         ("[kruskal]", "kruskal", "FILE, line 7: experiment.runs.0.algorithms: must be a list (got 'kruskal')"),
         ("title:", "measure: 5\n  title:", "experiment.measure: must be a mapping of keys to values (got 5)"),
@@ -107,6 +124,12 @@ def test_an_unquoted_day_is_the_version_of_a_program(tmp_path, request):
     file.write_text(TEXT.replace("programs: {}", f"programs: {{mine: {described}}}"))
     config.load(file)
     assert registry.get("command-mine").program.versions == {"built": "2024-05-01"}
+
+
+def test_values_of_a_command_line_are_text():
+    # Snakemake passes them to its jobs so.
+    values = {"strict": "true", "experiment": {"title": "t", "graphs": [], "runs": [], "within": "30"}}
+    assert config.from_mapping(values).strict and config.from_mapping(values).experiment.within == 30
 
 
 def test_a_first_part_of_another_experiment_is_no_mistake(tmp_path):

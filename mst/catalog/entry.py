@@ -87,7 +87,7 @@ class Weights(StrictModel):
         return WeightSpec(self.dtype, self.low, self.high, self.distinct, self.order)
 
 
-class Source(StrictModel):
+class Source(StrictModel, strict=False):
     """One raw file: the same bytes at every address.
 
     Attributes
@@ -172,7 +172,7 @@ class Published(StrictModel):
     maximum_degree: int | None = None
 
 
-class Entry(StrictModel):
+class Entry(StrictModel, strict=False):
     """A graph of the catalogue."""
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]*$")
@@ -182,7 +182,7 @@ class Entry(StrictModel):
     sources: tuple[Source, ...] = ()
     generator: str | None = None
     parameters: dict[str, bool | int | float | str | list[int] | list[float]] = Field({})
-    seed: int = 1
+    seed: int = Field(1, strict=True)
     weights: Weights | None = None
     published: tuple[Published, ...] = ()
     known_weight: Number | None = None

@@ -31,7 +31,7 @@ class Tried(StrictModel):
     reason: str
 
 
-class Raw(StrictModel):
+class Raw(StrictModel, strict=False):
     """The raw file that a graph was read from.
 
     Attributes
@@ -64,7 +64,7 @@ class Raw(StrictModel):
     remarks: tuple[str, ...] = ()
 
 
-class Manifest(StrictModel):
+class Manifest(StrictModel, strict=False):
     """Facts about a canonical graph, readable without opening it.
 
     Attributes

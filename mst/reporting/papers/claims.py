@@ -184,7 +184,7 @@ class Paper(StrictModel):
     judge: Judge
 
 
-class Document(StrictModel):
+class Document(StrictModel, strict=False):
     """``report/claims.yaml``."""
 
     papers: dict[str, Paper]

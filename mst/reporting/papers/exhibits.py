@@ -36,7 +36,7 @@ class Column(StrictModel):
     unit: As | None = Field(None, alias="as")
 
 
-class Exhibit(StrictModel):
+class Exhibit(StrictModel, strict=False):
     """One table or figure; ``report/exhibits.yaml`` explains the keys."""
 
     id: str
