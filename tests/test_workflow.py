@@ -355,6 +355,19 @@ def test_a_mistake_in_configuration_files_is_one_clear_error(clone, base, added,
     assert code != 0 and complaint in output and "Traceback" not in output, output
 
 
+def test_a_broken_configuration_is_named_with_its_line(tmp_path):
+    clone = Clone.create(tmp_path / "clone", algorithms=ALGORITHMS, page=False)
+    file = clone.folder / "config/config.yaml"
+    for text, complaint in {
+        "strict: [true,": "line 2: did not find expected",
+        "- machine": ": expected a mapping of keys to values",
+    }.items():
+        file.write_text(text)
+        code, output = clone.snakemake("-n", profile=False)
+        assert code != 0 and complaint in output.partition("config/config.yaml")[2], output
+        assert "Traceback" not in output
+
+
 @pytest.mark.slow
 def test_errors_on_unknown_graphs_and_targets_suggest_the_nearest_name(clone):
     for target, hint in {
