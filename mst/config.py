@@ -46,6 +46,17 @@ class Config(StrictModel):
     experiment: Experiment
     _files: tuple[Path, ...] = ()  # that it was merged from, each of which replaced what those before it said
 
+    @field_validator("results")
+    @classmethod
+    def _check_results(cls, value: str) -> str:
+        # Snakemake takes braces for wildcards.
+        if "{" in value or "}" in value:
+            raise ValueError("name a folder without braces")
+        folder = Path(value).expanduser()
+        if folder.exists() and not folder.is_dir():
+            raise ValueError("name a folder: this is a file")
+        return str(folder)
+
     @field_validator("machine")
     @classmethod
     def _check_machine(cls, value: str | None) -> str | None:

@@ -53,6 +53,12 @@ experiment:
         ),
         ("offline: false", "strict: 'true'", "FILE, line 1: strict: must be true or false (got 'true')"),
         ("offline: false", "results: ''", "FILE, line 1: results: must be text that is not empty (got '')"),
+        (
+            "offline: false",
+            "results: 'a{b}'",
+            "FILE, line 1: results: name a folder without braces (got 'a{b}')",
+        ),
+        ("offline: false", f"results: {__file__}", "FILE, line 1: results: name a folder: this is a file"),
         ('"A test"', "7", "FILE, line 4: experiment.title: must be text (got 7)"),
         ("[kruskal]", "kruskal", "FILE, line 7: experiment.runs.0.algorithms: must be a list (got 'kruskal')"),
         ("title:", "measure: 5\n  title:", "experiment.measure: must be a mapping of keys to values (got 5)"),
@@ -124,6 +130,13 @@ def test_an_unquoted_day_is_the_version_of_a_program(tmp_path, request):
     file.write_text(TEXT.replace("programs: {}", f"programs: {{mine: {described}}}"))
     config.load(file)
     assert registry.get("command-mine").program.versions == {"built": "2024-05-01"}
+
+
+def test_the_folder_of_results_may_be_below_home(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    file = tmp_path / "config.yaml"
+    file.write_text(TEXT.replace("offline: false", "results: ~/measured/"))
+    assert config.load(file).root == tmp_path / "measured"
 
 
 def test_values_of_a_command_line_are_text():
