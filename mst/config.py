@@ -15,6 +15,7 @@ from mst.bench.machine import Hardware, host_name, this_machine
 from mst.bench.planning.experiment import Experiment, read_experiment
 from mst.bench.planning.plan import GraphState
 from mst.bench.planning.site import Machine, Site
+from mst.bench.records.schema import read_json
 from mst.errors import ConfigError
 from mst.names import path_part
 from mst.resources import path as resource
@@ -186,7 +187,7 @@ def hardware_of(config: Config, name: str | None = None) -> Hardware:
     name = name or config.machine_name
     file = config.root / "machines" / f"{name}.json"
     if file.is_file():
-        facts = json.loads(file.read_text())
+        facts = read_json(file, "fingerprint")
         if facts["fingerprint"] != here.fingerprint:
             differing = [k for k, v in here.as_dict().items() if facts.get(k) != v and k != "fingerprint"]
             changes = "; ".join(f"{k}: was {facts.get(k)!r}, is {here.as_dict()[k]!r}" for k in differing)

@@ -149,5 +149,7 @@ def read_manifest(path: str | os.PathLike) -> Manifest:
         raise InputError(f"{file} cannot be read: {error.strerror}") from None
     except ValidationError as error:
         raise FormatError(
-            file, f"not a manifest of this version of mst: {mistakes(error, Manifest)[0]}"
+            file,
+            f"not a manifest of this version of mst; move a damaged file away, and it is made again: "
+            f"{mistakes(error, Manifest)[0]}",
         ) from None

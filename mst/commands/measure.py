@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import json
+import contextlib
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -145,11 +145,15 @@ def _measured(
 
 
 def reference_of(folder: Path, manifest: dict[str, Any]) -> Path:
-    """Return the file of a graph's reference forest, made and proved if it is missing or of an earlier graph."""
+    """Return the file of a graph's reference forest, made and proved if missing, damaged or of an earlier graph."""
+    from mst.bench.records.schema import read_json
     from mst.bench.records.verify import make_reference
+    from mst.errors import InputError
 
-    reference = folder / "reference.json"
-    if not reference.is_file() or json.loads(reference.read_text())["graph_digest"] != manifest["digest"]:
+    reference, known = folder / "reference.json", None
+    with contextlib.suppress(InputError):
+        known = read_json(reference).get("graph_digest")
+    if known != manifest["digest"]:
         with step(f"computing and proving the reference forest of {manifest['name']}"):
             make_reference(folder / "graph.arrow", manifest, reference)
     return reference

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 
 from mst.units import counted
@@ -20,8 +19,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Compute, prove, write ``reference.json`` beside the manifest."""
     from mst.bench.records.store import write_json
     from mst.bench.records.verify import make_reference
+    from mst.catalog import read_manifest
 
-    manifest = json.loads(arguments.manifest.read_text())
+    manifest = read_manifest(arguments.manifest).model_dump(mode="json")
     out = arguments.manifest.with_name("reference.json")
     if manifest["status"] != "ok":
         # No run on this graph is planned, and none is compared with it.

@@ -80,13 +80,14 @@ def _verify_batch(arguments: argparse.Namespace) -> int:
     """Prove the measurements of a batch that have no proof; a wrong one is noted in its proof, and no error here."""
     from mst import config
     from mst.bench.planning.batches import write_index
+    from mst.bench.records.schema import read_json
     from mst.bench.records.store import proof_path
     from mst.bench.records.verify import verify_record
     from mst.errors import ConfigError
 
     if arguments.index is None:
         raise ConfigError("--batch needs --index, the file that lists the proved records")
-    records, runs = config.load().records, json.loads(arguments.batch.read_text())["runs"]
+    records, runs = config.load().records, read_json(arguments.batch, "runs")["runs"]
     for record in (records / run for run in runs):
         if not proof_path(record).is_file():
             proof = verify_record(record, arguments.reference)

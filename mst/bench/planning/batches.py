@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import json
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from mst.bench.planning.plan import Planned
+from mst.bench.records.schema import read_json
 from mst.bench.records.store import proof_path, write_json
+from mst.errors import InputError
 
 BATCHES = "batches"
 MEASURED, PROVED = "measured.json", "proved.json"
@@ -102,8 +104,10 @@ def _numbered(folder: Path) -> list[Path]:
 
 @functools.cache
 def _listed(index: Path) -> set[str]:
-    """Return the records that an index lists; each index is written once."""
-    return set(json.loads(index.read_text())["runs"])
+    """Return the records that an index lists, of a damaged one none; each index is written once."""
+    with suppress(InputError):
+        return set(read_json(index, "runs")["runs"])
+    return set()
 
 
 def write_index(index: Path, records: Path, runs: Iterable[str]) -> None:

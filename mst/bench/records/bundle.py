@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from mst.atomic import naming, replacing
-from mst.bench.records.schema import MachineFacts, check_proof, parse_json, valid
+from mst.bench.records.schema import MachineFacts, check_proof, parse_json, read_json, valid
 from mst.bench.records.store import Run, check_measurement, json_bytes
 from mst.catalog.manifest import Manifest
 from mst.errors import FormatError, InputError
@@ -213,14 +213,6 @@ def _manifests(results: Path, measurements: Iterable[dict[str, Any]]) -> dict[st
         if digest and (name, digest) in wanted:
             found.setdefault(f"manifests/{name}/{digest[:12]}.json", file.read_bytes())
     return {name: content for name, content in found.items() if _MEMBER.fullmatch(name)}
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """Return the object in a JSON file of the results; `InputError` says how to go on without it."""
-    try:
-        return json.loads(path.read_bytes())
-    except (ValueError, OSError) as error:
-        raise InputError(f"{path} cannot be read as JSON: {error}; move it away first") from None
 
 
 def _write_zip(out: Path, members: Mapping[str, bytes]) -> None:

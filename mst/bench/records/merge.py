@@ -22,11 +22,11 @@ from mst.bench.records.bundle import (
     Summary,
     difference,
     kind_of,
-    read_json,
     shareable,
     summary_of,
     unpack_bundle,
 )
+from mst.bench.records.schema import read_json
 from mst.bench.records.store import measurement_files, read_measurement
 from mst.bench.records.verify import prove_again
 from mst.errors import InputError, MSTError

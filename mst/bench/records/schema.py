@@ -12,6 +12,7 @@ from contextlib import suppress
 from datetime import datetime
 from functools import lru_cache
 from math import isfinite
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -223,6 +224,19 @@ def parse_json(text: str | bytes) -> dict[str, Any]:
         raise InputError(f"not JSON: {str(error) or type(error).__name__}") from None
     if not isinstance(value, dict):
         raise InputError("not a JSON object")
+    return value
+
+
+def read_json(path: Path, *keys: str) -> dict[str, Any]:
+    """Return the object, with these keys, in a JSON file of the results; `InputError` says how to go on without it."""
+    try:
+        value = parse_json(path.read_bytes())
+        if missing := [key for key in keys if key not in value]:
+            raise InputError(f"it lacks {', '.join(missing)}")
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from None
+    except InputError as error:
+        raise InputError(f"{path}: {error}; move a damaged file away, and it is made again") from None
     return value
 
 

@@ -8,7 +8,7 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 from mst import registry
-from mst.bench.records.schema import PROOF_VERSION
+from mst.bench.records.schema import PROOF_VERSION, read_json
 from mst.bench.records.store import ids_path, load_ids, proof_path, read_measurement, write_json
 from mst.errors import InputError, MSTError
 from mst.execute import implementation_of
@@ -72,7 +72,7 @@ class Verdict(NamedTuple):
 def verify_record(record: Path, reference_file: Path) -> dict[str, Any]:
     """Prove a measurement against the reference of its graph, from `make_reference`; write the proof beside it."""
     measurement = read_measurement(record)
-    reference = json.loads(reference_file.read_text())
+    reference = read_json(reference_file, "graph_digest", "digest")
     started = perf_counter()
     verdict = _judge(measurement, reference, record, reference_file)
     proof = {
@@ -94,7 +94,7 @@ def prove_again(tree: Path, results: Path) -> None:
     """
     references = {}
     for file in results.glob("graphs/*/*/reference.json"):
-        reference = json.loads(file.read_text())
+        reference = read_json(file)
         if digest := reference.get("graph_digest"):  # that of an unavailable graph has none
             references[digest] = file, reference
     for path in tree.glob("records/*/*/*/*/w*/*.proof.json"):
