@@ -104,12 +104,15 @@ def with_profile(config: Config, profile: Path) -> Config:
         The profile has none, or it describes no site.
     """
     file = profile / "profile.yaml"
-    named = read_yaml(file).get("configfile")
-    if named is None:
-        raise ConfigError(
-            f"{file} names no configfile with a site: add one, or plan for this machine without --profile"
-        )
-    added = read_yaml(profile / named)
+    match read_yaml(file):
+        case {"configfile": str(named) | [str(named)]}:
+            added = read_yaml(profile / named)
+        case _:
+            raise ConfigError(
+                f"{file} names no configfile with a site: add one, or plan for this machine without --profile"
+            )
+    if not isinstance(added, dict) or not added.get("site"):
+        raise ConfigError(f"{profile / named} describes no site: add one, or plan without --profile")
     return parse(Config, {**config.model_dump(), **added}, str(profile / named))
 
 

@@ -92,6 +92,24 @@ def test_invalid_site_is_refused_with_its_key(nodes, message):
     assert message in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("profile", "added", "complaint"),
+    [
+        ("", "", "profile.yaml names no configfile with a site"),
+        ("- configfile", "", "profile.yaml names no configfile with a site"),
+        ("configfile: [a.yaml, b.yaml]", "", "profile.yaml names no configfile with a site"),
+        ("configfile: site.yaml", "", "site.yaml describes no site"),
+        ("configfile: [site.yaml]", "- a", "site.yaml describes no site"),
+        ("configfile: site.yaml", "machine: here", "site.yaml describes no site"),
+    ],
+)
+def test_a_profile_without_a_site_is_refused(tmp_path, profile, added, complaint):
+    (tmp_path / "profile.yaml").write_text(profile)
+    (tmp_path / "site.yaml").write_text(added)
+    with pytest.raises(ConfigError, match=complaint):
+        config.with_profile(config.load(), tmp_path)
+
+
 def test_each_kind_of_node_plans_its_own_paradigms():
     described = site(
         cpu={"runs": ["threads", "kruskal"], "cpus": 2}, gpu={"runs": ["cuda"], "gpus": 1}, small={"cpus": 1}
