@@ -19,6 +19,7 @@ _ALLOWED = {
     "float": "a number, such as 10 or 1.0e+3",
     "bool": "true or false",
     "string_type": "text",
+    "string_pattern_mismatch": "text of the pattern {pattern}",
     "string_too_short": "text that is not empty",
     "list": "a list",
     "tuple": "a list",

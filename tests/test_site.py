@@ -82,7 +82,11 @@ def test_timed_runs_request_exactly_their_resources():
         ({"cpu": {"cpus": 9, "threads_per_core": 2}}, "no multiple of threads_per_core: 2"),
         ({"cpu": {"hardware": "shou-he-cpus"}}, "did you mean 'shou-he-cpu'"),
         ({"a": {"machine": "x"}, "b": {"machine": "x"}}, "two kinds of nodes are called 'x'"),
-        ({"cpu": {"machine": "a/b"}}, "machine"),
+        (
+            {"cpu": {"machine": "a/b"}},
+            "machine: must be text of the pattern ^[A-Za-z0-9][A-Za-z0-9.-]*$ (got 'a/b')",
+        ),
+        ({}, "nodes: Dictionary should have at least 1 item"),
         ({"cpu": {"partitoin": "x"}}, "did you mean 'partition'"),
     ],
 )

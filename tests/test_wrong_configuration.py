@@ -51,6 +51,11 @@ experiment:
             "measure: {budget: 1e3}\n  title:",
             "measure.budget: must be a number, such as 10 or 1.0e+3 (got '1e3')",
         ),
+        (
+            "widths: powers",
+            "widths: []",
+            "FILE, line 9: experiment.runs.1.widths: List should have at least 1 item",
+        ),
         ("offline: false", "strict: 'true'", "FILE, line 1: strict: must be true or false (got 'true')"),
         ("offline: false", "results: ''", "FILE, line 1: results: must be text that is not empty (got '')"),
         (

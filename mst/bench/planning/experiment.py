@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, FiniteFloat, PositiveInt, model_validator
+from pydantic import Field, FiniteFloat, model_validator
 
 from mst import registry
-from mst.bench.planning.site import hardware_profile
+from mst.bench.planning.site import Widths, hardware_profile
 from mst.errors import ConfigError, nearest
 from mst.yaml_models import StrictModel, parse, read_yaml
 
@@ -41,7 +41,7 @@ class Block(StrictModel):
     options: dict[str, Scalar | list[Scalar]] = Field(
         default_factory=dict, description="a list of values is swept; all combinations are run"
     )
-    widths: list[PositiveInt] | Literal["one", "powers", "cores", "source"] = Field(
+    widths: Widths | Literal["one", "powers", "cores", "source"] = Field(
         "powers", description="source: those of the experiment's machine in config/machines/"
     )
     graphs: list[str] | None = Field(None, description="only these of the experiment's graphs")

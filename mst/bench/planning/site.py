@@ -178,7 +178,7 @@ class Site(StrictModel):
 
     scratch: str | None = Field(None, description="node-local folder for compiled code")
     work: Work = Work()
-    nodes: dict[str, Node]
+    nodes: dict[str, Node] = Field(min_length=1)
 
     @field_validator("nodes")
     @classmethod
