@@ -29,6 +29,7 @@ _ALLOWED = {
     "greater_than_equal": "at least {ge:g}",
 }
 """The allowed values, by pydantic's kinds of mistakes, whole or up to the first underscore."""
+_NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -50,8 +51,8 @@ def read_yaml(path: Path) -> Any:
     Raises
     ------
     ConfigError
-        It cannot be read, is not YAML, gives a key twice, or is nested or repeated by aliases beyond any use; with its
-        line.
+        It cannot be read, is not YAML, gives a key twice or a number of base 60, or is nested or repeated by aliases
+        beyond any use; with its line.
     """
     try:
         content = path.read_bytes()
@@ -60,7 +61,7 @@ def read_yaml(path: Path) -> Any:
         root = loader.get_single_node()
         if root is None:
             return None
-        _refuse_repeated_keys(root)
+        _refuse_surprises(root)
         return loader.construct_document(root)
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {error.strerror or error}") from None
@@ -104,12 +105,19 @@ def _refuse_expansion(content: bytes) -> None:
             raise yaml.MarkedYAMLError(problem=problem, problem_mark=mark)
 
 
-def _refuse_repeated_keys(root: yaml.Node) -> None:
-    """Refuse a key given twice in one mapping; YAML by itself silently keeps the last."""
+def _refuse_surprises(root: yaml.Node) -> None:
+    """Refuse a key given twice in one mapping, of which YAML keeps the last, and 1:30, which it reads as 90."""
     pending, visited = [root], set()
     while pending:
         node = pending.pop()
-        if id(node) in visited or isinstance(node, yaml.ScalarNode):
+        if isinstance(node, yaml.ScalarNode):
+            if ":" in node.value and node.tag in _NUMBERS:
+                raise yaml.MarkedYAMLError(
+                    problem=f"{node.value} is a number of base 60 in YAML: write one of base 10, or quotes around it",
+                    problem_mark=node.start_mark,
+                )
+            continue
+        if id(node) in visited:
             continue
         visited.add(id(node))
         if isinstance(node, yaml.SequenceNode):

@@ -56,6 +56,11 @@ experiment:
             "widths: []",
             "FILE, line 9: experiment.runs.1.widths: List should have at least 1 item",
         ),
+        (
+            "title:",
+            "within: 1:30\n  title:",
+            "FILE, line 4: 1:30 is a number of base 60 in YAML: write one of base 10, or quotes around it",
+        ),
         ("offline: false", "strict: 'true'", "FILE, line 1: strict: must be true or false (got 'true')"),
         ("offline: false", "results: ''", "FILE, line 1: results: must be text that is not empty (got '')"),
         (
