@@ -91,11 +91,17 @@ experiment:
             "- graphs: [rmat-71]\n      ",
             "no block of runs has the graph rmat-17 (did you mean 'rmat-71'?): add it to",
         ),
-        ("title:", "baseline: kruskl\n  title:", "FILE, line 3: experiment: no algorithm 'kruskl'"),
+        ("title:", "baseline: kruskl\n  title:", "FILE, line 4: experiment.baseline: no algorithm 'kruskl'"),
+        ("title:", "machine: shou-he\n  title:", "FILE, line 4: experiment.machine: no machine 'shou-he'"),
         (
             "  runs:",
             "  first: {graphs: [rmat-16], algorithms: [kruskl]}\n  runs:",
-            "FILE, line 3: experiment: no algorithm 'kruskl' (did you mean 'kruskal'?)",
+            "FILE, line 6: experiment.first.algorithms: no algorithm 'kruskl' (did you mean 'kruskal'?)",
+        ),
+        (
+            "      widths: powers",
+            "      options: {covered: []}",
+            "FILE, line 8: experiment.runs.1: option covered has no value: give one, or leave the option out",
         ),
         (
             "programs: {}",

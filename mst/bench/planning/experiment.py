@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, FiniteFloat, model_validator
+from pydantic import Field, FiniteFloat, field_validator, model_validator
 
 from mst import registry
 from mst.bench.planning.site import Widths, hardware_profile
@@ -57,6 +57,9 @@ class Block(StrictModel):
         named = self.algorithms if isinstance(self.algorithms, list) and not self.optional else []
         for name in (*named, *self.without):
             registry.get(name)
+        for option, values in self.options.items():
+            if values == []:
+                raise ValueError(f"option {option} has no value: give one, or leave the option out")
         for algorithm in filter(self.takes, registry.algorithms().values()):
             if algorithm.id not in self.absent:
                 list(option_sets(self, algorithm))
@@ -87,6 +90,15 @@ class Part(StrictModel):
     measure: Measure | None = None
     within: FiniteFloat | None = Field(None, gt=0, description="replaces that of the experiment")
 
+    @field_validator("algorithms")
+    @classmethod
+    def _check_algorithms(cls, value: list[str] | None) -> list[str] | None:
+        # Not that the experiment has them: the default experiment's first part stays where a file given to Snakemake
+        # replaces the graphs and runs.
+        for name in value or ():
+            registry.get(name)
+        return value
+
     def of(self, whole: Experiment) -> Experiment:
         """Return this part of an experiment: the runs of these algorithms on these graphs."""
         runs = whole.runs
@@ -116,6 +128,18 @@ class Experiment(StrictModel):
     left_out: dict[str, str] = Field(default_factory=dict, description="graphs that are not run, and why")
     first: Part | None = Field(None, description="the part that `make report` measures and shows first")
 
+    @field_validator("baseline")
+    @classmethod
+    def _check_baseline(cls, value: str) -> str:
+        return registry.get(value).id
+
+    @field_validator("machine")
+    @classmethod
+    def _check_machine(cls, value: str | None) -> str | None:
+        if value:
+            hardware_profile(value)
+        return value
+
     def beginning(self) -> Experiment:
         """Return the experiment's `first` part."""
         return self.first.of(self) if self.first else self.model_copy(update={"graphs": []})
@@ -130,11 +154,7 @@ class Experiment(StrictModel):
 
     @model_validator(mode="after")
     def _check_names(self) -> Experiment:
-        # The default experiment's first part stays where a file given to Snakemake replaces the graphs and runs.
-        for name in (self.baseline, *((self.first.algorithms if self.first else None) or ())):
-            registry.get(name)
-        known = self.machine and hardware_profile(self.machine)
-        if not known and any(block.widths == "source" for block in self.runs):
+        if not self.machine and any(block.widths == "source" for block in self.runs):
             raise ValueError("widths: source needs machine: NAME, a profile of config/machines/")
         for graph in self.graphs:
             if not any(block.covers(graph) and not block.left_out for block in self.runs):
