@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -139,28 +139,36 @@ def from_mapping(
 
 def papers(config: Config) -> dict[str, Experiment]:
     """Return every experiment of ``config/papers/`` by the name of its file, at the configuration's scale."""
-    files = sorted(resource("config/papers").glob("*.yaml"))
-    return {file.stem: read_experiment(file).at_scale(config.scale) for file in files}
+    return {file.stem: read_experiment(file).at_scale(config.scale) for file in _paper_files()}
 
 
-def check_graphs(config: Config, papers: Mapping[str, Experiment], catalog: Catalog) -> None:
-    """Refuse an experiment that names a graph which the catalogue does not have."""
-    experiments = {"the configuration's experiment": config.experiment}
-    experiments |= {f"config/papers/{name}": experiment for name, experiment in papers.items()}
-    for where, experiment in experiments.items():
-        named: list[tuple[tuple[str | int, ...], str]] = []
-        named += [(("graphs", place), name) for place, name in enumerate(experiment.graphs)]
-        for number, block in enumerate(experiment.runs):
-            lists = {"graphs": block.graphs or (), "without_graphs": block.without_graphs}
-            named += [(("runs", number, key, i), name) for key in lists for i, name in enumerate(lists[key])]
-        for keys, name in named:
+def _paper_files() -> list[Path]:
+    return sorted(resource("config/papers").glob("*.yaml"))
+
+
+def check_graphs(config: Config, catalog: Catalog) -> None:
+    """Refuse an experiment, of the configuration or a paper, that names a graph which the catalogue does not have."""
+    # A paper's experiment at small scale has other places than its file.
+    papers = [(read_experiment(file), (file,), ()) for file in _paper_files()]
+    for experiment, files, above in [(config.experiment, config._files, ("experiment",)), *papers]:
+        own = "the configuration's experiment: " if above else ""
+        for keys, name in _named_graphs(experiment):
             try:
                 catalog[name]
             except ConfigError as error:
-                # A paper's experiment at small scale has other places than its file.
-                own = experiment is config.experiment
-                place = place_in(config._files, ("experiment", *keys)) if own else ""
-                raise ConfigError(f"{place}{': ' * bool(place)}{where}: {error}") from None
+                place = place_in(files, (*above, *keys))
+                raise ConfigError(f"{place}{': ' * bool(place)}{own}{error}") from None
+
+
+def _named_graphs(experiment: Experiment) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """Yield the keys of every name of a graph, and the name."""
+    parts = {"small": experiment.small, "first": experiment.first}
+    lists: dict[tuple[str | int, ...], Sequence[str]] = {("graphs",): experiment.graphs}
+    lists |= {(key, "graphs"): part.graphs for key, part in parts.items() if part}
+    for number, block in enumerate(experiment.runs):
+        lists["runs", number, "graphs"] = block.graphs or ()
+        lists["runs", number, "without_graphs"] = block.without_graphs
+    return (((*keys, place), name) for keys, names in lists.items() for place, name in enumerate(names))
 
 
 def graph_folder(config: Config, entry: Entry) -> Path:

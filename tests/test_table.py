@@ -95,7 +95,7 @@ def test_every_benchmark_names_graphs_of_the_catalogue(proof_registered):
     from mst import catalog, config
 
     for file in sorted(BENCHMARKS.glob("*.yaml")):
-        config.check_graphs(load(file), {}, catalog.load())
+        config.check_graphs(load(file), catalog.load())
 
 
 def test_proof_is_timed_as_an_algorithm_and_returns_the_forest(proof_registered):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mst import ConfigError, config, registry
+from mst import ConfigError, catalog, config, registry
 from mst.cli import main
 
 TEXT = """\
@@ -194,6 +194,17 @@ def test_a_graph_that_the_catalogue_lacks_is_named_with_the_experiment(tmp_path,
         f"{file}, line 5: the configuration's experiment: no graph 'rmat-171'" in message
         and "did you mean 'rmat-17'?" in message
     )
+
+
+def test_graphs_of_papers_are_looked_up_at_every_scale(tmp_path, monkeypatch):
+    file = tmp_path / "config.yaml"
+    file.write_text(TEXT)
+    paper = tmp_path / "paper.yaml"
+    monkeypatch.setattr(config, "_paper_files", lambda: [paper])
+    for place, line in {"graphs: [rmat-171]": 2, "small: {graphs: [rmat-171]}\ngraphs: [rmat-17]": 2}.items():
+        paper.write_text(f"title: t\n{place}\nruns: [{{algorithms: [kruskal]}}]\n")
+        with pytest.raises(ConfigError, match=f"paper.yaml, line {line}: no graph 'rmat-171'"):
+            config.check_graphs(config.load(file), catalog.load())
 
 
 @pytest.mark.parametrize(

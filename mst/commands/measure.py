@@ -75,7 +75,7 @@ def measure_scopes(
         print(f"set aside: {reason}", file=sys.stderr)
     begun, statuses = time.monotonic(), list[str]()
     known = Scopes.of(settings, machines)
-    config.check_graphs(settings, known.papers, known.catalog)
+    config.check_graphs(settings, known.catalog)
     graphs = _graphs(settings, (name for scope in scopes for name in known.graphs(scope)))
     rows = [row for scope in scopes for row in known.plan(scope)]
     title = ", ".join("first part" if scope == "first" else scope for scope in scopes)

@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.profile:
         settings = config.with_profile(settings, Path(arguments.profile))
     known = Scopes.of(settings, config.machines(settings))
-    config.check_graphs(settings, known.papers, known.catalog)
+    config.check_graphs(settings, known.catalog)
     names = chain.from_iterable(map(known.graphs, arguments.scopes))
     graphs = config.graph_states(settings, known.catalog, names)
     for name in graphs:

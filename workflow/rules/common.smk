@@ -49,7 +49,7 @@ try:
     CATALOG = catalog.load()
     MACHINES = settings_of.machines(CONFIG)
     PAPERS = settings_of.papers(CONFIG)
-    settings_of.check_graphs(CONFIG, PAPERS, CATALOG)
+    settings_of.check_graphs(CONFIG, CATALOG)
     PLANS = scopes_of.Scopes(CONFIG, PAPERS, CATALOG, MACHINES)
 except MSTError as error:
     raise WorkflowError(str(error))
