@@ -25,7 +25,7 @@ from mst.catalog import Manifest, materialise, read_manifest
 from mst.catalog.conversion import fetch_raw
 from mst.catalog.download import Sources
 from mst.catalog.locations import basename
-from mst.errors import ConfigError, FormatError, InputError, UnavailableError
+from mst.errors import ConfigError, FormatError, InputError, MSTError, UnavailableError
 from mst.formats import FORMATS
 from mst.formats.canonical import content_digest, read_canonical, read_metadata
 from mst.generators import GENERATORS, ROW_ORDERS
@@ -706,6 +706,25 @@ def test_unusable_local_file_is_kept_and_named(own, tmp_path, sources):
     file.unlink()
     manifest = materialise(entry, tmp_path / "out", sources=sources)
     assert (manifest.tried[0].location, manifest.tried[0].reason) == (str(file), "no such file")
+
+
+@pytest.mark.parametrize(
+    ("keys", "complaint"),
+    [
+        ({"generator": "gridd"}, "no generator 'gridd' (did you mean 'grid'?)"),
+        ({"generator": "grid", "parameters": {"rws": 3}}, "generator 'grid' has no parameter 'rws'"),
+        ({"generator": "grid", "parameters": {"rows": 0, "columns": 3}}, "generator 'grid': rows = 0"),
+        ({"sources": [{"path": "tri angle.txt", "format": "edgs"}]}, "no file format 'edgs'"),
+    ],
+)
+def test_a_mistake_in_an_entry_is_named_with_the_graph(tmp_path, sources, monkeypatch, keys, complaint):
+    monkeypatch.chdir(tmp_path)
+    Path("tri angle.txt").write_text(TRIANGLE_FILE)
+    weights = {"dtype": "int32", "low": 1, "high": 3}
+    entry = catalog.Entry(name="mine", title="mine", family="grid", weights=weights, **keys)
+    with pytest.raises(MSTError, match=re.escape(f"graph 'mine' of the catalogue: {complaint}")):
+        materialise(entry, tmp_path / "out", sources=sources)
+    assert not (tmp_path / "out").exists()
 
 
 def test_local_paths_are_relative_or_start_at_home(own, tmp_path, sources, monkeypatch):

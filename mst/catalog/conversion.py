@@ -54,7 +54,8 @@ def materialise(entry: Entry, folder: str | os.PathLike, *, sources: Sources) ->
         (folder / "manifest.json").unlink(missing_ok=True)
         (folder / "graph.arrow").unlink(missing_ok=True)
     try:
-        graph, origin = _generated(entry, clock) if entry.generator else _fetched(entry, sources, clock)
+        with _naming(entry):
+            graph, origin = _generated(entry, clock) if entry.generator else _fetched(entry, sources, clock)
         manifest = _written(entry, graph, origin, folder / "graph.arrow", clock)
     except NotFetched as absent:
         manifest = _unavailable(entry, absent, clock)
@@ -66,6 +67,17 @@ def materialise(entry: Entry, folder: str | os.PathLike, *, sources: Sources) ->
         text = manifest.model_dump_json(indent=1, exclude_none=True)
         write_text(folder / "manifest.json", text + "\n")
     return manifest
+
+
+@contextmanager
+def _naming(entry: Entry) -> Iterator[None]:
+    """Make errors about the keys of an entry name it; those about a raw file name that."""
+    try:
+        yield
+    except (ConfigError, InputError) as error:
+        if isinstance(error, FormatError):
+            raise
+        raise type(error)(f"graph {entry.name!r} of the catalogue: {error}") from None
 
 
 def _unavailable(entry: Entry, absent: NotFetched, clock: _Clock) -> Manifest:
@@ -164,9 +176,7 @@ def _fetched(entry: Entry, sources: Sources, clock: _Clock) -> tuple[Graph, dict
     with clock("read"):
         raw = _read(entry, source, fetched, sources)
     if raw.w is None and entry.weights is None:
-        raise ConfigError(
-            f"{entry.name}: {fetched.location} has no weights; add weights to its entry in the catalogue"
-        )
+        raise ConfigError(f"{fetched.location} has no weights; add weights to its entry")
     described = Raw(
         location=fetched.location,
         sha256=fetched.sha256,
