@@ -233,11 +233,17 @@ def _is_encoded(kind: Any) -> bool:
 
 
 def _refuse_missing(column: Any, name: str) -> None:
-    is_arrow = hasattr(column, "chunks")
-    if not is_arrow or column.null_count or _is_encoded(column.type):
-        missing = np.asarray(column.is_null() if is_arrow else column.isna())
-        if missing.any():
-            raise InputError(f"{name}[{int(np.argmax(missing))}] is missing: drop or fill that row")
+    if not hasattr(column, "chunks"):
+        missing = np.asarray(column.isna())
+    elif _is_encoded(column.type):
+        # Only pyarrow 26 looks for nulls among the values that entries refer to.
+        stored = "dictionary" if hasattr(column.type, "index_type") else "values"
+        may_miss = column.null_count or any(getattr(chunk, stored).null_count for chunk in column.chunks)
+        missing = np.array([value is None for value in column.to_pylist()] if may_miss else [])
+    else:
+        missing = np.asarray(column.is_null() if column.null_count else [])
+    if missing.any():
+        raise InputError(f"{name}[{int(np.argmax(missing))}] is missing: drop or fill that row")
 
 
 def _ids(column: Any, name: str) -> np.ndarray:
