@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -29,7 +30,7 @@ DECIDED = (CONFIRMED, CONTRADICTED, DISAGREE, UNDECIDED)
 
 def verdicts(found: Sequence[Reference]) -> str:
     """Return the part of the page with the verdicts: for each paper its tally, figures and reasons."""
-    facts = read_manifests(file for reference in found for file in reference.manifests)
+    facts = read_manifests((file for reference in found for file in reference.manifests), sys.exit)
     rows = judged(gather(load_records(*(reference.records for reference in found)), manifests=facts))
     machines = ", ".join(dict.fromkeys(reference.machine for reference in found))
     lines = [HEAD, f"From the records in `results/reference/` ({machines}), by `python docs/verdicts.py`."]

@@ -183,6 +183,7 @@ def test_code_that_this_machine_has_compiled_is_loaded_sooner(new_process, monke
     assert first.early_choice(graph, 1) == first.IN_NUMPY
 
 
+@pytest.mark.slow  # compiles code for threads
 def test_a_graph_left_to_one_core_leaves_no_code_for_threads(new_process, monkeypatch):
     monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1})
     graph = generate("grid", rows=60, columns=60)
