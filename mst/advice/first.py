@@ -36,8 +36,9 @@ _IMPORTING, _LOADING = 0.5, 0.4
 _COMPILING = {"kruskal": 2.5, "filter-boruvka": 6.0, "filter-boruvka-threads": 25.0}
 _COMPILING_OTHERS = 10.0
 _SOLVING, _EACH_EDGE, _EACH_VERTEX = 4e-4, 1.5e-7, 3e-7
-_SOLVING_FEW, _EACH_OF_FEW = 1e-5, 1.5e-7
-_CALLING = 1.2e-5
+# These three on an EPYC, since their ratios decide: lists, for each vertex and edge, and calls of any compiled code.
+_SOLVING_FEW, _EACH_OF_FEW = 1e-5, 2.5e-7
+_CALLING = 5e-5
 
 _KEPT = 4
 """Compiled code is kept for later processes, so only this part of its time weighs on one graph."""
