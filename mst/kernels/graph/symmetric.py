@@ -68,9 +68,7 @@ def upper_triangle(
         u, v, w = np.empty(above, ends), np.empty(above, ends), np.empty(above, weights.dtype)
         symmetric = np.zeros(width, np.bool_)
         _copy_above(width, bounds, (offsets, columns, weights), cursors, counts, (u, v, w), symmetric)
-        if not symmetric.all() or not _within_rows(bounds, offsets, cursors):
-            return None
-    return u, v, w
+    return (u, v, w) if symmetric.all() else None
 
 
 @njit
@@ -128,7 +126,7 @@ def _copy_above(width, bounds, matrix, cursors, counts, edges, symmetric):
     edges : tuple
         ``u, v, w`` as returned by `upper_triangle`; written.
     symmetric : numpy.ndarray of bool, shape (width,)
-        Written: whether each entry in the rows of a worker found its counterpart.
+        Written: whether each entry in the rows of a worker found its counterpart, in the right row.
     """
     run(width, _copy_worker, bounds, matrix, cursors, counts, edges, symmetric)
 
@@ -159,14 +157,8 @@ def _copy_worker(worker, bounds, matrix, cursors, counts, edges, symmetric):
             before = np.int64(column)
             u[to], v[to], w[to] = row, column, weights[entry] + weights.dtype.type(0)
             to += 1
-    symmetric[worker] = to == counts[: worker + 1, 0].sum()
-
-
-@njit
-def _within_rows(bounds, offsets, cursors):
-    """Return whether no cursor, as `_copy_above` left it, has passed the end of its row."""
-    for worker in range(cursors.shape[0]):
-        for row in range(bounds[worker], offsets.size - 1):
-            if cursors[worker, row] > offsets[row + 1]:
-                return False
-    return True
+    # A cursor behind its row took the next row's entry for a counterpart.
+    for row in range(bounds[worker], offsets.size - 1):
+        if cursor[row] > offsets[row + 1]:
+            return
+    symmetric[worker] = True
