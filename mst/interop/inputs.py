@@ -6,6 +6,8 @@ The objects are recognised by the modules of their classes, so no unused library
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -95,24 +97,32 @@ def from_scipy(matrix: Any, *, threads: int = 1) -> Graph:
         raise InputError(f"the matrix of a graph must be square, got shape {matrix.shape}")
     # The transpose has the same edges; that of a CSC array is a CSR array of the same memory.
     matrix = matrix.T if matrix.format == "csc" else matrix
-    try:
+    with _naming_damage(matrix):
         rows = matrix.tocsr()
         check_rows(rows)
         if matrix.format in ("bsr", "dia"):
             rows.eliminate_zeros()
-        upper = _upper_triangle(rows, threads)
-        if upper is None and not rows.has_canonical_format:
-            rows = rows.copy() if rows is matrix else rows
+    upper = _upper_triangle(rows, threads)
+    if upper is None and not rows.has_canonical_format:
+        rows = rows.copy() if rows is matrix else rows
+        with _naming_damage(matrix):
             rows.sum_duplicates()
-            upper = _upper_triangle(rows, threads)
-    except (TypeError, ValueError) as error:
-        raise InputError(
-            f"the {matrix.format} matrix is damaged, or has a dtype that SciPy cannot add up: {error}"
-        ) from error
+        upper = _upper_triangle(rows, threads)
     if upper is not None:
         return Graph(matrix.shape[0], *upper, trusted=True)
     graph = Graph(matrix.shape[0], rows_of(rows), rows.indices, rows.data, threads=threads)
     return simplify(graph, threads=threads)[0]
+
+
+@contextmanager
+def _naming_damage(matrix: Any) -> Iterator[None]:
+    """Turn SciPy's errors about the arrays of a matrix into one of this package."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"the {matrix.format} matrix is damaged, or has a dtype that SciPy cannot add up: {error}"
+        ) from error
 
 
 def _upper_triangle(rows: Any, threads: int) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
