@@ -128,6 +128,7 @@ def from_mapping(
         try:
             registry.use_programs(values.get("programs"))
         except ConfigError as error:
+            # The message begins with the keys; its author does not know the files.
             keys = str(error).partition(":")[0].removesuffix(" is missing").split(".")
             place = place_in(merged, keys) or where
             raise ConfigError(f"{place}: {error}") from None

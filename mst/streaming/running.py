@@ -220,7 +220,7 @@ class RunningForest:
         self._solve, self.budget, self.threads = solve, budget, threads
         self.limit = Limit(budget.most_vertices if n is None else n, n is not None)
         self.n = (least_n or 0) if n is None else n
-        # Only the pages that are written take memory.
+        # Like the table below, it takes memory only for pages that are written.
         self.looped = np.zeros(0 if least_n is None else self.limit.n, np.bool_)
         self.seen = self.size = self.forest = 0
         self.algorithm, self.seconds = "", dict.fromkeys(("read", "filter", "solve", "trees"), 0.0)
