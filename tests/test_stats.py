@@ -163,3 +163,11 @@ def test_interval_of_the_least_factor_is_positive():
     rows = np.stack([np.r_[2.0, median_draws([1.4, 2.0, 2.6], 1000, str(k))] for k in range(8)])
     drawn = of_extremes(rows, np.min, [3] * 8)
     assert drawn.min() > 0 and drawn[0] == pytest.approx(2) and np.percentile(drawn, 2.5) < 1.4
+
+
+def test_draws_of_the_least_do_not_depend_on_the_last_bits_of_a_logarithm():
+    """Processors round logarithms differently, and docs/papers.md must be the same on all of them."""
+    rows = np.stack([np.r_[2.0, median_draws([1.4, 2.0, 2.6], 1000, str(k))] for k in range(8)])
+    elsewhere = np.nextafter(rows, 3.0)
+    drawn, again = (of_extremes(values, np.min, [3] * 8) for values in (rows, elsewhere))
+    np.testing.assert_allclose(drawn, again, rtol=1e-12)

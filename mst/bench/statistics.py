@@ -125,7 +125,9 @@ def of_extremes(
     symmetric = np.sort(np.sign(deviations) * np.maximum(abs(deviations), abs(deviations[:, ::-1])), axis=1)
     widening = np.array([[_widening(number, count)] for count in processes])
     chosen = choose(estimate + widening * symmetric, axis=0)
-    seed = hashlib.sha256(rows.tobytes() + choose.__name__.encode()).digest()
+    # Rounded, since the last bits of a logarithm differ between processors; zero has one sign.
+    rounded = np.round(estimate, 9) + 0.0
+    seed = hashlib.sha256(rounded.tobytes() + choose.__name__.encode()).digest()
     found = np.concatenate((choose(estimate, axis=0), np.random.default_rng(list(seed)).permutation(chosen)))
     return np.exp(found) if positive else found
 
