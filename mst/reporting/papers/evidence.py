@@ -23,8 +23,7 @@ COUNTED = frozenset(("counter", "wrong"))
 """Quantities that do not depend on the machine's load: counters, and whether a forest was wrong."""
 TIMES = ("T", "I", "X", "M", "phase")
 DRIFT, DRIFT_OF_GPU = 0.2, 0.06
-"""σ of the logarithm of a session's speed. Medians measured again differed by up to 2.1 in 28 cases on an H100's host;
-on its GPU by 1.23 in 12 of our code, by 1.04 in 35 of programs, and by 1.18 in 17 with transfers."""
+"""Standard deviation of the logarithm of a session's speed; ``docs/papers.md`` says which measurements it is from."""
 PAUSE = timedelta(minutes=5)  # a longer one begins another session, maybe on another host
 SIMILAR = 0.1  # largest relative difference between an input and its stand-in
 FACTS = {"n": "vertices", "m": "edges", "components": "components", "maximum_degree": "largest degree"}
