@@ -119,11 +119,12 @@ def page(found: Iterable[Reference]) -> str:
     lines = [
         "# Measurements",
         "",
-        "Made by `python docs/measurements.py` from the records in `results/reference/`. Times are milliseconds of",
-        "*compute*, the median of the processes' medians ([method](method.md)); every forest is proved. ~ marks fewer",
-        "than three processes. Rows are sorted by number of (undirected) edges. The last rows show the first column",
-        "divided by each column: geometric mean, least and greatest ratio. The [machines](#machines) are at the end. A",
-        "caller waits for more than *compute*: [performance](performance.md) also shows whole calls.",
+        "Times of our algorithms, libraries and the papers' programs, from the records in `results/reference/` by",
+        "`python docs/measurements.py`. They are milliseconds of *compute*, the median of the processes' medians",
+        "([method](method.md)); every forest is proved. ~ marks fewer than three processes; *spread* means that the",
+        "processes' medians lie more than 10 % apart; × 4 is four threads or ranks. The last rows show the first",
+        "column divided by each column: geometric mean, least and greatest ratio. The [machines](#machines) are at",
+        "the end. Edges are undirected. [Performance](performance.md) shows whole calls, which take longer.",
     ]
     for entry in TABLES:
         lines += ["", f"## {entry.title}", "", *_lines(entry, newest[entry.machine])]

@@ -19,7 +19,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print JSON with every field")
-    form.add_argument("--markdown", action="store_true", help="print the algorithms as docs/algorithms.md")
+    form.add_argument("--markdown", action="store_true", help="print the algorithms with all options")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -52,7 +52,7 @@ _PARADIGMS = {
     "threads": "Many cores",
     "cuda": "One GPU",
     "mpi": "Message passing",
-    "peer": "Other people's libraries",
+    "peer": "Other libraries",
 }
 
 
@@ -63,8 +63,9 @@ def algorithms_page() -> str:
     lines = [
         "# Algorithms",
         "",
-        "Made from the registry by `mst list --markdown`. Every exact algorithm returns the same edge ids, by",
-        "(weight, edge id); those marked *ties: any* are proved as forests of the same weight.",
+        "Every algorithm with its input (an edge list, or compressed sparse rows: *csr*), limits, paper and",
+        "options with their defaults; made by `mst list --markdown`. Exact algorithms return the same edge",
+        "ids, except for those marked *ties: any*, which break ties differently.",
     ]
     for paradigm, title in _PARADIGMS.items():
         lines += ["", f"## {title}", ""]
