@@ -87,8 +87,8 @@ def minimum_spanning_forest(
         usable cores, or on the GPU if CuPy is loaded (`mst.advice`); or, while a process has solved only small graphs,
         one that needs no compiling or loading of code (`mst.advice.first`).
     threads : int, optional
-        Width: threads or GPUs. Single-threaded algorithms accept only 1; ``"auto"`` uses at most this many. More
-        than the usable cores are refused.
+        Threads that may be used, by default all usable cores; more than these are refused. Algorithms for one core or
+        one GPU accept only 1.
     maximum : bool
         Whether to find the heaviest forest; among equal weights, the smaller edge id still comes first. Only for
         graphs in host memory.

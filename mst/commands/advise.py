@@ -84,7 +84,7 @@ def explanation(facts: dict[str, Any], width: int, choice: Any, elsewhere: bool)
     """Return the lines that state the choice and the measurements behind it."""
     lines = [f"n={facts['n']:,} m={facts['m']:,}"]
     if "skew" in facts:
-        lines[0] += f", degrees of skew {facts['skew']:.3g}"
+        lines[0] += f", degree skew {facts['skew']:.3g}"
     if "weights" in facts:
         lines[0] += f", {facts['weights']} weights" + ", rows in their order" * facts.get("in_order", False)
     if "distinct" in facts:
@@ -104,7 +104,7 @@ def explanation(facts: dict[str, Any], width: int, choice: Any, elsewhere: bool)
         lines.append(f"the next best algorithm took {choice.margin:.2f} times as long")
     if not choice.times:
         return [*lines, "no measurements apply to this"]
-    lines.append("times relative to the best (@ cores, or where the graph is):")
+    lines.append("times relative to the best, @ cores, or @gpu with transfers, or @device without:")
     lines += [f"  {name}: {ratio:.2f}" for name, ratio in choice.times.items()]
     kinds = ", ".join(choice.kinds)
     lines.append(

@@ -27,7 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     side = "a machine, a commit, a fingerprint, a bundle, or a folder of records"
     parser.add_argument("a", metavar="A", help=side)
     parser.add_argument("b", metavar="B", help="the same; the verdict is on B")
-    parser.add_argument("--part", choices=PARTS, default="compute")
+    parser.add_argument("--part", choices=PARTS, default="compute", help="time to compare (default: compute)")
     parser.add_argument(
         "--margin",
         type=float,

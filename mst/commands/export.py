@@ -13,8 +13,8 @@ HELP = "pack a machine's records, proofs and graph manifests into one file; or e
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("machine", nargs="?", metavar="MACHINE", help="default: this machine")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="default: MACHINE.mst.zip")
+    parser.add_argument("machine", nargs="?", metavar="MACHINE", help="name of a machine (default: this one)")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="the file to write (default: MACHINE.mst.zip)")
     parser.add_argument(
         "--crate", action="store_true", help="a Workflow Run RO-Crate instead: workflow, inputs, page and table"
     )

@@ -29,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="plan for the site of a cluster profile, and predict its jobs and core hours",
     )
-    parser.add_argument("--used", action="store_true", help="with --profile: usage of the finished runs")
+    parser.add_argument("--used", action="store_true", help="with --profile: also the usage of finished jobs")
     parser.add_argument("--all", action="store_true", help="also list runs that are done")
     add_json(parser, "print one JSON object per row")
 

@@ -24,7 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("algorithm", nargs="?", metavar="ALGORITHM", help="see mst list")
     parser.add_argument("graph", nargs="?", metavar="GRAPH", help="see mst list graphs")
     add_options(parser)
-    add_threads(parser, "width (default: 1; all cores for threads)")
+    add_threads(parser, "width: threads or ranks (default: 1; all cores for threads)")
     parser.add_argument(
         "--batch", metavar="MACHINE/GRAPH/PART", help="measure the missing runs of a batch of the workflow"
     )

@@ -29,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--algorithm", default="auto", metavar="ID", help="see mst list (default: auto)")
     add_options(parser)
-    add_threads(parser, "width: threads or GPUs")
+    add_threads(parser, "threads that may be used (default: all cores)")
     add_format(parser, "read FILE as this format; by default its content decides")
     parser.add_argument(
         "--memory",
