@@ -31,7 +31,7 @@ def as_numpy(values: Any, name: str) -> np.ndarray:
     Raises
     ------
     InputError
-        They are no array of numbers in host memory; `name` says whose they are.
+        They are not an array of numbers in host memory; the message calls them `name`.
 
     Examples
     --------
@@ -131,7 +131,7 @@ def is_on_device(values: Any) -> bool:
 
 
 def importer(arrays: Iterable[Any]) -> Callable[[Any], Any] | None:
-    """Return the function ``from_dlpack`` of the library of the first foreign array; None if there is no such one.
+    """Return the function ``from_dlpack`` of the library of the first foreign array; None if there is none.
 
     Examples
     --------

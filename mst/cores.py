@@ -9,7 +9,7 @@ import sys
 from mst.errors import ConfigError, InputError, UnsupportedError
 
 MANY = 1 << 18
-"""Values of a column from which on threads check or add them up: below it, that takes as long as waking threads."""
+"""Shorter columns are checked and added up by one thread, since waking others takes as long."""
 
 
 def cores_for(threads: int | None) -> int:

@@ -39,7 +39,7 @@ class RankForest:
     n, m : int
         Vertices and edges of the whole graph.
     edge_ids : numpy.ndarray of int64
-        On rank 0 all edge ids of the forest, ascending; on the others none.
+        All edge ids of the forest, ascending, on rank 0; empty on the others.
     local_ids : numpy.ndarray of int64
         Edge ids of the forest among this rank's edges, ascending. Subtract `start` to index this rank's arrays.
     start : int
@@ -76,7 +76,7 @@ def minimum_spanning_forest(
         count and this rank's edges. Edge ids are then numbered rank by rank. A rank may have
         no edges; weights must have the same dtype on all ranks.
     comm : mpi4py.MPI.Comm, optional
-        The ranks; by default all ranks of the job.
+        By default, all ranks of the job.
     algorithm : str
         The id of an algorithm of paradigm mpi.
     **options

@@ -63,7 +63,7 @@ def total(weights: np.ndarray, rows: np.ndarray | None = None, *, threads: int =
     weights : numpy.ndarray, shape (m,)
         int32, int64, float32 or float64 without NaN.
     rows : numpy.ndarray of int64, shape (k,), optional
-        Where the weights to add up are; by default all are.
+        Places of the weights to add up; by default, all are added up.
     threads : int
         Used only if there are many weights.
 

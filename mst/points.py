@@ -240,7 +240,7 @@ def _unscaled(xp: Any, u: Any, v: Any, w: Any, exponent: int) -> tuple[Any, Any,
 
 
 def _coordinates(xp: Any, given: Any, samples: int, width: int = 1) -> tuple[Any, int]:
-    """Return points as float64, divided by a power of two, and its exponent; refuse those that are no points.
+    """Return points as float64, divided by a power of two, and its exponent; refuse rows that are not points.
 
     Parameters
     ----------

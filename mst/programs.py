@@ -87,8 +87,8 @@ class Program:
     phases : mapping of str to str
         The same for the time of a phase, in `unit`.
     instrumented : tuple of str
-        How to call a build that prints its phases and counters, which are then read of it alone, the phases in
-        further processes; without it, they are read of each process of `command`.
+        How to call a build that prints its phases and counters. They are then read only from its output, the phases in
+        further processes; without it, they are read from the output of each process of `command`.
     """
 
     name: str

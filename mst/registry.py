@@ -5,7 +5,7 @@
     ALGORITHM = dict(
         id="kruskal",              # unique, lower case, dashes
         paradigm="sequential",     # sequential, threads, cuda, mpi, peer
-        paper=None,                # key of config/papers, or "ours"
+        paper=None,                # a key of citations in config/graphs.yaml, or "ours"
         title="Kruskal",           # for tables
         input="edges",             # input of prepare: edges, csr
         options=dict(sort=dict(default="radix", choices=("radix", "comparison"), help="…"),

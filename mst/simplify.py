@@ -11,7 +11,7 @@ from mst.arrays import first_of_runs
 from mst.graph import Graph, frozen
 
 _SPARSE = 8
-"""Vertices per edge from which on the vertices in use are ranked first."""
+"""With at least as many vertices per edge, the vertices in use are ranked first."""
 
 FEW = 1 << 16
 """Edges that are merged sooner without loading numba."""

@@ -22,7 +22,7 @@ from mst.rounding import converted
 from mst.units import counted
 
 _MANY_EDGES, _MANY_PAIRS = 1 << 16, 1 << 17
-"""The numbers of edges, and of pairs, from which on threads pay."""
+"""For fewer edges, or pairs, threads do not pay off."""
 
 _WRITERS = 4
 """The number of threads that write a hierarchy as fast as memory permits."""

@@ -49,8 +49,8 @@ class Traits:
         Mean squared degree over the squared mean degree: 1 where all degrees are equal, 1 + 1/d in a uniform random
         graph of average degree d, n/4 in a star.
     weights : str
-        *equal*: all are. *local*: edges at one vertex have nearly the same weight, as where it is a function of
-        the place. *few*: no more than 16 distinct ones. *wide*: their keys take 64 bits (`mst.order.keys`). *random*:
+        *equal*: all are. *local*: edges at one vertex have nearly the same weight, as where it depends on
+        position. *few*: no more than 16 distinct ones. *wide*: their keys take 64 bits (`mst.order.keys`). *random*:
         none of these. The first that holds, in this order.
     distinct : int
         Distinct weights in the sample.
@@ -62,8 +62,8 @@ class Traits:
     along_rows : str
         `weights_along_rows`, in host memory.
     in_order : bool
-        Whether all rows are in the order of their weights, or in its reverse: in host memory they are joined by a path
-        of their own, whose times say nothing of other graphs. False for rows on a CUDA device.
+        Whether all rows are in the order of their weights, or in its reverse: in host memory they are joined by
+        separate code, whose times say nothing about other graphs. False for rows on a CUDA device.
     """
 
     skew: float
@@ -117,7 +117,7 @@ def weights_along_rows(weights: np.ndarray) -> str:
     """Return the kind of weights in host memory, by 64 of them and those in the next rows.
 
     *wide*: keys take 64 bits. *local*: weights in the next rows are nearer than others, as where rows and weights
-    follow places or nearly all are equal, but not all rows are in the order of their weights, nor in its reverse.
+    follow positions or nearly all are equal, but not all rows are in the order of their weights, nor in its reverse.
     *random*: neither.
 
     Examples

@@ -240,8 +240,8 @@ class Sources:
             write_text(target.parent / "receipt.json", json.dumps(receipt, indent=1) + "\n")
         if check == "first" and wanted.sha256:
             remark(
-                f"{location}: sha256 {sha256} differs from that in the catalogue, {wanted.sha256}, as that of a file "
-                f"packed anew does; if its content is another, correct it there and remove {target.parent}"
+                f"{location}: sha256 {sha256} differs from that in the catalogue, {wanted.sha256}, as for a file "
+                f"that was packed again; if its content differs, too, correct the catalogue and remove {target.parent}"
             )
         return Fetched(target, location, sha256, size, check)
 

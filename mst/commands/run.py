@@ -1,4 +1,4 @@
-"""``mst run``: measure one run, in turns with the workflow's other runs on its graph, and write the records."""
+"""``mst run``: measure one run, or in turns the runs of a batch of the workflow, and write the records."""
 
 from __future__ import annotations
 

@@ -177,7 +177,7 @@ def _refuse_new_numbers(arguments: argparse.Namespace, n: int) -> None:
     if n != (kept := max(file.least_n or 0, 1 + max(map(int, ends), default=-1))):
         raise InputError(
             f"{arguments.forest} has {n:,} vertices and {arguments.graph}, whose ids --memory keeps, {kept:,}: without "
-            "--memory, the vertices of a file that states no number of them are numbered anew; verify such a forest "
+            "--memory, vertices are renumbered if the file does not state how many there are; verify such a forest "
             "without --memory, too"
         )
 

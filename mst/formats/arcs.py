@@ -30,7 +30,7 @@ class MergedArcs(NamedTuple):
     mirrored: int | None
 
     def graph(self, format: str, n: int, rows: int, declared_m: int | None = None) -> RawGraph:
-        """Return the graph of a file with so many `rows`, whose arcs they are."""
+        """Return the graph of these arcs, which were read from `rows` entries of a file."""
         direction = "arcs" if self.mirrored is None else "both"
         summary = FileSummary(rows, n, declared_m, direction, self.mirrored or 0)
         return RawGraph(n, self.u, self.v, self.w, None, format, summary)

@@ -19,7 +19,7 @@ _ID, _WEIGHT = rb"\d{1,18}", rb"-?\d{1,15}(?:\.\d{1,20})?"
 
 
 def is_worthwhile(size: int) -> bool:
-    """Return whether so many bytes are read sooner without loading numba."""
+    """Return whether a file of `size` bytes is read sooner without loading numba."""
     return "numba" not in sys.modules and size <= LARGEST
 
 

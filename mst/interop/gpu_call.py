@@ -161,9 +161,9 @@ class _Solver:
         return ids if 2 * len(ids) >= self._most else ids.copy()
 
     def ids_by_marks(self, edges: EdgeList, survey: Survey, marks: np.ndarray, width: int) -> np.ndarray:
-        """Return the forest's ids, ascending, which so many threads write from one bit per edge in `marks`.
+        """Return the forest's ids, ascending, which `width` threads write from one bit per edge in `marks`.
 
-        These are in page-locked memory.
+        These bits are in page-locked memory.
         """
         from mst.kernels.cuda.staging import positions_of_ones
         from mst.kernels.parallel.runtime import new_tallies, several_workers, touched_empty, workers
@@ -205,5 +205,5 @@ class _Solver:
 
 
 def _word(part: str, name: str, size: int = 8) -> int:
-    """Return the place of a field in both arguments, in words of so many bytes."""
+    """Return the place of a field in both arguments, in words of `size` bytes."""
     return (BOTH.fields[part][1] + BOTH[part].fields[name][1]) // size

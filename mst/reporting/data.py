@@ -105,7 +105,7 @@ def mean_interval(values: pd.Series, *errors: pd.Series) -> tuple[float, float, 
 
 
 def representative(rows: pd.DataFrame, baseline: str, most: int) -> list[str]:
-    """Return at most so many names of runs: the baseline, the fastest of each paradigm, then the next fastest.
+    """Return at most `most` names of runs: the baseline, the fastest of each paradigm, then the next fastest.
 
     These are ranked by the geometric mean of time over each graph's best. Of prepared rows that are shown; names on
     less than half as many graphs as any other are left out.

@@ -157,7 +157,7 @@ def rows_of(
 
     A row is taken from the file of kept rows if sizes, inodes and times of its measurement and proof are those that it
     was made from, and the code that makes rows is the same. A file that is absent, damaged or of other code is made
-    anew. It is replaced as a whole, so that two processes may do this at once.
+    again. It is replaced as a whole, so that two processes may do this at once.
 
     Each folder has the origin of its rows; `columns` are the keys of `mst.bench.records.store.table_row` that are kept,
     with their types. `set_aside` takes the reason why a record, or its proof, is left out; it is read again each time.

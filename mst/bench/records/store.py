@@ -223,7 +223,7 @@ def read_record(path: Path, *, set_aside: Callable[[str], None], origin: str = "
 
 
 def measurement_files(folder: str, depth: int = 5) -> Iterator[str]:
-    """Yield the paths of all measurements so many folders below, sorted; names that begin with a dot are left out.
+    """Yield the paths of all measurements `depth` folders below, sorted; names that begin with a dot are left out.
 
     Every folder is listed once, and no file is looked up: of 100,000 records, `Path.glob` takes several times as long.
     """

@@ -90,7 +90,7 @@ def prove_again(tree: Path, results: Path) -> None:
     """Repeat the proofs of unpacked records below `tree` against the references below `results`.
 
     Those that cannot be repeated are marked. The edge ids of a record do not travel with it: a forest that breaks ties
-    otherwise is proved by its total.
+    differently is proved by its total.
     """
     references = {}
     for file in results.glob("graphs/*/*/reference.json"):
@@ -144,7 +144,7 @@ def _judge_total(forest: dict[str, Any], reference: dict[str, Any]) -> Verdict:
 
 
 def _judge_edges(run: dict[str, Any], reference: dict[str, Any], record: Path, reference_file: Path) -> Verdict:
-    """Check a forest that may break ties otherwise, or may be heavier within a bound."""
+    """Check a forest that may break ties differently, or may be heavier within a bound."""
     if not ids_path(record).is_file():
         return Verdict("unproved", reason=f"its edge ids are missing: {ids_path(record)}")
     try:

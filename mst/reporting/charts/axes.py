@@ -94,7 +94,7 @@ def name_ends(axes: Any, ends: Sequence[End]) -> None:
 
 
 def readable(axis: Any) -> None:
-    """Label a logarithmic axis at three places at least, by the coarsest steps of a decade that give so many.
+    """Label a logarithmic axis in at least three places, by the coarsest steps of a decade that give as many.
 
     The steps of one level are about equally far apart, so that few labels do not overlap.
     """

@@ -127,7 +127,7 @@ def comparable(rows: pd.DataFrame, column: str) -> pd.DataFrame:
     """Return each algorithm's fastest exact run on each graph, of graphs on which all of these algorithms ran.
 
     The paradigms choose the graphs: of each, the algorithm that ran on most graphs takes part, and a paradigm that
-    shares fewer than three graphs with the others does not. Of the others all are kept that ran on these graphs.
+    shares fewer than three graphs with the others does not. All other algorithms that ran on these graphs are kept.
     """
     best = fastest(rows[rows["exact"] & rows[column].gt(0)], "algorithm", "graph")
     graphs = best.groupby("algorithm")["graph"].agg(set)

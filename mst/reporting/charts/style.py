@@ -28,7 +28,7 @@ DARK = (
     "#a08ef7", "#bbaf6b", "#b6706b", "#e6b8ff", "#aeb4bd",
 )  # fmt: skip
 PARADIGMS = {"sequential": LIGHT[0], "threads": LIGHT[4], "cuda": LIGHT[1], "mpi": LIGHT[8], "peer": LIGHT[9]}
-"""Colours of the four paradigms, and the grey of other libraries and programs."""
+"""Colours of our paradigms, and the grey of other libraries and programs."""
 PUBLISHED = LIGHT[6]
 DASHES: tuple[Any, ...] = ("", (6, 2), (2, 1.5), (8, 2, 2, 2))
 """Dashes of lines, by their place among those of one paradigm."""
