@@ -68,7 +68,7 @@ def named_threads() -> int | None:
 
 
 def whole_threads(threads: int | None) -> int | None:
-    """Return `threads` as an int, or None; raise `InputError` where it is not a number of threads."""
+    """Return `threads` as an int, or None; raise `InputError` if it is not a number of threads."""
     try:
         whole = None if threads is None else operator.index(threads)
     except TypeError:
@@ -79,7 +79,7 @@ def whole_threads(threads: int | None) -> int | None:
 
 
 def check_cores(width: int) -> None:
-    """Raise `UnsupportedError` where there are fewer usable cores than `width`, or a fork cannot use several."""
+    """Raise `UnsupportedError` if there are fewer usable cores than `width`, or a fork cannot use several."""
     if width == 1:
         return
     if _forked_after_use():

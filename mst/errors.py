@@ -73,11 +73,11 @@ class DependencyError(MSTError):
 
 
 class OutOfMemoryError(MSTError):
-    """More memory is needed than is free; the message names both amounts where they are known."""
+    """More memory is needed than is free; the message names both amounts if they are known."""
 
 
 def names_missing(package: str, remark: str = "") -> Callable[[Callable[_P, _T]], Callable[_P, _T]]:
-    """Have a function raise a `DependencyError` where it imports a package that is not installed."""
+    """Make a function raise a `DependencyError` if it imports a package that is not installed."""
 
     def naming(function: Callable[_P, _T]) -> Callable[_P, _T]:
         @wraps(function)

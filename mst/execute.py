@@ -44,7 +44,7 @@ def _unknown_bytes(problem: Any) -> int | None:
 
 
 class Ready(NamedTuple):
-    """A problem that can be solved, and the seconds that it took; `transfer` is None where nothing is transferred."""
+    """A problem that can be solved, and the seconds that it took; `transfer` is None if nothing is transferred."""
 
     problem: Any
     init: float
@@ -62,7 +62,7 @@ class Implementation:
     id : str
         The algorithm's.
     prepare, transfer, solve, collect : callable
-        The stages; `transfer` is None where nothing is copied to a device.
+        The stages; `transfer` is None if nothing is copied to a device.
     timed_solve : callable
         Solves and returns the result and its seconds, by the clock that counts for the algorithm.
     weight : callable or None
@@ -133,7 +133,7 @@ class Implementation:
         return Ready(problem, init, transfer)
 
     def collect_edges(self, problem: Any, result: Any) -> np.ndarray:
-        """Return the forest's edge ids on the host, in any order; raise `UnsupportedError` where none are known."""
+        """Return the forest's edge ids on the host, in any order; raise `UnsupportedError` if none are known."""
         ids = self.collect(problem, result)
         if ids is None:
             raise UnsupportedError(
@@ -143,7 +143,7 @@ class Implementation:
 
 
 class Execution(NamedTuple):
-    """A solved problem, and the seconds of its stages; `transfer` is None where nothing is transferred."""
+    """A solved problem, and the seconds of its stages; `transfer` is None if nothing is transferred."""
 
     implementation: Implementation
     problem: Any
@@ -153,7 +153,7 @@ class Execution(NamedTuple):
     compute: float
 
     def collect(self) -> np.ndarray:
-        """Return the forest's edge ids on the host, in any order; raise `UnsupportedError` where none are known."""
+        """Return the forest's edge ids on the host, in any order; raise `UnsupportedError` if none are known."""
         return self.implementation.collect_edges(self.problem, self.result)
 
     def counters(self) -> dict[str, Any]:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mst.tree import MergeTree
 
 _SPARSE = 1024
-"""Edge ids are sorted where a bitmap of all edges would have more bits than this for each."""
+"""Edge ids are sorted if a bitmap of all edges would have more bits than this for each."""
 
 _FEWEST_TO_SHARE = 3
 """Threads that sort ids together: they do twice the work, so that two gain nothing."""

@@ -184,7 +184,7 @@ def _by_threads(given: np.ndarray, samples: int, k: int | None, width: int) -> t
 
 
 def _by_gpu(given: np.ndarray, samples: int) -> tuple[Any, Any, Any] | None:
-    """Return the same by the GPU; None where cores take less time, or it does not take the points."""
+    """Return the same by the GPU; None if cores take less time, or it does not take the points."""
     if given.ndim != 2 or given.dtype.kind not in "fiu" or not _FEWEST_FOR_GPU <= len(given) < 2**31:
         return None
     from mst.algorithms.cuda.device import staging

@@ -45,7 +45,7 @@ class Step:
         self.left = left
 
     def line(self) -> str:
-        """Return the text with the time so far, and the time to go where it can be known.
+        """Return the text with the time so far, and the time to go if it can be known.
 
         Examples
         --------

@@ -210,7 +210,7 @@ _MOST_PLACES = 1000
 
 
 def _as_known(total: int | float | str) -> tuple[Fraction | float, Fraction]:
-    """Return a total, exact where it is finite, and half a unit of its last digit where it is a text."""
+    """Return a total, exact if it is finite, and half a unit of its last digit if it is a text."""
     if not isinstance(total, str):
         finite = isinstance(total, int) or math.isfinite(total)
         return Fraction(total) if finite else total, Fraction(0)
@@ -354,7 +354,7 @@ def _lightest(w: np.ndarray, ids: np.ndarray, trees: int, share: float) -> tuple
 def _in_order(
     graph: Graph, u: np.ndarray, v: np.ndarray, ids: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return records of the edges `ids`, shape (k,), and their positions in order: none where they are in order."""
+    """Return records of the edges `ids`, shape (k,), and their positions in order: none if they are in order."""
     from mst.kernels.primitives.radix import records, sorted_records
     from mst.kernels.proof.reconstruction import edge_dtype, gather_edges
     from mst.kernels.proof.replay import is_ascending

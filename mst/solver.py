@@ -203,7 +203,7 @@ def _maximum_forest(graph: Any, asked: Request) -> Forest:
 def _forest_checked_by_gpu(columns: tuple, asked: Request) -> Forest | None:
     """Return the forest of arrays in host memory if a GPU is to solve them, which then checks them as well.
 
-    None where that does not apply, or where the arrays are not legal: `Graph` finds the reason.
+    None if that does not apply, or if the arrays are not legal: `Graph` finds the reason.
     """
     if asked.algorithm != advice.OURS_ON_GPU and not (asked.is_auto and usable_gpu()):
         return None
@@ -351,7 +351,7 @@ class _TimedWithoutCode:
 
 
 def code_seconds() -> float:
-    """Return for how many seconds this thread has compiled and loaded machine code: 0 where numba is not loaded."""
+    """Return for how many seconds this thread has compiled and loaded machine code: 0 if numba is not loaded."""
     module = sys.modules.get("mst.kernels.primitives.machine_code")
     try:
         return module.code_seconds() if module else 0.0

@@ -38,7 +38,7 @@ def _without_exponent(value: float, digits: int = DIGITS) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return whole seconds, with minutes and hours where there are any.
+    """Return whole seconds, with minutes and hours if there are any.
 
     Examples
     --------

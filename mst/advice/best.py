@@ -1,4 +1,4 @@
-"""The measured best for a graph, whose edges are looked at only where the answer depends on it."""
+"""The measured best for a graph, whose edges are looked at only if the answer depends on it."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _unsampled(at: Table, n: int, m: int, dtype: Any, width: int, gpu: str | Non
 
 
 def _accepting(facts: Facts, choose: Callable[..., Any]) -> Any:
-    """Return the first choice whose algorithm takes such a graph, `without` those that do not; None where one is."""
+    """Return the first choice whose algorithm takes such a graph, `without` those that do not; None if one is."""
     without: frozenset[str] = frozenset()
     while True:
         choice = choose(without=without)

@@ -36,7 +36,7 @@ class Choice:
     machine : str
         The machine of the measurements.
     extrapolated : str
-        In which respect the graph is outside the table; empty where it is inside.
+        How the graph lies outside the table; empty if it does not.
     seconds : float
         Time of the best candidate in that cell.
     """
@@ -60,7 +60,7 @@ OURS_ON_GPU = "filter-boruvka-cuda"
 
 FALLBACK = Choice("filter-boruvka", 1)
 FALLBACK_ON_DEVICE = Choice(OURS_ON_GPU, 1, options={"start": "edges"}, gpu="device")
-"""The choice where nothing was measured."""
+"""The choice if nothing was measured."""
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ _STUDENT = {2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365}
 
 @dataclass(frozen=True)
 class Summary:
-    """Median of the processes' medians, with an interval by order statistics; None where nothing was measured.
+    """Median of the processes' medians, with an interval by order statistics; None if nothing was measured.
 
     The coverage is the probability that such an interval holds the median of the distribution that the values are from,
     for any such distribution (see `interval_ranks`). The spread is the range of the values over their median, None for
@@ -193,7 +193,7 @@ def ratio(a: Sequence[float], b: Sequence[float]) -> Ratio:
 
 @cache
 def _rank_cut(a: int, b: int) -> int | None:
-    """Return how many pairwise shifts may be dropped at each end for 95 % coverage; None where even 0 covers less."""
+    """Return how many pairwise shifts may be dropped at each end for 95 % coverage; None if even 0 covers less."""
     tail, total = 0, comb(a + b, a)
     for u, count in enumerate(_mann_whitney(a, b)):
         tail += count

@@ -371,7 +371,7 @@ def _sha256(path: Path) -> str:
 
 @contextlib.contextmanager
 def _one_process(lock: Path) -> Iterator[bool]:
-    """Hold `lock`; yield False where the file system knows no locks."""
+    """Hold `lock`; yield False if the file system knows no locks."""
     with lock.open("a") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX)  # released with the file, also when the process dies

@@ -134,7 +134,7 @@ class Source(StrictModel, strict=False):
         return Wanted(graph, self.address, self.mirror_names + inner, self.sha256, self.own_file)
 
     def inside(self, name: str) -> str | None:
-        """Return the member to take out of a file called `name`; None where that is the member itself."""
+        """Return the member to take out of a file called `name`; None if that is the member itself."""
         if self.member is None or uncompressed(name) == uncompressed(basename(self.member)):
             return None
         return self.member

@@ -63,7 +63,7 @@ def results_of(arguments: Namespace) -> Path:
 
 
 def reads_in_parts(file: str | Path, format: str | None, memory: str | None) -> bool:
-    """Return whether a file is read as a stream: all Parquet files are, and others where the memory is limited."""
+    """Return whether a file is read as a stream: all Parquet files are, and others if the memory is limited."""
     if memory is not None or format == "parquet":
         return True
     if format is not None:

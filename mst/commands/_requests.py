@@ -57,7 +57,7 @@ def batch_rows(settings: Config, scope: str, batch: str) -> list[Planned]:
 
 
 def planned_request(settings: Config, row: Planned, folder: Path) -> Request | None:
-    """Return the request for a run of the plan, to be written below a folder; None where nothing will run."""
+    """Return the request for a run of the plan, to be written below a folder; None if nothing will run."""
     if row.run is None or row.measure is None:
         return None
     unfinished = settings.root / UNFINISHED / row.run.path

@@ -56,7 +56,7 @@ def _list(listing: Catalog, as_json: bool) -> None:
 
 
 def _expected(entry: Entry) -> tuple[int | None, int | None]:
-    """Return the published vertex and undirected edge counts, where there are any."""
+    """Return the published vertex and undirected edge counts, if there are any."""
     n = next((p.n for p in entry.published if p.n is not None), None)
     m = next((p.edges for p in entry.published if p.edges is not None), None)
     arcs = next((p.arcs for p in entry.published if p.arcs is not None), None)

@@ -83,7 +83,7 @@ def write_page(settings: Config, results: Path, out: Path, *, first: str = "") -
 
 
 def _plan(file: Path) -> list[dict[str, Any]]:
-    """Return the rows of the workflow's plan; none where there is no file."""
+    """Return the rows of the workflow's plan; none if there is no file."""
     from mst.errors import InputError
 
     try:

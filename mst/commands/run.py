@@ -1,4 +1,4 @@
-"""``mst run``: measure one run, or in turns the runs of a batch of the workflow, and write the records."""
+"""``mst run``: measure one run, or in turn the runs of a batch of the workflow, and write the records."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _run_batch(arguments: argparse.Namespace, settings: Config) -> int:
-    """Measure the missing runs of a batch in turns, and list all its records."""
+    """Measure the missing runs of a batch in turn, and list all its records."""
     from mst.bench.measure.runner import measure_runs
     from mst.bench.planning.batches import write_index
     from mst.commands._requests import batch_requests, batch_rows, graph_of, move_staged, note_machine

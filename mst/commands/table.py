@@ -127,7 +127,7 @@ def _milliseconds(*parts: str) -> Callable[[Measurement], float | None]:
 
 
 def _first(measurement: Measurement) -> float | None:
-    """Return the milliseconds of preparing, copying and the first solve, of the warm-up where there is one."""
+    """Return the milliseconds of preparing, copying and the first solve, or of the warm-up if there is one."""
     samples = measurement["samples"]
     solves = zip_longest(samples.get("warmup", []), samples.get("compute", []), fillvalue=list[float]())
     first = [[*warmup, *compute][:1] for warmup, compute in solves]

@@ -151,7 +151,7 @@ def _verdict(proof: Proof, times: dict[str, float]) -> dict[str, Any]:
 
 
 def _batches(arguments: argparse.Namespace, n: int, width: int) -> Iterator[Batch]:
-    """Return the graph's edges in parts, or all at once where its forest of `n` vertices was found in memory."""
+    """Return the graph's edges in parts, or all at once if its forest of `n` vertices was found in memory."""
     from mst import formats
     from mst.streaming import open_edges
     from mst.streaming.batches import batch_of

@@ -452,7 +452,7 @@ def digest(text: str) -> str:
 
 
 def _imported_by_name(statements: Iterable[ast.stmt]) -> list[Node]:
-    """Return the modules that are imported by names spelt out, or the whole package where a name is computed."""
+    """Return the modules that are imported by names spelt out, or the whole package if a name is computed."""
     calls = [n for s in statements for n in ast.walk(s) if isinstance(n, ast.Call) and n.args]
     names = [c.args[0] for c in calls if ast.unparse(c.func).split(".")[-1] in ("import_module", "__import__")]
     spelt = [str(name.value) for name in names if isinstance(name, ast.Constant)]

@@ -20,7 +20,7 @@ class Match:
     ----------
     graph, forest : RawGraph
     ends : tuple of numpy.ndarray of int64
-        The graph's vertices that the forest's edges name; -1 where there is none.
+        The graph's vertices that the forest's edges name; -1 if there is none.
     ids : numpy.ndarray of int64, shape (forest.m,)
         The graph's edge of the same ends and weight, of several the first; -1 if there is none.
     same : numpy.ndarray of int64, shape (forest.m,)
@@ -106,7 +106,7 @@ def _found(graph: RawGraph, bits: np.ndarray, *wanted: np.ndarray) -> tuple[np.n
 
 
 def _ends(graph: RawGraph, forest: RawGraph) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield the graph's vertices of the forest's edges, -1 where there is none, for each numbering that is possible."""
+    """Yield the graph's vertices of the forest's edges, -1 if there is none, for each numbering that is possible."""
     ends = forest.u.astype(np.int64), forest.v.astype(np.int64)
     if not (_names_vertices(forest) or _keeps_ids(graph, forest)):
         yield _within(graph, ends)

@@ -98,7 +98,7 @@ def _vertex_count(n: Any) -> int:
 
 
 def as_cupy(array: Any, name: str) -> Any:
-    """Return an array on a device as a contiguous one of CuPy; raise `InputError` where it is on the host."""
+    """Return an array on a device as a contiguous one of CuPy; raise `InputError` if it is on the host."""
     cupy = _cupy()
     if isinstance(array, cupy.ndarray):
         return cupy.ascontiguousarray(array)

@@ -126,7 +126,7 @@ def _naming_damage(matrix: Any) -> Iterator[None]:
 
 
 def _upper_triangle(rows: Any, threads: int) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """Return the upper triangle of a symmetric CSR array; None of any other, or where numba is not worth loading."""
+    """Return the upper triangle of a symmetric CSR array; None of any other, or if numba is not worth loading."""
     if rows.nnz <= FEW and "numba" not in sys.modules:
         return None
     if rows.data.dtype not in WEIGHT_DTYPES or rows.indices.dtype not in (np.int32, np.int64):

@@ -104,7 +104,7 @@ def minimum_spanning_edges(
     weight : str
         The edge attribute with the weights, numbers of any ordered type; edges without it weigh 1.
     keys, data : bool
-        Whether edges come with their keys, where it is a multigraph, and with their attributes.
+        Whether edges come with their keys, in a multigraph, and with their attributes.
     ignore_nan : bool
         Whether edges of weight NaN are skipped.
 

@@ -101,7 +101,7 @@ def minimum_spanning_tree(
 
 
 def _as_csr(csgraph: Any, keep_dtype: bool) -> Any:
-    """Return the CSR form that SciPy would work on, sharing the input's arrays where it can; float64 or as given."""
+    """Return the CSR form that SciPy would work on, sharing the input's arrays if possible; float64 or as given."""
     from scipy.sparse import issparse
     from scipy.sparse.csgraph import csgraph_from_dense, csgraph_from_masked
 
@@ -141,7 +141,7 @@ def _as_dense(csgraph: Any) -> np.ndarray:
 
 
 def _weights(data: np.ndarray) -> np.ndarray:
-    """Return the weights, or their ranks where one is NaN, which SciPy sorts last."""
+    """Return the weights, or their ranks if one is NaN, which SciPy sorts last."""
     if data.dtype.kind != "f" or not len(data) or not np.isnan(data.min()):
         return data
     return np.unique(data, return_inverse=True)[1]

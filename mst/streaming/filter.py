@@ -70,7 +70,7 @@ class Filter(NamedTuple):
     joined: Joined
 
     def bounds_as(self, dtype: np.dtype) -> np.ndarray:
-        """Return the bounds as weights of a wider dtype, shape (levels,); one zero where there are none yet."""
+        """Return the bounds as weights of a wider dtype, shape (levels,); one zero if there are none yet."""
         return frozen(np.zeros(1, dtype) if self.bounds is None else self.bounds.astype(dtype, copy=False))
 
 

@@ -77,7 +77,7 @@ class Budget(NamedTuple):
     free : int
         Those left for the table and the vertices.
     slice : int
-        Edges that a thread filters at a time where there are few vertices.
+        Edges that a thread filters at a time if there are few vertices.
     least_ahead, most_ahead : int
         Bounds on the edges that wait to be filtered, or to be added to the table.
     """

@@ -1,4 +1,4 @@
-# One job for each batch: it measures the missing runs on one graph in turns, and lists all records of the batch. On one
+# One job for each batch: it measures the missing runs on one graph in turn, and lists all records of the batch. On one
 # machine it claims every core: a timed run has the machine to itself. On a cluster it has a node to itself, one with
 # GPUs, or a rank for each unit of its width on as many nodes as these need. Another job proves every measurement; a
 # wrong forest is recorded there, and the last gate turns it into a failure.

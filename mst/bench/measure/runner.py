@@ -60,7 +60,7 @@ class Request:
 def measure_runs(
     requests: Sequence[Request], *, manifest: dict[str, Any], graph_file: Path, granted: int | None = None
 ) -> Iterator[dict[str, Any]]:
-    """Measure runs on one graph, their processes in turns, and write each measurement when it is complete.
+    """Measure runs on one graph, their processes in turn, and write each measurement when it is complete.
 
     A disturbance of a few seconds thus affects all runs, not just one. Failures are measurements too. Yields the
     measurements, as written, in order of completion. The manifest and the file are those of the

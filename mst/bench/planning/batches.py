@@ -1,4 +1,4 @@
-"""Batches: the runs on one graph that a job measures in turns, and the files that list their records.
+"""Batches: the runs on one graph that a job measures in turn, and the files that list their records.
 
 A batch has a folder for each time something was missing, numbered from one:
 ``batches/<machine>/<graph>/<part>/<number>`` with ``measured.json`` and, after the proofs, ``proved.json``. Both list
@@ -29,7 +29,7 @@ TOGETHER = "all"
 
 @dataclass(frozen=True)
 class Batch:
-    """Runs on one graph that a job measures in turns.
+    """Runs on one graph that a job measures in turn.
 
     The part is `TOGETHER`, a layout of ranks on a cluster's nodes, or a software environment; `possible` are the rows
     that the machine can run if the graph allows it, `rows` these and the others of this part as the plan has them.

@@ -29,7 +29,7 @@ _OUTPUT = re.compile(r"^\s+output: (.+)$", re.MULTILINE)
 class Failure:
     """A job, a group or rule, that ended without its outputs: the missing ones, and its log.
 
-    `scheduled` is its id with the scheduler, empty where there is none, and `state` its end as the scheduler reports
+    `scheduled` is its id with the scheduler, empty if there is none, and `state` its end as the scheduler reports
     it, such as ``TIMEOUT``, ``CANCELLED`` or ``NODE_FAIL``.
     """
 

@@ -113,7 +113,7 @@ def readable(axis: Any) -> None:
 
 
 def label_ratios(axis: Any) -> None:
-    """Label an axis of ratios at powers of two, or, where too few of them are in view, as any other."""
+    """Label an axis of ratios at powers of two, or, if too few of them are in view, as any other."""
     low, high = sorted(axis.get_view_interval())
     if math.floor(math.log2(high)) - math.ceil(math.log2(low)) + 1 < _FEWEST_LABELS:
         readable(axis)

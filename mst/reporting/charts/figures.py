@@ -32,7 +32,7 @@ KINDS = {**{kind.name: PARADIGMS[kind.paradigms[0]] for kind in HARDWARE_KINDS},
 
 
 class Bars(NamedTuple):
-    """A figure with a row for each algorithm and a dot for each graph; `sign` is 1 where less is better."""
+    """A figure with a row for each algorithm and a dot for each graph; `sign` is 1 if less is better."""
 
     name: str
     column: str

@@ -194,7 +194,7 @@ def badge_of(rows: pd.DataFrame) -> Badge:
 
 def _gain(mine: pd.DataFrame, other: pd.DataFrame) -> Gain | None:
     both = mine.merge(fastest(other, "graph"), on="graph", suffixes=("", "_other"))
-    # Runs of one or two processes take part only where there are no others.
+    # Runs of one or two processes take part only if there are no others.
     known = both[both[["error", "error_other"]].notna().all(axis=1)]
     both = known if len(known) else both
     if both.empty:

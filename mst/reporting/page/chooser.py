@@ -69,7 +69,7 @@ def settings(table: Table) -> list[dict[str, Any]]:
 
 
 def choices(table: Table) -> dict[str, Any]:
-    """Return every answer: for each hardware and kind, an entry for each size, None where there is no such graph."""
+    """Return every answer: for each hardware and kind, an entry for each size, None if there is no such graph."""
     sizes = sorted({2 ** round(log2(cell["m"])) for cell in table.cells})
     hardware = settings(table)
     answers = [

@@ -200,7 +200,7 @@ class Document(StrictModel, strict=False):
         return Names({**self.sets, **self.selections}, self.stand_ins)
 
     def checked(self) -> Document:
-        """Return this document, or raise `ConfigError` where its stand-ins are unknown or ambiguous."""
+        """Return this document, or raise `ConfigError` if its stand-ins are unknown or ambiguous."""
         graphs, stated = known_graphs(), [*self.stand_ins, *self.stand_ins.values()]
         for graph in stated:
             if graph not in graphs:
@@ -394,7 +394,7 @@ def _best_widths(best: Mapping[str, Mapping[str, int]]) -> str:
 
 
 def own_value(claim: Claim, paper: str, names: Names) -> Result | None:
-    """Return a claim's formula over printed numbers; None where they do not suffice."""
+    """Return a claim's formula over printed numbers; None if they do not suffice."""
     with suppress(Missing):
         result = evaluate(claim.quantity, Printed(paper, claim.machine), Names(names.sets))
         return None if result.missing else result

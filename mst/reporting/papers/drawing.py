@@ -19,7 +19,7 @@ FEWEST = 3  # fewest points of a picture
 
 
 class _Numbers(NamedTuple):
-    """The measured and the printed numbers of a picture by row and column, NaN where there is none."""
+    """The measured and the printed numbers of a picture by row and column, NaN if there is none."""
 
     here: pd.DataFrame
     there: pd.DataFrame

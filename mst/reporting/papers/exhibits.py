@@ -223,7 +223,7 @@ def _about_programs(column: Column, programs: Mapping[str, str]) -> bool:
 
 
 def _bindings(loop: Loop, names: Names) -> list[dict[str, Any]]:
-    """Return the name of a loop with each of its members, or nothing once where there is no loop."""
+    """Return the name of a loop with each of its members, or nothing once if there is no loop."""
     return [{name: m} for name, chosen in loop.items() for m in _members(chosen, names)] or [{}]
 
 

@@ -109,7 +109,7 @@ class Source(Protocol):
         return self.has(graph)
 
     def of_programs(self, originals: Mapping[str, str]) -> Source:
-        """Return the source in which each port is replaced by its program, where there are programs."""
+        """Return the source in which each port is replaced by its program, if there is one."""
         return self
 
     def stands_in(self, other: str, graph: str) -> bool:

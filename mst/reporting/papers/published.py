@@ -50,7 +50,7 @@ class PublishedNumbers:
     rows: tuple[Mapping[str, str], ...]
 
     def number(self, column: str, row: tuple[str, ...]) -> float:
-        """Return one number, in the unit of the table; raise `Missing` where the cell is empty."""
+        """Return one number, in the unit of the table; raise `Missing` if the cell is empty."""
         for found in self.rows:
             if tuple(found[k] for k in self.about.key[: len(row)]) == row:
                 if column not in found:
@@ -79,7 +79,7 @@ def published(table: str) -> PublishedNumbers:
 
 
 def as_number(text: str | None) -> float:
-    """Return the number in a cell of a table; NaN where it holds none."""
+    """Return the number in a cell of a table; NaN if it holds none."""
     try:
         return float(text or "nan")
     except ValueError:

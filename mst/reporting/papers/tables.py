@@ -114,7 +114,7 @@ def _text(cell: Cell) -> Text:
 
 
 def cell_text(cell: Cell) -> str:
-    """Write a cell: its number, with a star where it judges no claim; NC where the graph does not fit; else a dash."""
+    """Write a cell: its number, with a star if it judges no claim; NC if the graph does not fit; else a dash."""
     if cell.value is None:
         return "NC" if cell.unfit else NOTHING
     return number(cell.value, cell.unit) + "*" * bool(cell.objection)
