@@ -10,7 +10,7 @@
         input="edges",             # input of prepare: edges, csr
         options=dict(sort=dict(default="radix", choices=("radix", "comparison"), help="…"),
                      sample=dict(default=20, min=1, help="…")),  # max of whole numbers: 2³¹ - 1 by default
-        exact=True,                # same edge ids as every other exact algorithm
+        exact=True,                # a minimum spanning forest, not an approximate one
         ties="order",              # "order": by (weight, edge id); "any": peers that break ties differently
         requires=("numba",),       # packages to import
         limits=dict(m=2_000_000),  # larger graphs are unsupported (n, m)

@@ -99,8 +99,8 @@ def minimum_spanning_forest(
     Returns
     -------
     Forest, ArrayForest, DeviceForest or StreamForest
-        Ties are broken by (weight, edge id): every exact algorithm returns the same edge ids. An `ArrayForest` has
-        everything that a `Forest` has; a `DeviceForest` has `edge_ids`, `weight`, `components` and `edges()`.
+        Exact algorithms, except for other libraries', break ties by (weight, edge id) and return the same edge ids. An
+        `ArrayForest` has all that a `Forest` has; a `DeviceForest` has its ids, weight, `edges()` and `to_host()`.
 
     Raises
     ------
