@@ -13,7 +13,7 @@ forest stays there.
 
 from mst.advice.best import is_for_one_core, measured_best, table
 from mst.advice.candidates import FALLBACK, FALLBACK_ON_DEVICE, OURS_ON_GPU, Candidate, Choice, for_one_solve
-from mst.advice.cells import HOPELESS, Table, kind_of, look_seconds, weights_that_count
+from mst.advice.cells import HOPELESS, Table, inspection_seconds, kind_of, weights_that_count
 
 __all__ = [
     "FALLBACK",
@@ -24,9 +24,9 @@ __all__ = [
     "Choice",
     "Table",
     "for_one_solve",
+    "inspection_seconds",
     "is_for_one_core",
     "kind_of",
-    "look_seconds",
     "measured_best",
     "table",
     "weights_that_count",

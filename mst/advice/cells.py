@@ -19,7 +19,7 @@ _STEPS = 4
 HOPELESS = 2.5
 """A candidate this many times slower than another on the same hardware may be missing from a cell."""
 
-LOOKING = 1e-5
+INSPECTION = 1e-5
 """Seconds that looking at a few weights takes: 10 to 12 µs on one core of an EPYC."""
 
 SAMPLING = 8e-8
@@ -136,7 +136,7 @@ class Table:
         gpu: str | None,
         without: frozenset[str] = frozenset(),
     ) -> Choice | None:
-        """Return the choice if degrees and weights do not change it, or change it by less than looking at them costs.
+        """Return the choice if degrees and weights do not change it, or change it by less than inspecting them costs.
 
         Every graph pays for that and only some kinds gain by it, so the mean gain over all kinds decides. Weights may
         be *wide* where their dtype is.
@@ -156,8 +156,8 @@ class Table:
         name = next(iter(usual.times), "")
         lost = fmean(choice.seconds * (choice.times.get(name, HOPELESS) - 1) for choice in choices)
         n = round(2 ** ((size - density) / _STEPS))
-        worth_a_look = usual.times and lost > look_seconds(n, gpu)
-        return None if worth_a_look else usual
+        is_worth_it = usual.times and lost > inspection_seconds(n, gpu)
+        return None if is_worth_it else usual
 
     def winners(self, width: int) -> list[Candidate]:
         """Return the candidates on up to `width` cores that are the fastest in some cell, in the table's order."""
@@ -244,9 +244,9 @@ def _steps(n: int, m: int) -> tuple[int, int]:
     return round(_STEPS * log2(max(m, 1))), round(_STEPS * log2(max(m / max(n, 1), 0.1)))
 
 
-def look_seconds(n: int, gpu: str | None) -> float:
-    """Return the seconds of looking at edges of a graph of `n` vertices; `gpu` is that of `Table.choose`."""
-    return LOOKING + SAMPLING * sample_size(n) * (gpu == "device")
+def inspection_seconds(n: int, gpu: str | None) -> float:
+    """Return the seconds that inspecting edges of a graph of `n` vertices takes; `gpu` is that of `Table.choose`."""
+    return INSPECTION + SAMPLING * sample_size(n) * (gpu == "device")
 
 
 def weights_that_count(traits: Traits, gpu: str | None) -> str:

@@ -24,7 +24,7 @@ from typing import Any
 import pandas as pd
 
 from mst import atomic, catalog, registry
-from mst.advice import HOPELESS, Candidate, Table, kind_of, look_seconds
+from mst.advice import HOPELESS, Candidate, Table, inspection_seconds, kind_of
 from mst.advice.traits import Traits, traits_of
 from mst.bench.records.compare import DISTURBED
 from mst.bench.records.store import Record, load_records, medians
@@ -230,7 +230,7 @@ def judge(table: Table, measured: Sequence[MeasuredGraph]) -> pd.DataFrame:
         choice, cost = table.choose_unsampled(one.n, one.m, width=width, gpu=gpu), 0.0
         if choice is None:
             choice = table.choose_for_traits(one.n, one.m, one.traits, width=width, gpu=gpu)
-            cost = look_seconds(one.n, gpu)
+            cost = inspection_seconds(one.n, gpu)
         place = {"host": "gpu", "device": "device", None: str(choice.width)}[choice.gpu]
         slug = registry.get(choice.algorithm).options_slug(choice.options)
         name, times = str(Candidate(choice.algorithm, slug, place)), usable(one.seconds, width, gpu)

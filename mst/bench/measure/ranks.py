@@ -52,7 +52,7 @@ def start_ranks(spec: RunSpec, step: str, emit: Emit) -> None:
     if spec.width == 1:
         # It needs no launcher, nor the daemon Open MPI would start for it, whose time would count as other programs'.
         os.environ.update(OMPI_MCA_ess_singleton_isolated="1")
-        be_rank(spec, step, emit)
+        run_rank(spec, step, emit)
         return
     if (launcher := find_launcher()) is None:
         raise DependencyError(
@@ -100,10 +100,10 @@ def main(file: str) -> None:
         send(descriptor, event=event, **values)
         os.close(descriptor)
 
-    be_rank(RunSpec(**given["spec"]), given["step"], emit)
+    run_rank(RunSpec(**given["spec"]), given["step"], emit)
 
 
-def be_rank(spec: RunSpec, step: str, emit: Emit) -> None:
+def run_rank(spec: RunSpec, step: str, emit: Emit) -> None:
     """Measure as this process's rank; rank 0 reports the result, and any rank its failure."""
     try:
         from mpi4py import MPI
