@@ -42,7 +42,8 @@ class Block(StrictModel):
         default_factory=dict, description="a list of values is swept; all combinations are run"
     )
     widths: Widths | Literal["one", "powers", "cores", "source"] = Field(
-        "powers", description="source: those of the experiment's machine in config/machines/"
+        "powers",
+        description="powers: of two, and all cores; cores: all cores alone; source: those of `machine`",
     )
     graphs: list[str] | None = Field(None, description="only these of the experiment's graphs")
     without_graphs: list[str] = Field(default_factory=list, description="all graphs but these")
