@@ -162,7 +162,7 @@ def check_forest(
 
 
 def check_weight(total: int | float | str, reference: int | float, *, forest_edges: int = 0) -> Proof:
-    """Check a total that a program printed, where its edges are not known.
+    """Check a total that a program printed, if its edges are not known.
 
     Parameters
     ----------

@@ -137,7 +137,7 @@ def _upper_triangle(rows: Any, threads: int) -> tuple[np.ndarray, np.ndarray, np
 
 
 def check_rows(matrix: Any) -> None:
-    """Raise SciPy's error where the arrays of a square CSR matrix do not fit together.
+    """Raise SciPy's error if the arrays of a square CSR matrix do not fit together.
 
     SciPy's own full check reads the columns twice, and takes longer than solving a small graph.
     """

@@ -102,7 +102,7 @@ class EdgeColumns(NamedTuple):
     ----------
     u, v : numpy.ndarray of int, shape (m,)
     w : numpy.ndarray of numbers, shape (m,)
-        Ones (int32) where the table has no weights.
+        Ones (int32) if the table has no weights.
     n : int or None
         The vertex count that the table declares.
     """
