@@ -128,7 +128,10 @@ def test_bundle_has_no_paths_of_its_machine(origin, tmp_path, location):
     record = next(
         p for p in mine.glob(f"records/{MACHINE}/*/*/*/w*/*.json") if not p.name.endswith(".proof.json")
     )
-    detail = '  File "/home/me/mst/bench/measure/worker.py", line 3\nKeyError: /home/me/x, a/b, 3/4, https://a.org/b/c'
+    detail = (
+        '  File "/home/My Name/mst/worker.py", line 3\nKeyError: /home/me/x, a/b, 3/4, https://a.org/b/c\n'
+        "OSError: no 'a/b' beside '/home/My Name/x', nor \"/\" before /home/me/y"
+    )
     record.write_bytes(json_bytes({**json.loads(record.read_bytes()), "detail": detail}))
     manifests = [(p, json.loads(p.read_bytes())) for p in mine.glob("graphs/*/*/manifest.json")]
     manifest, content = next((p, m) for p, m in manifests if m["name"] == GRAPHS[0].name)
@@ -138,7 +141,10 @@ def test_bundle_has_no_paths_of_its_machine(origin, tmp_path, location):
     members = members_of(tmp_path / "shared.mst.zip")
     assert not any(b"/home" in content or b"Name" in content for content in members.values())
     shared = json.loads(members[record.relative_to(mine).as_posix()])["detail"]
-    assert shared == '  File "worker.py", line 3\nKeyError: x, a/b, 3/4, https://a.org/b/c'
+    assert shared == (
+        '  File "worker.py", line 3\nKeyError: x, a/b, 3/4, https://a.org/b/c\n'
+        "OSError: no 'a/b' beside 'x', nor \"/\" before y"
+    )
     manifests = [json.loads(c) for name, c in members.items() if name.startswith("manifests/")]
     assert "NY.gr.gz" in [(m.get("raw") or {}).get("location") for m in manifests]
     again = import_bundle(tmp_path / "shared.mst.zip", results=mine)

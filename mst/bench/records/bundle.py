@@ -50,8 +50,8 @@ _MEMBER = re.compile(
     rf"|machines/{PART}\.json"
     rf"|manifests/{PART}/[0-9a-f]{{12}}\.json"
 )
-# The folders of an absolute path, but not of an address.
-_FOLDERS = re.compile(r"(?<![\w./:-])/(?:[^\s\"'():,/]+/)+")
+# The folders of an absolute path, but not of an address; in quotes their names may have blanks.
+_FOLDERS = re.compile(r"""(?<=")/[^"\n]*/|(?<=')/[^'\n]*/|(?<![\w./:-])/(?:[^\s"'():,/]+/)+""")
 # A location as a whole is a path or an address: names of its folders may have blanks.
 _CUT = {**dict.fromkeys(("detail", "reason", "source"), _FOLDERS), "location": re.compile("^(file://)?/.*/")}
 
