@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,7 @@ from mst.bench.planning.plan import GraphState, Planned, plan
 from mst.bench.planning.site import Machine
 from mst.bench.records.reference import Reference, bundles
 from mst.config import COMMITTED, Config
-from mst.errors import ConfigError, nearest
+from mst.errors import ConfigError, InputError, nearest
 
 
 @dataclass(frozen=True)
@@ -113,6 +114,17 @@ def _records_of_others(config: Config, own: set[str]) -> dict[str, Any]:
 def plan_document(rows: Iterable[Planned]) -> list[dict[str, Any]]:
     """Return a plan's rows for the table, which change only with the planned runs."""
     return [row.row() for row in rows]
+
+
+def read_plan(file: Path) -> list[dict[str, Any]]:
+    """Return the rows of a plan that the workflow wrote; none if there is no file."""
+    try:
+        rows = json.loads(file.read_text()) if file.is_file() else []
+    except ValueError:
+        rows = None
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise InputError(f"{file}: not a plan: delete it, and the workflow makes it again")
+    return rows
 
 
 def stand_ins(papers: Mapping[str, Experiment], scope: str) -> dict[str, str]:

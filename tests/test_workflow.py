@@ -368,6 +368,21 @@ def test_a_broken_configuration_is_named_with_its_line(tmp_path):
         assert "Traceback" not in output
 
 
+@pytest.mark.parametrize(
+    ("damaged", "complaint"),
+    [
+        ("graphs/small-grid/*/manifest.json", "{}: not a manifest of this version of mst; move a damaged file"),
+        ("plan.json", "{}: not a plan: delete it, and the workflow makes it again"),
+    ],
+)
+def test_a_damaged_file_of_the_results_is_named_with_the_remedy(clone, damaged, complaint):
+    (file,) = (clone.folder / "results").glob(damaged)
+    file.write_text("{")
+    code, output = clone.snakemake()
+    assert code != 0 and complaint.format(file.relative_to(clone.folder)) in output, output
+    assert "Traceback" not in output
+
+
 @pytest.mark.slow
 def test_errors_on_unknown_graphs_and_targets_suggest_the_nearest_name(clone):
     for target, hint in {

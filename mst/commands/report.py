@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mst.commands._arguments import add_results, results_of
 from mst.progress import step
@@ -55,11 +54,12 @@ def write_page(settings: Config, results: Path, out: Path, *, first: str = "") -
     from mst.errors import InputError
     from mst.reporting.page.build import write_report
     from mst.reporting.table import write_table
+    from mst.scopes import read_plan
 
     others = [] if first else references(results)
     elsewhere = [reference.records for reference in others]
     folders = [results / "records", *elsewhere]
-    plan = _plan(results / "plan.json")
+    plan = read_plan(results / "plan.json")
     table = out.with_name("table.parquet")
     nothing = f"{results / 'records'} holds no records: measure one with `mst run`, or all with `make report`"
     if not results.is_dir():
@@ -80,19 +80,6 @@ def write_page(settings: Config, results: Path, out: Path, *, first: str = "") -
         references=others,
         plan=plan,
     )
-
-
-def _plan(file: Path) -> list[dict[str, Any]]:
-    """Return the rows of the workflow's plan; none if there is no file."""
-    from mst.errors import InputError
-
-    try:
-        rows = json.loads(file.read_text()) if file.is_file() else []
-    except ValueError:
-        rows = None
-    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise InputError(f"{file}: not a plan: delete it, and the workflow makes it again")
-    return rows
 
 
 def _manifests(results: Path, others: list[Path]) -> list[Path]:

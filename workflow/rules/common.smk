@@ -177,7 +177,11 @@ def files_of_other_machines():
 @functools.cache
 def batches_of(scope):
     """Return the batches of a scope by their folders, as they were when the engine first asked."""
-    found = PLANS.batches(scope, PLANS.plan(scope), apart=IN_CONDA)
+    try:
+        found = PLANS.batches(scope, PLANS.plan(scope), apart=IN_CONDA)
+    except MSTError as error:
+        # The engine shows a traceback of other errors in functions of inputs.
+        sys.exit(str(error))
     return {scopes_of.batch_folder(CONFIG, scope, batch): batch for batch in found}
 
 

@@ -1,13 +1,12 @@
 """Write the page and its figures."""
 
-import json
 from pathlib import Path
 
 from mst import config
 from mst.bench.records.reference import references
 from mst.logged import logged
 from mst.reporting.page.build import write_report
-from mst.scopes import page_manifests
+from mst.scopes import page_manifests, read_plan
 
 # The processes that draw figures import this file again.
 if __name__ == "__main__":
@@ -21,7 +20,7 @@ if __name__ == "__main__":
             out=Path(snakemake.output.page),
             records=[settings.records, *(reference.records for reference in others)],
             references=others,
-            plan=json.loads(Path(snakemake.input.plan).read_text()),
+            plan=read_plan(Path(snakemake.input.plan)),
         )
         for page in {*Path(snakemake.output.pages).glob("*.html")} - {*written}:
             page.unlink()

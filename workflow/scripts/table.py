@@ -1,13 +1,12 @@
 """Write the tidy table of every record."""
 
-import json
 from pathlib import Path
 
 from mst import config
 from mst.bench.records.reference import references
 from mst.logged import logged
 from mst.reporting.table import write_table
-from mst.scopes import stand_ins
+from mst.scopes import read_plan, stand_ins
 
 # The processes that read records import this file again.
 if __name__ == "__main__":
@@ -15,7 +14,7 @@ if __name__ == "__main__":
         settings = config.load()
         write_table(
             [settings.records],
-            json.loads(Path(snakemake.input.plan).read_text()),
+            read_plan(Path(snakemake.input.plan)),
             Path(snakemake.output.parquet),
             Path(snakemake.output.csv),
             only_planned=snakemake.params.only_planned,
