@@ -139,6 +139,14 @@ def test_the_end_names_unavailable_graphs_and_the_remedy(tmp_path, monkeypatch, 
     assert end == "unavailable: cnr-2000; after `mst retry` the same command looks for them again\n"
 
 
+def test_the_time_to_go_has_the_compilation_of_each_new_algorithm_and_the_page():
+    left = [run_on("rmat-17", "planned"), run_on("cnr-2000", "waiting")]
+    peer = Planned("here", "rmat-17", "scipy", "peer", "default", 1, "planned")
+    warm = experiment._seconds([*left, peer], ["kruskal"])
+    assert experiment._seconds([*left, peer], []) - warm == experiment._COMPILING
+    assert experiment._seconds([], []) == experiment._seconds(left, ["kruskal"], 0) == experiment._PAGE < warm
+
+
 def test_progress_does_not_wait_for_runs_on_graphs_that_turn_out_to_be_unavailable(tmp_path, monkeypatch):
     own = types.SimpleNamespace(root=tmp_path, records=tmp_path / "records")
     rows = [run_on("cnr-2000", "waiting"), run_on("rmat-17", "waiting")]

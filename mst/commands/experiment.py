@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -27,6 +28,10 @@ _POLL_SECONDS = 1.0
 _ENDING_SECONDS = 60.0
 _AROUND = 1.0
 """Seconds that a run takes besides its processes: loading, proving."""
+_COMPILING = 6.0
+"""Seconds that an algorithm's first run compiles, as a mean over those of the default experiment on two cores."""
+_PAGE = 20.0
+"""Seconds that the table and the page with all papers take on two cores."""
 
 _STEPS = re.compile(r"^(\d+) of (\d+) steps", re.MULTILINE)
 _JOB = re.compile(r"^(?:local)?rule (\w+):$(?:\n    .*)*?\n    wildcards: (.*)$", re.MULTILINE)
@@ -112,10 +117,11 @@ def _to_come(settings: Config) -> str:
     rows = _plan(settings, "default")
     left = [row for row in rows if row.status in ("planned", "waiting")]
     graphs = ", ".join(dict.fromkeys(row.graph for row in left))
+    measured = [row.algorithm for row in rows if row.status == "done"]
     return (
-        f"First results: {sum(row.status == 'done' for row in rows)} runs are measured, and up to {len(left)} are "
-        f"still to come, on {graphs}. They take about {duration(_seconds(left))}; after that, this page is written "
-        "again, with the papers and other machines. If the experiment was interrupted, make report continues it."
+        f"First results: {len(measured)} runs are measured, and up to {len(left)} are "
+        f"still to come, on {graphs}. In about {duration(_seconds(left, measured))}, this page is written again, with "
+        "the papers and other machines. If the experiment was interrupted, make report continues it."
     )
 
 
@@ -131,9 +137,15 @@ def _rows(settings: Config, targets: list[str]) -> list[Planned]:
     return [row for scope in filter(_is_scope, targets) for row in _plan(settings, scope)]
 
 
-def _seconds(rows: list[Planned]) -> float:
-    """Return about how long runs take: as long as before, or their budgets."""
-    return sum((row.seconds or (row.measure.budget if row.measure else 0.0)) + _AROUND for row in rows)
+def _seconds(left: list[Planned], measured: Iterable[str], share: float = 1.0) -> float:
+    """Return about how long it takes until the page is written.
+
+    A share of the runs that were left is still left; each takes as long as before, or its budget. Of the algorithms,
+    those not yet measured are compiled, too.
+    """
+    runs = sum((row.seconds or (row.measure.budget if row.measure else 0.0)) + _AROUND for row in left)
+    compiled = {row.algorithm for row in left if row.paradigm != "peer"}.difference(measured)
+    return share * runs + _COMPILING * len(compiled) + _PAGE
 
 
 def _watched(command: list[str], settings: Config, scopes: list[str]) -> int:
@@ -207,7 +219,7 @@ class _Progress:
         self._settings, self._log = settings, log
         self._missing = [row for row in _rows(settings, scopes) if row.status in ("planned", "waiting")]
         self._catalog = catalog.load() if self._missing else None
-        self._before, self._title = self._measured(), ", ".join(scopes)
+        self._before, self._title = len(self._measured()), ", ".join(scopes)
         self._latest, self._ends = (-1, -1), 0.0
         self._stream: IO[str] = log.open()
         self._text = ""
@@ -218,12 +230,13 @@ class _Progress:
         steps = _STEPS.findall(self._text)
         jobs = _JOB.findall(self._text)
         missing = self._possible()
-        measured = min(self._measured() - self._before, len(missing))
+        algorithms = self._measured()
+        measured = min(len(algorithms) - self._before, len(missing))
         runs = f", {measured} of up to {counted(len(missing), 'run')}" if missing else ""
         at = f", step {steps[-1][0]} of {steps[-1][1]}" if steps else ""
         if missing and (measured, len(missing)) != self._latest:
-            self._latest, left = (measured, len(missing)), _seconds(missing) * (1 - measured / len(missing))
-            self._ends = time.monotonic() + left
+            self._latest = measured, len(missing)
+            self._ends = time.monotonic() + _seconds(missing, algorithms, 1 - measured / len(missing))
         whole.update(f"{self._title}{runs}{at}", left=self._ends - time.monotonic())
         if jobs:
             name, wildcards = jobs[-1]
@@ -249,10 +262,10 @@ class _Progress:
         states = graph_states(self._settings, self._catalog, [row.graph for row in self._missing])
         return [row for row in self._missing if row.graph not in states or states[row.graph].status == "ok"]
 
-    def _measured(self) -> int:
-        """Return how many measurements there are, those of unfinished batches included."""
+    def _measured(self) -> list[str]:
+        """Return the algorithms of all measurements, those of unfinished batches included."""
         from mst.bench.records.store import STAGED
 
         folders = (self._settings.records, self._settings.root / STAGED)
         files = (file for folder in folders for file in folder.glob("*/*/*/*/*/*.json"))
-        return sum(not file.name.endswith(".proof.json") for file in files)
+        return [file.parts[-4] for file in files if not file.name.endswith(".proof.json")]
