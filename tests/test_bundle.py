@@ -776,7 +776,8 @@ def broken_records(results: Path) -> dict[str, Path]:
 
 
 @pytest.mark.slow
-def test_invalid_records_are_named_counted_and_set_aside_on_the_page(origin, tmp_path):
+def test_invalid_records_are_named_counted_and_set_aside_on_the_page(origin, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     results = tmp_path / "results"
     kept = f"records/fake-desktop/{GRAPHS[0].name}"
     shutil.copytree(origin / kept, results / kept)

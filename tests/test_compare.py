@@ -216,9 +216,10 @@ def record(folder: Path, rng, seconds: float, **more):
 
 
 @pytest.fixture
-def results(tmp_path, rng) -> Path:
+def results(tmp_path, rng, monkeypatch) -> Path:
     """Kruskal at two commits, 20 % faster at the newer one; SciPy at both; another machine, half as fast."""
-    folder = tmp_path / "results" / "records"
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "own" / "records"
     old = dict(commit=fake_records.OLD_COMMIT, created="2026-10-01T10:00:00+00:00")
     record(folder, rng, 1.2, **old)
     record(folder, rng, 1.0)
@@ -310,7 +311,7 @@ def test_command_prints_json_of_bundles(results, tmp_path, capsys):
 
 def test_machine_of_a_committed_bundle_is_compared(results, capsys):
     machine = "fake-cluster"
-    (reference := results / "reference" / machine).mkdir(parents=True)
+    (reference := Path("results", "reference", machine)).mkdir(parents=True)
     export_bundle(machine, results=results, out=reference / f"{machine}.mst.zip")
     shutil.rmtree(results / "records" / machine)
     assert main(["compare", "fake-desktop", machine, "--results", str(results)]) == 0

@@ -432,13 +432,15 @@ def test_damaged_bundles_are_refused_and_leave_nothing(elsewhere):
 
 
 @pytest.mark.slow
-def test_report_shows_references_apart(elsewhere, capsys):
+def test_report_shows_references_apart(elsewhere, tmp_path, monkeypatch):
     from mst.cli import main
 
-    assert main(["report", "--results", str(elsewhere)]) == 0
-    front = (elsewhere / "report.html").read_text()
+    monkeypatch.chdir(tmp_path)
+    (own := tmp_path / "own").mkdir()
+    assert main(["report", "--results", str(own)]) == 0
+    front = (own / "report.html").read_text()
     assert "Measured on reference machines" in front and "Measured here" not in front
-    page = (elsewhere / "report" / "machines.html").read_text()
+    page = (own / "report" / "machines.html").read_text()
     assert "by the authors" in page and "com-youtube for twitter" in page and "2026-11-20" in page
     assert page.count('<i class="source elsewhere">') > 1 == page.count('<i class="source here">')
 

@@ -13,9 +13,10 @@ from mst.reporting.page.facts import machine_facts
 
 
 @pytest.fixture
-def asked(monkeypatch):
-    """The arguments of the page, in place of the page."""
+def asked(tmp_path, monkeypatch):
+    """The arguments of the page, in place of the page, in a folder without committed bundles."""
     calls = []
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("mst.reporting.page.build.write_report", lambda **given: calls.append(given))
     return calls
 

@@ -46,12 +46,13 @@ def run(arguments: argparse.Namespace) -> int:
     from mst.bench.records.compare import compare
     from mst.bench.records.reference import references
     from mst.bench.records.store import load_records
+    from mst.config import COMMITTED
     from mst.errors import ConfigError
 
     if not 0 < arguments.margin < 10:
         raise ConfigError(f"--margin {arguments.margin:g} must lie between 0 and 10, such as 0.1 for 10 %")
     results = results_of(arguments)
-    others = [reference.records for reference in references(results)]
+    others = [reference.records for reference in references(COMMITTED)]
     records = list(load_records(results / "records", *others))
     with tempfile.TemporaryDirectory(prefix="mst-compare-") as scratch:
         a = _side(arguments.a, records, Path(scratch, "a"))

@@ -51,12 +51,13 @@ def write_page(settings: Config, results: Path, out: Path, *, first: str = "") -
     and other machines about a minute.
     """
     from mst.bench.records.reference import references
+    from mst.config import COMMITTED
     from mst.errors import InputError
     from mst.reporting.page.build import write_report
     from mst.reporting.table import write_table
     from mst.scopes import read_plan
 
-    others = [] if first else references(results)
+    others = [] if first else references(COMMITTED)
     elsewhere = [reference.records for reference in others]
     folders = [results / "records", *elsewhere]
     plan = read_plan(results / "plan.json")
