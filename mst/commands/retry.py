@@ -63,7 +63,8 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"{'would remove' if arguments.dry_run else 'removed'}: {file}")
         if not arguments.dry_run:
             file.unlink()
-    print("the next run of snakemake or mst measure makes them again" if files else "there are no such runs")
+    none = f"no run or graph has the status {' or '.join(filter(wanted.__contains__, STATUSES))}"
+    print("the next run of snakemake or mst measure makes them again" if files else none)
     return 0
 
 
