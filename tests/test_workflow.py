@@ -368,6 +368,12 @@ def test_a_broken_configuration_is_named_with_its_line(tmp_path):
         assert "Traceback" not in output
 
 
+def test_a_killed_job_does_not_keep_the_page_from_being_written(clone):
+    shutil.copytree(clone.folder / "results/report", clone.folder / ".snakemake/backups/results/report")
+    code, output = clone.snakemake("--forcerun", "report")
+    assert code == 0 and "report" in jobs(output), output
+
+
 @pytest.mark.parametrize(
     ("damaged", "complaint"),
     [
