@@ -183,21 +183,35 @@ def test_progress_reads_the_engine_and_the_log_of_the_job(tmp_path):
     assert job.text == "computing and proving the reference forest of cnr-2000"
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupted_engine_with_arguments_can_remove_its_lock(tmp_path, number):
+def started(tmp_path, argument):
+    """Start the command with a stand-in for Snakemake, which has its lock then."""
     (tmp_path / "Snakefile").touch()
     (tmp_path / "snakemake.py").write_text(LOCKED)
     process = subprocess.Popen(
-        [sys.executable, "-m", "mst", "experiment", "--cores", "1", "--", "-n"],
+        [sys.executable, "-m", "mst", "experiment", "--cores", "1", "--", argument],
         cwd=tmp_path,
         env=os.environ | {"PYTHONPATH": str(ROOT)},
         start_new_session=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        preexec_fn=lambda: [signal.signal(n, signal.SIG_DFL) for n in (signal.SIGINT, signal.SIGHUP)],
     )
     deadline = time.monotonic() + 60
     while not (tmp_path / "lock").exists():
         assert process.poll() is None and time.monotonic() < deadline
         time.sleep(0.05)
+    return process
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_engine_with_arguments_can_remove_its_lock(tmp_path, number):
+    process = started(tmp_path, "-n")
     # As a terminal does on Ctrl-C.
     os.killpg(process.pid, number)
     assert process.wait(60) == 3 and not (tmp_path / "lock").exists()
+
+
+def test_the_engine_can_remove_its_lock_when_the_terminal_is_closed(tmp_path):
+    process = started(tmp_path, "results/a-file")
+    for _ in range(2):
+        os.killpg(process.pid, signal.SIGHUP)
+        time.sleep(0.2)
+    assert process.wait(60) == 130 and not (tmp_path / "lock").exists()

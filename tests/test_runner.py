@@ -30,7 +30,7 @@ from mst.bench.measure.processes import module_command, pinned_environment
 from mst.bench.measure.runner import Request, measure_runs
 from mst.bench.planning.experiment import Measure
 from mst.bench.records.store import Run, load_ids, read_measurement
-from mst.commands._interrupt import interrupt_on_sigterm
+from mst.commands._interrupt import interrupt_on_signals
 from mst.formats.canonical import content_digest, write_canonical
 from mst.graph import Graph
 from mst.programs import from_mapping
@@ -269,7 +269,7 @@ def test_job_ended_by_the_scheduler_writes_no_measurement(probe, tmp_path, monke
         os.kill(os.getpid(), signal.SIGTERM)
 
     before = signal.getsignal(signal.SIGTERM)
-    interrupt_on_sigterm()
+    interrupt_on_signals()
     scheduler = threading.Thread(target=end_job)
     scheduler.start()
     try:

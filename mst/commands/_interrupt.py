@@ -1,4 +1,4 @@
-"""SIGTERM is handled like an interruption, so that unfinished work is cleaned up."""
+"""SIGTERM and SIGHUP are handled like an interruption, so that unfinished work is cleaned up."""
 
 from __future__ import annotations
 
@@ -17,17 +17,20 @@ def name_workflow() -> None:
     os.environ[WORKFLOW] = f"{socket.gethostname()} {os.getpid()}"
 
 
-def interrupt_on_sigterm() -> None:
-    """Raise `KeyboardInterrupt` when this process receives SIGTERM."""
+def interrupt_on_signals() -> None:
+    """Raise `KeyboardInterrupt` when this process receives SIGTERM, or SIGHUP of a closed terminal."""
     signal.signal(signal.SIGTERM, _raise)
+    # nohup ignores it.
+    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, _raise)
 
 
 def interrupt_with_workflow() -> None:
-    """Raise `KeyboardInterrupt` on SIGTERM and when the workflow engine that started this process has ended.
+    """Raise `KeyboardInterrupt` on these signals and when the workflow engine that started this process has ended.
 
     The engine starts commands through shells, which a killed engine leaves behind.
     """
-    interrupt_on_sigterm()
+    interrupt_on_signals()
     host, _, engine = os.environ.get(WORKFLOW, "").rpartition(" ")
     if host == socket.gethostname():
         _signal_after(int(engine), signal.SIGTERM)
@@ -57,5 +60,8 @@ def _signal_after(pid: int, number: int) -> None:
     threading.Thread(target=wait, daemon=True).start()
 
 
-def _raise(*_: object) -> None:
+def _raise(number: int, _: object) -> None:
+    if number == signal.SIGHUP:
+        # The shell of a closed terminal sends it again, which must not interrupt the cleaning up.
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
     raise KeyboardInterrupt
