@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
+import yaml
 
 from mst import ConfigError, catalog, config, registry
 from mst.cli import main
@@ -224,3 +227,14 @@ def test_the_workflow_is_not_started_with_a_mistake(tmp_path, monkeypatch, capsy
     assert main(["experiment", *arguments]) == 2
     assert complaint in capsys.readouterr().err
     assert [file.name for file in tmp_path.iterdir()] == ["Snakefile"]
+
+
+def test_the_workflow_is_not_started_with_an_unknown_graph(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(config.ENVIRONMENT, json.dumps(yaml.safe_load(TEXT.replace("rmat-17", "rmat-171"))))
+    for name in ("Snakefile", "results/plan.json"):  # The first page is written already.
+        (file := tmp_path / name).parent.mkdir(exist_ok=True)
+        file.touch()
+    assert main(["experiment"]) == 2
+    assert "the configuration's experiment: no graph 'rmat-171'" in capsys.readouterr().err
+    assert not (tmp_path / "results/logs").exists()

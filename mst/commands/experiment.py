@@ -60,7 +60,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure and show the first part, then run the engine; return its exit code."""
-    from mst import config
+    from mst import catalog, config
     from mst.commands._interrupt import interrupt_on_signals
 
     interrupt_on_signals()
@@ -71,6 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
         # In place of this process: waiting for it, an interruption would kill it before it has removed its lock.
         os.execv(sys.executable, command)
     settings = config.load()
+    config.check_graphs(settings, catalog.load())
     if not arguments.engine:
         _first_page(settings)
     return _watched(command, settings, arguments.engine or ["default"])
