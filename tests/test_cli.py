@@ -88,6 +88,19 @@ def test_solve_writes_a_forest_that_verify_accepts(triangle, tmp_path, capsys):
 
 
 @pytest.mark.parametrize("options", [[], ["--memory", "2G"]])
+def test_json_has_strings_for_what_is_not_finite(options, tmp_path, capsys):
+    def printed(*arguments: str) -> dict:
+        assert main([*arguments, "--json"]) == 0
+        return json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+
+    graph, forest = str(tmp_path / "graph.txt"), str(tmp_path / "forest.parquet")
+    Path(graph).write_text("0 1 inf\n1 2 -inf\n3 0 2\n")
+    assert printed("solve", graph, "--out", forest, *options)["weight"] == "NaN"
+    assert printed("verify", graph, forest)["weight"] == "NaN"
+    assert [printed("info", graph)[f"weight_{end}"] for end in ("min", "max")] == ["-Infinity", "Infinity"]
+
+
+@pytest.mark.parametrize("options", [[], ["--memory", "2G"]])
 def test_verify_accepts_a_csv_whose_vertices_solve_numbered_or_kept(options, tmp_path):
     graph, forest = tmp_path / "graph.txt", tmp_path / "forest.csv"
     graph.write_text("5 9 2\n9 40 1\n5 40 7\n40 7 3\n")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 def add_json(parser: ArgumentParser, help: str = "print one JSON object") -> None:
     """Declare ``--json``."""
-    parser.add_argument("--json", action="store_true", help=help)
+    parser.add_argument("--json", action="store_true", help=f"{help}; infinity and NaN are strings")
 
 
 def add_format(parser: ArgumentParser, help: str) -> None:

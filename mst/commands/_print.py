@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Iterable, Sequence
@@ -23,6 +24,18 @@ def columns(rows: Iterable[Sequence[object]]) -> str:
     """
     by_column = [_aligned(column) for column in zip(*rows, strict=True)]
     return "\n".join("  ".join(line).rstrip() for line in zip(*by_column, strict=True))
+
+
+def json_text(value: Any, indent: int | None = None) -> str:
+    """Return a value as strict JSON, in which infinities and NaN are strings, as in manifests.
+
+    Examples
+    --------
+    >>> from mst.commands._print import json_text
+    >>> json_text({"weight": float("-inf"), "seconds": 0.5})
+    '{"weight": "-Infinity", "seconds": 0.5}'
+    """
+    return json.dumps(json.loads(json.dumps(value), parse_constant=str), indent=indent)
 
 
 def message_stream(out: str | os.PathLike | None) -> TextIO:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 from dataclasses import asdict
 from typing import Any
 
 from mst.commands._arguments import add_json, add_threads
+from mst.commands._print import json_text
 from mst.units import seconds
 
 _USUAL_DENSITY = 8
@@ -74,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
     choice = advice.table().choose(**asked, width=width, gpu=gpu)
     elsewhere = not choice.machine.startswith(f"{here.cpu}, {here.cores} cores")
     if arguments.json:
-        print(json.dumps({**facts, "cores": width, **asdict(choice), "elsewhere": elsewhere}))
+        print(json_text({**facts, "cores": width, **asdict(choice), "elsewhere": elsewhere}))
         return 0
     print("\n".join(explanation(facts, width, choice, elsewhere)))
     return 0

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mst.commands._arguments import add_json, add_results, results_of
+from mst.commands._print import columns, json_text
 from mst.units import seconds
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
         b = _side(arguments.b, records, Path(scratch, "b"))
         compared = compare(a, b, part=arguments.part, margin=arguments.margin)
     if arguments.json:
-        print(json.dumps(_document(arguments, compared), indent=1))
+        print(json_text(_document(arguments, compared), indent=1))
     else:
         print(_table(compared.comparisons))
         print(_summary(arguments, compared))
@@ -112,7 +112,6 @@ def _document(arguments: argparse.Namespace, compared: Compared) -> dict:
 def _table(comparisons: tuple[Comparison, ...]) -> str:
     """Return aligned lines, the slower runs first."""
     from mst.bench.records.compare import VERDICTS
-    from mst.commands._print import columns
 
     ranked = sorted(comparisons, key=lambda c: (VERDICTS.index(c.judgement.verdict), -(c.judgement.ratio or 0)))
     head = ("verdict", "B/A", "interval", "A", "B", "graph", "algorithm", "why not")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mst.commands._arguments import add_catalog, add_json
+from mst.commands._print import json_text
 from mst.progress import step
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def run(args: Namespace) -> int:
             if not args.json:
                 _print(found[-1])
     if args.json:
-        print(json.dumps({"graphs": found}))
+        print(json_text({"graphs": found}))
     return 0 if all(graph["status"] == "ok" for graph in found) else 1
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mst.commands._arguments import add_catalog, add_format, add_json
+from mst.commands._print import columns, json_text
 
 if TYPE_CHECKING:
     from mst.catalog import Catalog, Entry
@@ -27,8 +28,6 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    import json
-
     from mst import catalog
 
     listing = catalog.load(args.catalog)
@@ -37,19 +36,15 @@ def run(args: Namespace) -> int:
         return 0
     facts = [_about(name, listing, args.format) for name in args.graphs]
     if args.json:
-        print(json.dumps(facts if len(facts) > 1 else facts[0], indent=1, ensure_ascii=False))
+        print(json_text(facts if len(facts) > 1 else facts[0], indent=1))
     else:
         print("\n\n".join(_as_text(one) for one in facts))
     return 0
 
 
 def _list(listing: Catalog, as_json: bool) -> None:
-    import json
-
-    from mst.commands._print import columns
-
     if as_json:
-        print(json.dumps({name: entry.model_dump(mode="json") for name, entry in listing.items()}, indent=1))
+        print(json_text({name: entry.model_dump(mode="json") for name, entry in listing.items()}, indent=1))
         return
     rows = [(entry.name, entry.family, *_expected(entry), entry.title) for entry in listing.values()]
     print(columns([("graph", "family", "n", "m", "title"), *rows]))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import json
 from typing import TYPE_CHECKING
+
+from mst.commands._print import columns, json_text
 
 if TYPE_CHECKING:
     from mst import registry
@@ -24,8 +25,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the rows."""
-    from mst.commands._print import columns
-
     if arguments.markdown:
         print(algorithms_page(), end="")
         return 0
@@ -33,7 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.kind
     ]()
     if arguments.json:
-        print(json.dumps(rows, indent=1))
+        print(json_text(rows, indent=1))
         return 0
     names = {"algorithms": ("id", "paradigm", "title", "needs"), "papers": ("name", "title")}.get(
         arguments.kind, ()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections import Counter
 from collections.abc import Mapping
 from itertools import chain
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mst.commands._arguments import add_config, add_json, add_scopes
+from mst.commands._print import columns, json_text
 from mst.units import counted
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         for row in rows:
             now = {"status": row.status, "reason": row.reason, "seconds": row.seconds}
-            print(json.dumps({**row.row(), **now}))
+            print(json_text({**row.row(), **now}))
         return 0
     for row in rows:
         if row.status == "done" and not arguments.all:
@@ -81,7 +81,6 @@ def _usage(settings: Config, possible: list[Planned], rows: list[Planned], *, wi
     """Return a table of the jobs, hours and core hours of each kind of node."""
     from mst.bench.planning.batches import batches
     from mst.bench.planning.usage import predicted, used
-    from mst.commands._print import columns
     from mst.units import seconds
 
     assert settings.site is not None

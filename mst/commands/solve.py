@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from mst.atomic import is_standard_output
 from mst.commands._arguments import add_format, add_json, add_options, add_threads, assignments, reads_in_parts
-from mst.commands._print import graph_size, message_stream
+from mst.commands._print import graph_size, json_text, message_stream
 from mst.progress import remark, step
 from mst.units import counted, seconds
 
@@ -136,7 +135,7 @@ def _solve_in_parts(arguments: argparse.Namespace, asked: Request) -> int:
 
 
 def _print_summary(arguments: argparse.Namespace, summary: dict[str, Any]) -> None:
-    print(json.dumps(summary) if arguments.json else _as_text(summary), file=message_stream(arguments.out))
+    print(json_text(summary) if arguments.json else _as_text(summary), file=message_stream(arguments.out))
 
 
 def check_target(path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -11,6 +10,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from mst.commands._arguments import add_format, add_json, add_threads, reads_in_parts
+from mst.commands._print import json_text
 from mst.progress import step
 from mst.units import counted, seconds
 
@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
         verdict["seconds"]["code"] = code_seconds()
         wrong = not verdict["ok"]
         text = _of_files(arguments, verdict)
-    print(json.dumps(verdict) if arguments.json else text)
+    print(json_text(verdict) if arguments.json else text)
     return 1 if wrong else 0
 
 
