@@ -347,10 +347,14 @@ def test_truncated_damaged_or_nested_compression_is_refused(tmp_path, compress, 
         read(path)
 
 
-def test_bytes_behind_compressed_data_are_refused_with_a_remedy(tmp_path):
-    path = tmp_path / "a.gr.gz"
-    path.write_bytes(gzip.compress(b"p sp 2 1\na 1 2 3\n") + b"junk")
-    with pytest.raises(FormatError, match=r"gzip data cannot be read: .*; fetch or copy the file again$"):
+@pytest.mark.parametrize("compress", [gzip.compress, bz2.compress, lzma.compress, checked_zstd])
+def test_bytes_behind_compressed_data_are_refused_with_a_remedy(tmp_path, compress):
+    path = tmp_path / "a.gr"
+    first, second = compress(b"p sp 3 2\na 1 2 3\n"), compress(b"a 2 3 4\n")
+    path.write_bytes(first + second)
+    assert read(path).m == 2
+    path.write_bytes(first + second + b"junk")
+    with pytest.raises(FormatError, match=r"data cannot be read: .+; fetch or copy the file again$"):
         read(path)
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import io
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TypeVar, cast
+from typing import IO, Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -116,22 +115,11 @@ class Source:
             return operation()
         except (MSTError, MemoryError):
             raise
-        except EOFError as error:
-            raise self._truncation_error() from error
-        except (OSError, zlib.error, ValueError, RuntimeError) as error:
-            if "runcated" in str(error):
-                raise self._truncation_error() from error
-            remedy = "; fetch or copy the file again" if self.compression else ""
-            raise FormatError(
-                self.path, f"the {self.compression or 'file'} data cannot be read: {error}{remedy}"
-            ) from error
         except Exception as error:  # errors of lzma, tarfile and zipfile have no common base class
-            raise FormatError(
-                self.path, f"the {self.compression or 'archive'} data is damaged: {error}"
-            ) from error
-
-    def _truncation_error(self) -> FormatError:
-        return FormatError(self.path, f"the {self.compression} data ends early: fetch or copy the file again")
+            short = isinstance(error, EOFError) or "runcated" in str(error)
+            problem = "ends early" if short else f"cannot be read: {error}"
+            remedy = "; fetch or copy the file again" if self.compression or short else ""
+            raise FormatError(self.path, f"the {self.compression or 'file'} data {problem}{remedy}") from error
 
     def read(self, size: int) -> bytes:
         """Return up to `size` bytes, fewer only at the end."""
@@ -230,16 +218,42 @@ def decompress(file: IO[bytes], compression: str | None) -> IO[bytes]:
     if compression == "bzip2":
         import bz2
 
-        return bz2.BZ2File(file)
+        return cast(IO[bytes], _Streams(file, bz2.BZ2Decompressor))
     if compression == "xz":
         import lzma
 
-        return lzma.LZMAFile(file)
+        return cast(IO[bytes], _Streams(file, lzma.LZMADecompressor))
     if compression == "zstd":
         import pyarrow
 
         return pyarrow.CompressedInputStream(pyarrow.PythonFile(file, mode="r"), "zstd")
     return file
+
+
+class _Streams:
+    """The content of compressed streams, one behind the other.
+
+    Bytes behind the last are an error, as in gzip and zstd; `bz2.BZ2File` and `lzma.LZMAFile` ignore them.
+    """
+
+    def __init__(self, file: IO[bytes], new: Callable[[], Any]):
+        self._file, self._new, self._stream = file, new, new()
+
+    def read(self, size: int) -> bytes:
+        """Return up to `size` bytes, none only at the end."""
+        content = b""
+        while not content:
+            given = self._stream.unused_data
+            if not given and (self._stream.eof or self._stream.needs_input):
+                given = self._file.read(io.DEFAULT_BUFFER_SIZE)
+                if not given and not self._stream.eof:
+                    raise EOFError
+            if self._stream.eof:
+                if not given:
+                    break
+                self._stream = self._new()
+            content = self._stream.decompress(given, size)
+        return content
 
 
 @contextmanager
