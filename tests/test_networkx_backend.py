@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -108,6 +109,13 @@ def test_any_kind_of_weight_gives_networkx_kruskal_tree(weights, name):
         graph.edges[edge]["weight"] = weight
     ours, theirs = getattr(nx, name)(graph, backend="mst"), getattr(nx, name)(graph)
     assert list(ours.edges(data=True)) == list(theirs.edges(data=True))
+
+
+def test_decimals_are_ordered_among_integers_of_numpy():
+    graph = nx.cycle_graph(3)  # networkx cannot compare these
+    for edge, weight in zip(graph.edges, [np.int64(2), Decimal("1.5"), np.uint8(1)], strict=True):
+        graph.edges[edge]["weight"] = weight
+    assert list(nx.minimum_spanning_tree(graph, backend="mst").edges) == [(0, 2), (1, 2)]
 
 
 def test_random_graphs_edge_by_edge():

@@ -515,10 +515,12 @@ def _exact_array(values: list) -> np.ndarray | None:
 
 def _ranks(values: list) -> np.ndarray:
     """Return int32 ranks of weights of any ordered type, equal for equal weights, whose hashes may differ."""
+    # Decimal compares with numbers of Python, but not with NumPy's integers.
+    values = [value.item() if isinstance(value, np.integer) else value for value in values]
     try:
         ascending = sorted(range(len(values)), key=values.__getitem__)
         rises = [values[a] < values[b] for a, b in pairwise(ascending)]
-    except TypeError as error:  # such as Decimal and a NumPy float
+    except TypeError as error:  # such as Decimal and np.longdouble
         raise KindError(f"the weights cannot be ordered: {error}") from error
     ranks = np.zeros(len(values), np.int32)
     ranks[ascending[1:]] = np.cumsum(rises)
