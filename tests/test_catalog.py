@@ -705,7 +705,10 @@ def test_unusable_local_file_is_kept_and_named(own, tmp_path, sources):
     )
     file.unlink()
     manifest = materialise(entry, tmp_path / "out", sources=sources)
-    assert (manifest.tried[0].location, manifest.tried[0].reason) == (str(file), "no such file")
+    tried = manifest.tried[0]
+    assert tried.location == str(file) and tried.reason == (
+        "no such file: put it there, or correct the path in the catalogue"
+    )
 
 
 @pytest.mark.parametrize(

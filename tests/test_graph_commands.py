@@ -137,6 +137,18 @@ def test_fetch_tries_mirrors_of_the_command_line(place, mst, monkeypatch):
     assert mst("fetch", "square", "--catalog", "graphs.yaml", "--mirror", place / "mirror")[0] == 0
 
 
+@pytest.mark.parametrize("flags", [[], ["--raw"]])
+def test_fetch_names_a_missing_file_of_this_machine_with_the_remedy(flags, place, mst, monkeypatch):
+    monkeypatch.delenv("MST_MIRROR")
+    own = "citations: {}\ngraphs: {own: {title: Own, family: road, sources: [{path: gone/road.gr}]}}"
+    (place / "own.yaml").write_text(own)
+    _, _, err = mst("fetch", "own", "--catalog", "own.yaml", *flags)
+    assert err == (
+        f"own is unavailable:\n  {place}/gone/road.gr: no such file: put it there, or correct the path in the "
+        "catalogue\n"
+    )
+
+
 def test_fetch_refuses_unknown_graphs(place, mst):
     with pytest.raises(ConfigError, match="did you mean 'square'"):
         mst("fetch", "sqare", "--catalog", "graphs.yaml")

@@ -69,13 +69,14 @@ class Fetched:
 
 
 class NotFetched(UnavailableError):
-    """No location had the file; `tried` lists each with its reason."""
+    """No location had the file; `tried` lists each with its reason, `own` says that it is a file of this machine."""
 
-    def __init__(self, graph: str, tried: list[tuple[str, str]]):
+    def __init__(self, graph: str, tried: list[tuple[str, str]], *, own: bool):
         self.tried = tried
         lines = "".join(f"\n  {location}: {reason}" for location, reason in tried)
+        remedy = "" if own else "; set MST_MIRROR to a folder that has it. Locations tried"
         super().__init__(
-            f"{graph} is unavailable; set MST_MIRROR to a folder that has it. Locations tried:"
+            f"{graph} is unavailable{remedy}:"
             + (lines or "\n  none: the catalogue gives no address, and no mirror is configured")
         )
 
@@ -177,7 +178,8 @@ class Sources:
                     return self._from(address, one)
                 except Refused as refused:
                     tried.append((address, str(refused)))
-        raise NotFetched(wanted[0].graph if wanted else "the file", tried)
+        graph = wanted[0].graph if wanted else "the file"
+        raise NotFetched(graph, tried, own=all(one.path for one in wanted))
 
     def _from_mirror(
         self, mirror: str, wanted: tuple[Wanted, ...], tried: list[tuple[str, str]]
@@ -341,7 +343,7 @@ class _Checksums:
 def _own(path: Path, sha256: str | None, tried: list[tuple[str, str]]) -> Fetched | None:
     """Return a file of this machine, or add to `tried` why it cannot be used."""
     if not path.is_file():
-        tried.append((str(path), "no such file"))
+        tried.append((str(path), "no such file: put it there, or correct the path in the catalogue"))
         return None
     try:
         found = _sha256(path)

@@ -98,7 +98,8 @@ def _fetch(entry: Entry, sources: Sources, args: Namespace) -> dict[str, Any]:
     folder = Path(args.into, entry.name) if args.into else None
     folder, manifest = catalog.obtain(entry, folder, sources=sources, again=args.again)
     if manifest.status != "ok":
-        absent = NotFetched(entry.name, [(each.location, each.reason) for each in manifest.tried])
+        tried = [(each.location, each.reason) for each in manifest.tried]
+        absent = NotFetched(entry.name, tried, own=all(source.path for source in entry.sources))
         return {"name": entry.name, "status": manifest.status, "reason": str(absent)}
     return {
         "name": entry.name,
