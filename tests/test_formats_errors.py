@@ -104,6 +104,12 @@ MALFORMED = [
         None,
         "declares 999,999,999,999 vertices but names 999999999999",
     ),
+    (
+        b"source;target;weight\n0;1;2,5\n",
+        None,
+        "line 2: '0;1;2,5': expected `<u>;<v>;<weight>`; '2,5' is not a number: write a decimal point, and no commas",
+    ),
+    (b"0\t1\t2,5\n", None, "line 1: '0\\t1\\t2,5': expected `<u> <v> <weight>`; '2,5' is not a number: write"),
     (b"% bip weighted\n1 1\n2 1\n", None, "expected one set of vertices"),
     # headed lists
     (

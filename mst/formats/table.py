@@ -321,13 +321,14 @@ def _problem(status: int, layout: Layout, word: str) -> str:
 
     expected = f"expected {layout.expected}"
     highest = layout.high if layout.high < _MAX_INT64 else "2⁶³ - 1"
+    point = ": write a decimal point, and no commas" if "," in word else ""
     remedy = ": read names with pandas, and solve its table" if layout.delimiter else ""
     return {
         parse.WORD: expected,
         parse.SHORT: f"{expected}; the row has too few columns",
         parse.LONG: f"{expected}; the row has too many columns",
         parse.ID_WORD: f"{expected}; {word!r} is not a vertex id (a whole number){remedy}",
-        parse.WEIGHT_WORD: f"{expected}; {word!r} is not a number",
+        parse.WEIGHT_WORD: f"{expected}; {word!r} is not a number{point}",
         parse.ID_RANGE: f"{expected}; vertex {word} lies outside {layout.low} … {highest}",
         parse.TOO_LARGE: f"{expected}; weight {word} does not fit int64: write it with a decimal point",
         parse.INEXACT: f"{expected}; {word} {ROUNDED}",

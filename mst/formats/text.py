@@ -18,6 +18,8 @@ MAX_HEADER_LINES = 100_000
 
 _MAX_COUNT_DIGITS = 18
 
+_DELIMITER = re.compile(rb"[,;|\t]")
+
 
 class Text:
     """The text of a source: a window over a fixed buffer that advances by whole lines or words.
@@ -202,9 +204,10 @@ def is_count(word: bytes) -> bool:
 
 
 def delimiter_in(line: bytes) -> str:
-    """Return the first of comma, semicolon and bar that a line holds, or "" for a line split at blanks.
+    """Return the comma, semicolon or bar behind the first field of a line, or "" for a line split at blanks.
 
-    >>> delimiter_in(b"1;2;3"), delimiter_in(b"1 2 3")
-    (';', '')
+    >>> delimiter_in(b"1;2;3,5"), delimiter_in(b"1\\t2\\t3,5"), delimiter_in(b"1 2 3")
+    (';', '', '')
     """
-    return next((delimiter for delimiter in ",;|" if delimiter.encode() in line), "")
+    found = _DELIMITER.search(line)
+    return found[0].decode().strip() if found else ""
