@@ -17,6 +17,7 @@ from mst.cores import MANY, cores_for, usable_width
 from mst.errors import InputError, UnsupportedError, names_missing, names_missing_numba
 from mst.graph import Graph, LabelledGraph
 from mst.order import total
+from mst.units import counted
 
 if TYPE_CHECKING:
     import networkx
@@ -102,7 +103,8 @@ class Forest:
     def __repr__(self) -> str:
         kind = "Forest" if self.exact else "Approximate forest:"
         kind = f"Maximum {kind.lower()}" if self.maximum else kind
-        return f"<{kind} {len(self):,} edges, weight {self.weight}, {self.components:,} components>"
+        edges, components = counted(len(self), "edge"), counted(self.components, "component")
+        return f"<{kind} {edges}, weight {self.weight}, {components}>"
 
     @cached_property
     def weight(self) -> int | float:

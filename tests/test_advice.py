@@ -428,11 +428,11 @@ def test_records_that_judge_nothing_make_no_table(results, capsys):
     assert making.main([str(results)]) == 0
     assert [len(cell["times"]) for cell in json.loads((results / "advice.json").read_text())["cells"]] == [1]
     printed = capsys.readouterr().out
-    assert all(f"1 records do not count: {reason}" in printed for reason in changes)
+    assert all(f"1 record not counted: {reason}" in printed for reason in changes)
     kept.with_suffix(".proof.json").unlink()
     with pytest.raises(SystemExit, match="no machine"):
         making.main([str(results)])
-    assert "1 records do not count: unproved" in capsys.readouterr().out
+    assert "1 record not counted: unproved" in capsys.readouterr().out
 
 
 def test_command_prints_the_cell_and_the_machine(capsys, tmp_path):

@@ -212,7 +212,7 @@ def test_convert_keeps_every_edge_by_default(place, mst):
     assert (code, out, err) == (0, "multi.gr.gz: n = 3, m = 4, weights int32\n", "")
     assert formats.read("multi.gr.gz").w.tolist() == [5, 3, 7, 1]
     _, _, err = mst("convert", "multi.txt", "simple.arrow", "--simple")
-    assert err == "multi.txt: dropped 1 self-loops, 1 reciprocal arcs, 0 parallel edges\n"
+    assert err == "multi.txt: dropped 1 self-loop, 1 reciprocal arc, 0 parallel edges\n"
     graph = read_canonical("simple.arrow")
     assert (graph.u.tolist(), graph.v.tolist(), graph.w.tolist()) == ([0, 1], [1, 2], [3, 7])
 

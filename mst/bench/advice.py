@@ -31,6 +31,7 @@ from mst.bench.records.store import Record, load_records, medians
 from mst.bench.statistics import FEWEST_PROCESSES, geometric_mean, summarise
 from mst.catalog.download import Sources
 from mst.formats.canonical import read_canonical
+from mst.units import counted
 
 SAME = 1.08  # kinds share a cell if its choice costs none of them more than this factor
 WITHIN = 1.2
@@ -99,7 +100,7 @@ def read(results: Path) -> tuple[str, list[MeasuredGraph]]:
             found[entry.name] = MeasuredGraph(entry.name, graph["n"], graph["m"], traits)
         found[graph["name"]].seconds.update(times_of(record))
     for reason, count in unused.most_common():
-        print(f"{count} records do not count: {reason}")
+        print(f"{counted(count, 'record')} not counted: {reason}")
     if len(machines) != 1:
         sys.exit(f"{results} has usable records of {', '.join(machines) or 'no machine'}: one is needed")
     (machine,), measured = machines.values(), list(found.values())

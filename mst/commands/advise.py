@@ -8,7 +8,7 @@ from typing import Any
 
 from mst.commands._arguments import add_json, add_threads
 from mst.commands._print import json_text
-from mst.units import seconds
+from mst.units import counted, seconds
 
 _USUAL_DENSITY = 8
 """Edges per vertex if only the number of edges is known: between roads and social networks."""
@@ -99,7 +99,7 @@ def explanation(facts: dict[str, Any], width: int, choice: Any, elsewhere: bool)
     if choice.seconds and choice.m and not (choice.extrapolated and facts["m"] < choice.m):
         # Every algorithm is close to linear in the edges, except for fewer than those of the table.
         about = seconds(choice.seconds * facts["m"] / choice.m, 2)
-        lines[-1] += f": about {about} for {facts['m']:,} edges, a whole call"
+        lines[-1] += f": about {about} for {counted(facts['m'], 'edge')}, a whole call"
     if choice.margin is not None:
         lines.append(f"the next best algorithm took {choice.margin:.2f} times as long")
     if not choice.times:

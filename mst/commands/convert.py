@@ -49,8 +49,8 @@ def run(args: Namespace) -> int:
         with step(f"simplifying {args.source}"):
             graph, merged = simplify(graph)
         remark(
-            f"{args.source}: dropped {merged.loops:,} self-loops, {merged.reciprocal:,} reciprocal arcs, "
-            f"{merged.parallel:,} parallel edges"
+            f"{args.source}: dropped {counted(merged.loops, 'self-loop')}, "
+            f"{counted(merged.reciprocal, 'reciprocal arc')}, {counted(merged.parallel, 'parallel edge')}"
         )
     if spec is not None:
         w = hash_weights(graph.u, graph.v, seed=args.seed, spec=spec)

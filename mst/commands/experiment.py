@@ -120,7 +120,7 @@ def _to_come(settings: Config) -> str:
     graphs = ", ".join(dict.fromkeys(row.graph for row in left))
     measured = [row.algorithm for row in rows if row.status == "done"]
     return (
-        f"First results: {len(measured)} runs are measured, and up to {len(left)} are "
+        f"First results: {counted(len(measured), 'run')} measured, and up to {len(left)} are "
         f"still to come, on {graphs}. In about {duration(_seconds(left, measured))}, this page is written again, with "
         "the papers and other machines. If the experiment was interrupted, make report continues it."
     )

@@ -18,6 +18,7 @@ from mst.execute import execute, implementation_of, refuse_unfit
 from mst.forest import Forest
 from mst.graph import WEIGHT_DTYPES, Graph, frozen, vertex_count
 from mst.interop import gpu_call
+from mst.units import counted
 
 _ID_DTYPES = (np.int32, np.uint32, np.int64, np.uint64)
 
@@ -135,7 +136,7 @@ class DeviceForest:
         return len(self.edge_ids)
 
     def __repr__(self) -> str:
-        return f"<DeviceForest {len(self):,} edges, {self.components:,} components>"
+        return f"<DeviceForest {counted(len(self), 'edge')}, {counted(self.components, 'component')}>"
 
     @property
     def components(self) -> int:

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from mst import order
+from mst.units import counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +52,8 @@ class StreamForest:
         return len(self.edge_ids)
 
     def __repr__(self) -> str:
-        return f"<StreamForest {len(self):,} edges, weight {self.weight}, {self.components:,} components>"
+        edges, components = counted(len(self), "edge"), counted(self.components, "component")
+        return f"<StreamForest {edges}, weight {self.weight}, {components}>"
 
     @cached_property
     def weight(self) -> int | float:

@@ -13,6 +13,7 @@ from typing import Any
 from mst.bench.output import fields_of, scheduler_output
 from mst.bench.records.store import write_json
 from mst.errors import MSTError
+from mst.units import counted
 
 FAILED = "failed.json"
 _REMEDY = "\na wrong run counts until its code is repaired, or its folder below results/records is removed"
@@ -126,7 +127,10 @@ def summary(checked: Path) -> str:
     """Return the counts of `check_table` in one line."""
     counts = dict(json.loads(checked.read_text())["status"])
     return ", ".join(
-        [f"{counts.pop('ok', 0):,} runs measured and proved", *(f"{n:,} {kind}" for kind, n in counts.items())]
+        [
+            f"{counted(counts.pop('ok', 0), 'run')} measured and proved",
+            *(f"{n:,} {kind}" for kind, n in counts.items()),
+        ]
     )
 
 
