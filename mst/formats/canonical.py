@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
-from numpy.typing import DTypeLike
 
 from mst.errors import FormatError, InputError
 from mst.formats.base import FileSummary, Format, RawGraph, replacing
@@ -303,15 +302,16 @@ class _Reader:
                     # The column's own to_numpy imports pandas, which takes longer than the rest.
                     piece.append(np.from_dlpack(column.slice(low, max(high - low, 0))))
             at += part.num_rows
-        dtypes = [column.type.to_pandas_dtype() for column in self._batches.schema]
-        u, v, w = (_concatenated(piece, dtype) for piece, dtype in zip(pieces, dtypes))
+        u, v, w = map(_concatenated, pieces, self._batches.schema.types)
         return u, v, w
 
 
-def _concatenated(pieces: list[np.ndarray], dtype: DTypeLike) -> np.ndarray:
+def _concatenated(pieces: list[np.ndarray], type: Any) -> np.ndarray:
+    """Return the values of the parts of a column of an Arrow type."""
     if len(pieces) == 1:
         return pieces[0]
-    return np.concatenate(pieces) if pieces else np.empty(0, dtype)
+    # Older versions of pyarrow import pandas for a type, too.
+    return np.concatenate(pieces) if pieces else np.empty(0, type.to_pandas_dtype())
 
 
 def sniff(source: Source) -> bool:
