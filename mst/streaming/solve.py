@@ -124,7 +124,7 @@ def _forest(
             ThreadPoolExecutor(width, "mst filters") as pool,
             step("reading the edges", total=edges) as working,
         ):
-            running = RunningForest(solve, budget, Threads(pool, width), n, least_n or 0)
+            running = RunningForest(solve, budget, Threads(pool, width), n, least_n)
             if checkpoint and (state := checkpoint.load()):
                 running.restore(state)
                 remark(f"{checkpoint.path}: resuming after {counted(state.seen, 'edge')}")
