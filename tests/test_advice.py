@@ -450,7 +450,8 @@ def test_command_prints_the_cell_and_the_machine(capsys, tmp_path):
     assert "random weights, rows in their order (1 distinct among 2 sampled edges)" in text
     assert "nearest measurement: m=" in text and "about" not in text, "not in proportion to two edges"
     assert cli.main(["advise", str(file), "--gpu", "device", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["weights"] == "equal"
+    printed = json.loads(capsys.readouterr().out)
+    assert (printed["weights"], printed["m"]) == ("equal", 2) and printed["measured_m"] > 2
     assert cli.main(["advise", "--m", "100000", "--threads", "1", "--gpu", "none"]) == 0
     assert re.search(r"about .* for 100,000 edges, a whole call", capsys.readouterr().out)
     assert cli.main(["advise"]) == 2 and cli.main(["advise", *sizes, "--m", "-1"]) == 2

@@ -74,7 +74,8 @@ def run(arguments: argparse.Namespace) -> int:
     choice = advice.table().choose(**asked, width=width, gpu=gpu)
     elsewhere = not choice.machine.startswith(f"{here.cpu}, {here.cores} cores")
     if arguments.json:
-        print(json_text({**facts, "cores": width, **asdict(choice), "elsewhere": elsewhere}))
+        sizes = {"m": facts["m"], "measured_m": choice.m}
+        print(json_text({**facts, "cores": width, **asdict(choice), **sizes, "elsewhere": elsewhere}))
         return 0
     print("\n".join(explanation(facts, width, choice, elsewhere)))
     return 0
