@@ -163,6 +163,12 @@ NAMED = "edge {} of the forest, {{{}}} of weight {}, is not in the graph, "
         ),
         ("0 1 1\n1 2 2\n", "0 1\n1 2\n", ["only one of the two files has weights"] * 2),
         ("0 1\n1 2\n", "0 1\n1 2\n", []),
+        ("0 1\n1 2\n", "0 1 1\n1 2 1.0\n", []),
+        (
+            "0 1\n1 2\n",
+            "0 1 1\n1 2 2\n",
+            ["edge 2 of the forest, {1, 2} of weight 2, is not in the graph: only"],
+        ),
         ("0 1 0.0\n1 2 -0.0\n", "0 1 -0.0\n1 2 0\n", []),
         ("p sp 4 2\na 1 2 5\na 2 3 6\n", "1 2 5\n2 3 6\n", []),
         ("p sp 4 2\na 1 2 5\na 2 3 6\n", "0 1 5\n1 2 6\n", []),

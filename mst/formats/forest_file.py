@@ -72,7 +72,8 @@ def match(graph: RawGraph, forest: RawGraph) -> Match:
     Parameters
     ----------
     graph, forest : RawGraph
-        Weights are equal if they are the same number, of any types; -0.0 is 0.0.
+        Weights are equal if they are the same number, of any types; -0.0 is 0.0. A forest may give the edges of a graph
+        without weights the weight 1.
 
     Examples
     --------
@@ -162,8 +163,10 @@ def _name(forest: RawGraph, vertex: np.integer) -> str:
 def _as_dtype(forest: RawGraph, like: np.ndarray | None) -> tuple[np.ndarray | None, np.ndarray]:
     """Return the forest's weights in the graph's dtype, and which of them it holds exactly."""
     w = forest.w
+    if like is None and w is not None:
+        return None, w == 1  # as mst solve writes edges without a weight
     if w is None or like is None:
-        return None, np.full(forest.m, (w is None) == (like is None))
+        return None, np.full(forest.m, like is None)
     stored, changed = converted(w, like.dtype)
     return stored, ~changed
 
