@@ -169,12 +169,14 @@ NAMED = "edge {} of the forest, {{{}}} of weight {}, is not in the graph, "
             "0 1 1\n1 2 2\n",
             ["edge 2 of the forest, {1, 2} of weight 2, is not in the graph: only"],
         ),
+        (f"0 {2**63 - 1} 4\n", "# Nodes: 2 Edges: 1\n0 1 4\n", []),
         ("0 1 0.0\n1 2 -0.0\n", "0 1 -0.0\n1 2 0\n", []),
         ("p sp 4 2\na 1 2 5\na 2 3 6\n", "1 2 5\n2 3 6\n", []),
         ("p sp 4 2\na 1 2 5\na 2 3 6\n", "0 1 5\n1 2 6\n", []),
         ("0 1 1\n", "# Nodes: 3 Edges: 1\n0 1 1\n", ["declares 3 vertices, the graph has 2"]),
     ],
 )
+@pytest.mark.filterwarnings("error")
 def test_verify_matches_ends_and_weights_of_every_edge(graph, forest, mismatches, tmp_path, capsys):
     (tmp_path / "graph").write_text(graph)
     (tmp_path / "forest").write_text(forest)

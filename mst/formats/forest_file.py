@@ -143,7 +143,7 @@ def _count_differs(graph: RawGraph, forest: RawGraph) -> bool:
 def _keeps_ids(graph: RawGraph, forest: RawGraph) -> bool:
     """True for the forest of an edge list that was read in parts: its vertices are all numbers up to the largest id."""
     ids = graph.original_ids
-    return ids is not None and len(ids) > 0 and forest.n == ids[-1] + 1
+    return ids is not None and len(ids) > 0 and forest.n - 1 == ids[-1]
 
 
 def _within(graph: RawGraph, ends: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
