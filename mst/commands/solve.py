@@ -75,8 +75,8 @@ def run(arguments: argparse.Namespace) -> int:
             write_forest(arguments.out, forest)
         if ids is not None:
             remark(
-                f"{arguments.out} numbers the vertices from 0, in the order of their ids in {arguments.file}, which "
-                "has no vertex count; use --memory to keep the ids"
+                f"{arguments.out} numbers the vertices from 0, in the order of their ids in {arguments.file}; "
+                "use --memory to keep the ids"
             )
     summary = {
         "file": arguments.file,
