@@ -73,6 +73,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache, cached_property
+from math import isfinite
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -135,9 +136,12 @@ class Option:
                 raise ValueError
             else:
                 parsed = kind(value)
+                if kind is float and not isfinite(parsed):  # a record, which is JSON, cannot hold it
+                    raise ValueError
         except (KeyError, TypeError, ValueError):
+            name = "a finite float" if kind is float else kind.__name__
             raise ConfigError(
-                f"{owner}: option {self.name}={value!r} must be {kind.__name__}, such as {self.default!r}"
+                f"{owner}: option {self.name}={value!r} must be {name}, such as {self.default!r}"
             ) from None
         if self.choices and parsed not in self.choices:
             legal = ", ".join(map(str, self.choices))
