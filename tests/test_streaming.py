@@ -481,6 +481,13 @@ def test_weights_are_not_rounded_to_those_of_the_forest():
     assert nan.reason == "edge 1 has weight nan, which float64 cannot represent"
 
 
+def test_a_forest_with_nan_is_refuted():
+    ends = np.array([0, 1], np.int32), np.array([1, 2], np.int32)
+    forest = StreamForest(3, 2, *ends, np.array([math.nan, math.inf]), np.arange(2))
+    proof = prove_batches(forest, [([0, 1], [1, 2], [1.0, math.inf])])
+    assert proof.reason == "the forest has edges whose weight is NaN, which cannot be ordered"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("algorithm", ["filter-boruvka", "filter-boruvka-threads"])
 @pytest.mark.parametrize("times", [4, pytest.param(10, marks=pytest.mark.nightly)])

@@ -101,6 +101,8 @@ def _paths(forest: StreamForest) -> tuple[str, dict[str, Any], _Paths]:
     for ends in (forest.u, forest.v):
         if len(ids) and not (ends.min() >= 0 and ends.max() < forest.n):
             return f"the forest has edges to vertices outside 0 … {forest.n - 1}", {}, none
+    if (forest.w != forest.w).any():
+        return "the forest has edges whose weight is NaN, which cannot be ordered", {}, none
     words, places = sorted_records(*records(order.keys(forest.w)))
     edges = np.empty(len(ids), edge_dtype(unsigned, forest.m, forest.w.dtype))
     for field, column in (("u", forest.u), ("v", forest.v), ("weight", forest.w), ("id", ids)):
