@@ -249,6 +249,9 @@ def test_a_forest_in_parquet_is_verified_in_the_numbering_of_its_solve(tmp_path,
     found = files.read_forest(out)
     files.write_parquet(out, dataclasses.replace(found, edge_ids=np.array([0, 2]), w=np.array([1, 3])))
     assert main(["verify", str(path), str(out)]) == 1
+    files.write_parquet(out, dataclasses.replace(found, n=found.n + 1))
+    assert main(["verify", str(path), str(out)]) == 1
+    assert f"declares {found.n + 1} vertices, the graph has {found.n}" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("n", ["-5", "9" * 30])

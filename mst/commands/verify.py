@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
-from dataclasses import asdict
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, replace
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -136,9 +136,12 @@ def _verify_in_parts(arguments: argparse.Namespace) -> dict[str, Any]:
         forest = read_forest(arguments.forest)
     if arguments.memory is not None:
         require_memory(arguments.memory, forest.n)
-    batches = _batches(arguments, forest.n, width)
+    batches, vertices = _batches(arguments, forest.n, width)
     read = perf_counter()
     proof = prove_batches(forest, batches, width=width)
+    if proof.ok and forest.n != (n := vertices()):
+        reason = f"the forest file declares {forest.n:,} vertices, the graph has {n:,}"
+        proof = replace(proof, ok=False, reason=reason)
     if arguments.memory is not None and not proof.ok:
         _refuse_new_numbers(arguments, forest.n)
     return _verdict(proof, {"read": read - started})
@@ -150,19 +153,31 @@ def _verdict(proof: Proof, times: dict[str, float]) -> dict[str, Any]:
     return asdict(proof) | own | {"mismatches": []}
 
 
-def _batches(arguments: argparse.Namespace, n: int, width: int) -> Iterator[Batch]:
-    """Return the graph's edges in parts, or all at once if its forest of `n` vertices was found in memory."""
+def _batches(arguments: argparse.Namespace, n: int, width: int) -> tuple[Iterator[Batch], Callable[[], int]]:
+    """Return the graph's edges in parts, or all at once if its forest of `n` vertices was found in memory.
+
+    The function returns the number of its vertices, once all edges were read.
+    """
     from mst import formats
     from mst.streaming import open_edges
     from mst.streaming.batches import batch_of
 
     if not reads_in_parts(arguments.graph, arguments.format, arguments.memory):
-        graph = formats.read(arguments.graph, format=arguments.format)
-        # An edge list without a vertex count is renumbered in memory, but keeps its ids when it is read in parts.
-        if graph.n == n:
-            return iter([batch_of((graph.u, graph.v, graph.w), str(arguments.graph))])
+        raw = formats.read_raw(arguments.graph, format=arguments.format)
+        # An edge list may be renumbered in memory, but keeps its ids when it is read in parts.
+        if raw.n == n or raw.format != "edges":
+            graph = raw.graph()
+            return iter([batch_of((graph.u, graph.v, graph.w), str(arguments.graph))]), lambda: raw.n
     file = open_edges(arguments.graph, format=arguments.format, width=width, memory=arguments.memory)
-    return file.batches(0)
+    largest = (file.least_n or 0) - 1
+
+    def batches() -> Iterator[Batch]:
+        nonlocal largest
+        for batch in file.batches(0):
+            largest = max(largest, *(int(ids.max(initial=-1)) for ids in (batch.u, batch.v)))
+            yield batch
+
+    return batches(), lambda: largest + 1 if file.n is None else file.n
 
 
 def _refuse_new_numbers(arguments: argparse.Namespace, n: int) -> None:
