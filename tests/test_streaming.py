@@ -295,7 +295,11 @@ ILLEGAL = {
         2.5,
     ),
     "batch 1: w has dtype complex128, which cannot": ([0], [1], [1j]),
-    "batch 1: w has dtype float64, but earlier edges have int64": ([0], [1], [0.5]),
+    "batch 1: w has dtype float64, but earlier edges have int64: use one dtype; in text, a decimal point": (
+        [0],
+        [1],
+        [0.5],
+    ),
     "batch 1, row 0: u = 1000000000000000 is above the": ([10**15], [1], [1]),
     "batch 1: str is not a table with columns": "text",
     "batch 1: a batch must be a tuple (u, v, w) or a table, got ndarray: a whole graph is a tuple": np.array(

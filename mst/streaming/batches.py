@@ -169,7 +169,8 @@ def slices(
         dtype = np.promote_types(known, found)
         if dtype.kind == "f" and np.int64 in (known, found):
             raise InputError(
-                f"{batch.name}: w has dtype {found}, but earlier edges have {known}: use one dtype"
+                f"{batch.name}: w has dtype {found}, but earlier edges have {known}: use one dtype; in text, a decimal "
+                "point in every weight"
             )
         for part in batch.slices(rows()):
             yield part, start
