@@ -316,6 +316,8 @@ def test_a_package_that_a_users_algorithm_lacks_is_named_with_the_line_that_impo
     monkeypatch.setitem(sys.modules, "rocrate", None)
     registry.algorithms.cache_clear()
     try:
+        assert main(["list", "--json"]) == 0
+        assert str(tmp_path / "mine.py") in {row["file"] for row in json.loads(capsys.readouterr().out)}
         assert main(["solve", str(tmp_path / "g.csv"), "--algorithm", "lacking"]) == 2
     finally:
         registry.algorithms.cache_clear()

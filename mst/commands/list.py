@@ -88,7 +88,9 @@ def _algorithm_lines(a: registry.Algorithm) -> list[str]:
 
 def _algorithms() -> list[dict]:
     from mst import registry
+    from mst.fingerprints.modules import PACKAGE
 
+    root = PACKAGE.parent
     return [
         {
             "id": a.id,
@@ -101,7 +103,7 @@ def _algorithms() -> list[dict]:
                 o.name: {"default": o.default, "choices": list(o.choices), "help": o.help}
                 for o in a.options.values()
             },
-            "file": f"mst/algorithms/{a.file.parent.name}/{a.file.name}",
+            "file": str(a.file.relative_to(root) if a.file.is_relative_to(root) else a.file),
         }
         for a in registry.algorithms().values()
     ]
