@@ -19,6 +19,9 @@ from mst.graph import Graph
 MAX_VERTICES_PER_ROW = 64
 _FREE_VERTICES = 1 << 24
 
+FROM_ONE = "ids count from 1"
+"""The remark about an edge list whose ids were shifted to start from 0."""
+
 
 def too_many_vertices(n: int, rows: int) -> str:
     """Return why a file of `rows` edge rows cannot declare `n` vertices, or an empty string.

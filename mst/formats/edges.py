@@ -23,7 +23,16 @@ import numpy as np
 from mst.errors import FormatError
 from mst.formats import headed, metis, plain
 from mst.formats.arcs import are_symmetric
-from mst.formats.base import MAX_VERTICES_PER_ROW, Blocks, FileSummary, Format, RawGraph, RawStream, ambiguous
+from mst.formats.base import (
+    FROM_ONE,
+    MAX_VERTICES_PER_ROW,
+    Blocks,
+    FileSummary,
+    Format,
+    RawGraph,
+    RawStream,
+    ambiguous,
+)
 from mst.formats.source import Source, first_lines
 from mst.formats.table import Layout, Table, read_declared_rows, stream_rows, write_rows
 from mst.formats.text import Text, delimiter_in, is_count
@@ -329,7 +338,7 @@ def _graph(source: Source, preamble: _Preamble, table: Table) -> RawGraph:
     else:
         u, v = table.ends(base=int(high == n))
         if high == n:
-            remarks.append("ids count from 1")
+            remarks.append(FROM_ONE)
     summary = FileSummary(table.rows, preamble.n, preamble.m, preamble.direction, remarks=tuple(remarks))
     return RawGraph(n, u, v, table.weights(), ids, "edges", summary)
 

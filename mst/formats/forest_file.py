@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mst.formats.base import RawGraph
+from mst.formats.base import FROM_ONE, RawGraph
 from mst.graph import frozen
 from mst.rounding import converted
 
@@ -143,7 +143,9 @@ def _count_differs(graph: RawGraph, forest: RawGraph) -> bool:
 def _keeps_ids(graph: RawGraph, forest: RawGraph) -> bool:
     """True for the forest of an edge list that was read in parts: its vertices are all numbers up to the largest id."""
     ids = graph.original_ids
-    return ids is not None and len(ids) > 0 and forest.n - 1 == ids[-1]
+    if ids is None:
+        return FROM_ONE in graph.summary.remarks and forest.n == graph.n + 1
+    return len(ids) > 0 and forest.n - 1 == ids.max()
 
 
 def _within(graph: RawGraph, ends: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
