@@ -132,8 +132,8 @@ def test_interrupted_conversion_ends_soon_and_leaves_nothing(tmp_path):
             "# Nodes: 2 Edges: 1\n# Nodes: 3 Edges: 1\n0 1\n",
             "line 2: '# Nodes: 3 Edges: 1': expected the counts",
         ),
-        ("p sp 2000000000 1\na 1 2 3\n", "2,000,000,000 vertices are too many for 1 edge rows"),
-        ("EdgeArray\n0 2000000000\n", "2,000,000,001 vertices are too many for 1 edge rows"),
+        ("p sp 2000000000 1\na 1 2 3\n", "2,000,000,000 vertices are too many for 1 edge row"),
+        ("EdgeArray\n0 2000000000\n", "2,000,000,001 vertices are too many for 1 edge row"),
         ("# Nodes: 5 Edges: 1\n" * 1001 + "0 1\n", "at most 1,000 comments"),
         ("SECTION Comment\n" + "Name x\n" * 100_001, "within 100,000 lines"),
         (
@@ -161,7 +161,7 @@ def test_counts_are_read_from_comments(tmp_path, comment, n):
 
 
 def test_writing_a_graph_that_would_not_be_read_is_refused(tmp_path):
-    with pytest.raises(InputError, match="too many for 1 edge rows"):
+    with pytest.raises(InputError, match="too many for 1 edge row"):
         write(tmp_path / "huge.gr", Graph(2**33, [0], [1], [5]))
 
 

@@ -15,6 +15,7 @@ from mst import atomic
 from mst.errors import FormatError, InputError
 from mst.formats.source import Source
 from mst.graph import Graph
+from mst.units import counted
 
 MAX_VERTICES_PER_ROW = 64
 _FREE_VERTICES = 1 << 24
@@ -31,7 +32,9 @@ def too_many_vertices(n: int, rows: int) -> str:
     """
     if n <= max(_FREE_VERTICES, MAX_VERTICES_PER_ROW * rows):
         return ""
-    return f"{n:,} vertices are too many for {rows:,} edge rows: number those in use from 0 without gaps"
+    return (
+        f"{n:,} vertices are too many for {counted(rows, 'edge row')}: number those in use from 0 without gaps"
+    )
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from mst.formats.base import FileSummary, Format, RawGraph, replacing
 from mst.formats.columns import to_arrow
 from mst.formats.source import Source
 from mst.graph import Graph
+from mst.units import counted
 
 _MAGIC_BYTES = b"ARROW1\0\0"
 _END_TYPES, _WEIGHT_TYPES = ("int32", "int64"), ("int32", "int64", "float", "double")
@@ -283,7 +284,7 @@ class _Reader:
         if not isinstance(n, int) or n < 0:
             raise FormatError(self.path, f"expected metadata n, the vertex count, found {n!r}")
         if m != rows:
-            raise FormatError(self.path, f"declares m = {m!r} but has {rows:,} rows")
+            raise FormatError(self.path, f"declares m = {m!r} but has {counted(rows, 'row')}")
         if any(column.null_count for part in self._parts for column in part.columns):
             raise FormatError(self.path, "expected no missing values")
         expected = "int32" if n < 2**31 else "int64"

@@ -21,6 +21,7 @@ from mst.formats.source import Source, first_lines
 from mst.formats.table import ColumnBuilder
 from mst.formats.text import Text, decoded, is_count
 from mst.graph import Graph
+from mst.units import counted
 
 _ENTRIES_PER_BLOCK = 1 << 18
 
@@ -177,7 +178,7 @@ def _header(text: Text) -> Header:
 def _arc_count_error(source: Source, header: Header, found: str) -> FormatError:
     return FormatError(
         source.path,
-        f"declares {header.m:,} edges but lists {found} neighbours: expected twice as many as edges",
+        f"declares {counted(header.m, 'edge')} but lists {found} neighbours: expected twice as many as edges",
     )
 
 

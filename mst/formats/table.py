@@ -14,6 +14,7 @@ from mst.formats import plain
 from mst.formats.columns import to_arrow
 from mst.formats.text import Text, byte_table
 from mst.graph import Graph
+from mst.units import counted
 
 _ROWS_PER_BLOCK = 1 << 18
 _MAX_INT64 = np.iinfo(np.int64).max
@@ -312,7 +313,7 @@ def row_count_error(text: Text, declared: int, rows: int) -> FormatError:
         if rows > declared
         else f"{rows:,}: the file is truncated, or the declared count is wrong"
     )
-    return FormatError(text.source.path, f"declares {declared:,} edge rows but has {found}")
+    return FormatError(text.source.path, f"declares {counted(declared, 'edge row')} but has {found}")
 
 
 def _problem(status: int, layout: Layout, word: str) -> str:

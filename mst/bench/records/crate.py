@@ -14,6 +14,7 @@ from mst import __version__
 from mst.atomic import replacing
 from mst.bench.records.store import Record
 from mst.errors import InputError
+from mst.units import counted
 
 if TYPE_CHECKING:
     from rocrate.rocrate import ROCrate
@@ -110,7 +111,7 @@ def _action(records: list[Record]) -> dict[str, Any]:
     machines = sorted({f"{r.run.machine}: {r.measurement['machine']['cpu']}" for r in records})
     action: dict[str, Any] = {
         "@type": "CreateAction",
-        "name": f"{len(records)} runs on {', '.join(machines) or 'no machine'}",
+        "name": f"{counted(len(records), 'run')} on {', '.join(machines) or 'no machine'}",
         "actionStatus": {"@id": "http://schema.org/CompletedActionStatus"},
     }
     if records:
