@@ -111,6 +111,14 @@ FILES = [
         [(0, 1), (1, 2)],
     ),
     (
+        "header row of Gephi",
+        b"Source,Target,Type,Id,Label,timeset,Weight\n7,3,Undirected,0,,,4\n3,9,Undirected,1,,,5\n",
+        "edges",
+        3,
+        [(1, 0, 4), (0, 2, 5)],
+    ),
+    ("header row, ids of edges", b"id,source,target\n5,7,3\n6,3,9\n", "edges", 3, [(1, 0), (0, 2)]),
+    (
         "numbered rows",
         b"0 0 1 0.5\n1 0 2 0.25\n2 1 2 8\n",
         "edges",

@@ -94,7 +94,7 @@ MALFORMED = [
     (
         b"source,target,cost,weight\n1,2,3,4\n",
         None,
-        "expected columns named source, target and, optionally, weight",
+        "line 1: 'source,target,cost,weight': expected one column of weights, found cost, weight: leave out the others",
     ),
     (b"# Nodes: 3 Edges: 2\n0 1\n", None, "declares 2 edge rows but has 1"),
     (b"# Nodes: 3 Edges: 1\n0 1\n1 2\n", None, "declares 1 edge row but has more than 1"),

@@ -306,7 +306,12 @@ def _columns_by_name(text: Text, line: bytes, names: list[str]) -> str:
         ends = [0, 1]
     if len(names) == 3 and not weights and ends == [0, 1]:
         raise text.error_at_last_line("expected the third column to be named weight, cost or distance", line)
-    if len(ends) != 2 or len(weights) > 1 or set(weights) & set(ends):
+    if len(weights) > 1:
+        given = ", ".join(names[i] for i in weights)
+        raise text.error_at_last_line(
+            f"expected one column of weights, found {given}: leave out the others", line
+        )
+    if len(ends) != 2 or set(weights) & set(ends):
         raise text.error_at_last_line("expected columns named source, target and, optionally, weight", line)
     letters = {ends[0]: "u", ends[1]: "v", **dict.fromkeys(weights, "w")}
     return "".join(letters.get(i, "-") for i in range(len(names)))
@@ -316,6 +321,8 @@ def _classified(names: list[str]) -> tuple[list[int], list[int]]:
     """Return the indices of the columns whose names are those of ends, and of weights."""
     weights = [i for i, name in enumerate(names) if _WEIGHT_NAME.fullmatch(name)]
     ends = [i for i, name in enumerate(names) if _END_NAME.fullmatch(name) and i not in weights]
+    if len(ends) > 2:  # an edge may have an id, too
+        ends = [i for i in ends if names[i] != "id"]
     return ends, weights
 
 
