@@ -164,6 +164,21 @@ def test_an_interrupted_pass_continues(tmp_path, capsys, monkeypatch, name):
     assert not state.exists()
 
 
+def test_a_continued_pass_counts_vertices_that_have_only_self_loops(tmp_path, capsys, monkeypatch):
+    g = graph()
+    rows = "".join(f"{a} {b} {w}\n" for a, b, w in zip(g.u, g.v, g.w))
+    (path := tmp_path / "e.txt").write_text(f"# Nodes: {g.n}\n{2 * g.n} {2 * g.n} 1\n{rows}")
+    command = ["solve", str(path), "--memory", "1G", "--out", str(tmp_path / "f.parquet")]
+    monkeypatch.setattr(Checkpoint, "seconds", 0.0)
+    undo = interrupt_after(monkeypatch, 120)
+    assert main(command) == 130
+    undo()
+    capsys.readouterr()
+    assert main(command) == 2
+    error = capsys.readouterr().err
+    assert "resuming after" in error and f"declares {g.n} vertices but names {g.n + 1}" in error
+
+
 def test_a_pass_goes_on_where_its_state_cannot_be_written(tmp_path, monkeypatch, capsys):
     path, out = write(tmp_path, "e.parquet", graph()), tmp_path / "f.parquet"
     monkeypatch.setattr(Checkpoint, "seconds", 0.0)

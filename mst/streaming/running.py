@@ -202,7 +202,7 @@ class RunningForest:
     limit : Limit
         The bound that the ends of edges must be below.
     looped : numpy.ndarray of bool, shape (limit.n,) or (0,)
-        Which vertices had self-loops since the pass began or was resumed; empty without `least_n`.
+        Which vertices have self-loops; empty without `least_n`.
     seconds : dict of str to float
         As for `mst.streaming.StreamForest`.
     algorithm : str

@@ -128,7 +128,8 @@ def _forest(
             if checkpoint and (state := checkpoint.load()):
                 running.restore(state)
                 remark(f"{checkpoint.path}: resuming after {counted(state.seen, 'edge')}")
-            add_batches(running, batches(running.seen), working, checkpoint)
+            left = _marking_loops(batches(0), running) if len(running.looped) else batches(running.seen)
+            add_batches(running, left, working, checkpoint)
             working.update(f"solving for the last {count(running.size)} edges")
             running.reduce()
             columns = running.take()
@@ -142,6 +143,15 @@ def _forest(
             f"not enough memory for the forest of a stream: {error or 'none is left'}"
         ) from error
     return StreamForest(running.n, running.seen, *columns, running.algorithm, running.seconds)
+
+
+def _marking_loops(batches: Iterator[Batch], running: RunningForest) -> Iterator[Batch]:
+    """Yield the edges after those seen, and mark the self-loops of all: a text file is read from its start anyway."""
+    seen = running.seen
+    for batch in batches:
+        loops = batch.u[batch.u == batch.v]
+        running.looped[loops[loops < len(running.looped)]] = True
+        yield batch.after(seen)
 
 
 def add_batches(
@@ -168,8 +178,6 @@ def add_batches(
 
     def kept(part: Batch, start: int) -> Kept:
         found = keep(part, start, current, running.limit)
-        if len(running.looped):
-            running.looped[part.u[part.u == part.v]] = True
         # There may be another filter by now.
         return kept_again(found)
 
