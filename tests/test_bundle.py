@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import math
 import os
@@ -730,6 +731,15 @@ def test_commands_export_and_import_a_bundle(origin, results, tmp_path, capsys):
     assert "machine name '../x'" in capsys.readouterr().err
     assert main(["import", str(tmp_path / "absent.zip"), "--results", str(results)]) == 2
     assert "absent.zip" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("out", ["-", "/dev/stdout"])
+def test_a_bundle_in_standard_output_has_no_message_in_it(origin, tmp_path, out):
+    command = [sys.executable, "-m", "mst", "export", MACHINE, "--results", str(origin), "--out", out]
+    done = subprocess.run(command, capture_output=True, check=True, timeout=60)
+    assert done.stderr.startswith(f"{out}: ".encode()) and not done.stdout.endswith(b"\n")
+    with zipfile.ZipFile(io.BytesIO(done.stdout)) as packed:
+        assert "bundle.json" in packed.namelist()
 
 
 def test_name_that_leaves_the_folder_is_refused(bundle, results):

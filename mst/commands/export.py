@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from mst.atomic import is_stream
 from mst.commands._arguments import add_results, results_of
+from mst.commands._print import message_stream
 from mst.units import counted, decimal_size
 
 HELP = "pack a machine's records, proofs and graph manifests into one file; or everything as an RO-Crate"
@@ -36,11 +38,17 @@ def run(arguments: argparse.Namespace) -> int:
     machine = arguments.machine or _this_machine()
     out = arguments.out or Path(machine + SUFFIX)
     packed = export_bundle(machine, results=results_of(arguments), out=out)
-    print(
-        f"{out}: {counted(packed.records, 'record')} of {machine}, {counted(packed.proofs, 'proof')}, "
-        f"{counted(packed.manifests, 'graph manifest')}, {decimal_size(out.stat().st_size)}"
+    _print_line(
+        out,
+        f"{counted(packed.records, 'record')} of {machine}, {counted(packed.proofs, 'proof')}, "
+        f"{counted(packed.manifests, 'graph manifest')}",
     )
     return 0
+
+
+def _print_line(out: Path, about: str) -> None:
+    size = "" if is_stream(out) else f", {decimal_size(out.stat().st_size)}"
+    print(f"{out}: {about}{size}", file=message_stream(out))
 
 
 def _crate(out: Path, results: Path) -> int:
@@ -48,7 +56,7 @@ def _crate(out: Path, results: Path) -> int:
     from mst.bench.records.store import load_records
 
     write_crate(out, root=Path(), results=results, records=load_records(results / "records"))
-    print(f"{out}: Workflow Run RO-Crate, {decimal_size(out.stat().st_size)}")
+    _print_line(out, "Workflow Run RO-Crate")
     return 0
 
 
