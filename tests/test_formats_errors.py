@@ -364,6 +364,13 @@ def test_bytes_behind_compressed_data_are_refused_with_a_remedy(tmp_path, compre
         read(path)
 
 
+@pytest.mark.parametrize("compress", [gzip.compress, bz2.compress, lzma.compress])
+def test_zeros_behind_compressed_streams_are_padding(tmp_path, compress):
+    path, padding = tmp_path / "a.gr", bytes(20_000)
+    path.write_bytes(compress(b"p sp 3 2\na 1 2 3\n") + padding + compress(b"a 2 3 4\n") + padding)
+    assert read(path).m == 2
+
+
 def test_missing_file_and_folder_are_refused(tmp_path):
     for call in (read, read_raw, detect):
         with pytest.raises(InputError, match=r"nowhere.gr cannot be read: No such file"):

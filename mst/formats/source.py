@@ -233,7 +233,8 @@ def decompress(file: IO[bytes], compression: str | None) -> IO[bytes]:
 class _Streams:
     """The content of compressed streams, one behind the other.
 
-    Bytes behind the last are an error, as in gzip and zstd; `bz2.BZ2File` and `lzma.LZMAFile` ignore them.
+    Bytes behind the last are an error, as in gzip and zstd; `bz2.BZ2File` and `lzma.LZMAFile` ignore them. Zeros are
+    padding, between streams too.
     """
 
     def __init__(self, file: IO[bytes], new: Callable[[], Any]):
@@ -243,17 +244,22 @@ class _Streams:
         """Return up to `size` bytes, none only at the end."""
         content = b""
         while not content:
-            given = self._stream.unused_data
-            if not given and (self._stream.eof or self._stream.needs_input):
-                given = self._file.read(io.DEFAULT_BUFFER_SIZE)
-                if not given and not self._stream.eof:
-                    raise EOFError
+            given = b""
             if self._stream.eof:
-                if not given:
+                if not (given := self._start_of_next()):
                     break
                 self._stream = self._new()
+            elif self._stream.needs_input and not (given := self._file.read(io.DEFAULT_BUFFER_SIZE)):
+                raise EOFError
             content = self._stream.decompress(given, size)
         return content
+
+    def _start_of_next(self) -> bytes:
+        """Return the first bytes of the next stream, none if there is no other."""
+        start = self._stream.unused_data.lstrip(b"\0")
+        while not start and (given := self._file.read(io.DEFAULT_BUFFER_SIZE)):
+            start = given.lstrip(b"\0")
+        return start
 
 
 @contextmanager
