@@ -378,6 +378,16 @@ def test_nulls_among_encoded_values_are_missing():
             as_graph(pa.table({"u": [0, 0], "v": ends}))
 
 
+def test_tables_may_have_empty_chunks_between_chunks_of_other_lengths():
+    ids = pyarrow.chunked_array([[0], [], [1, 2]], pyarrow.int32())
+    for columns in ((ids, [1, 2, 3], [2, 1, 3]), ([1, 2, 3], ids, [2, 1, 3]), ([1, 2, 3], [2, 3, 0], ids)):
+        given = pyarrow.table(dict(zip("uvw", columns)))
+        graph = as_graph(given)
+        assert [graph.u.tolist(), graph.v.tolist(), graph.w.tolist()] == [
+            column.to_pylist() for column in given
+        ]
+
+
 def test_forests_of_labelled_tables_have_the_labels():
     days = [datetime.date(2024, 1, day) for day in (3, 1, 2)]
     for a, b, c in (("x", "y", "z"), (b"x", b"y", b"z"), days):

@@ -183,7 +183,9 @@ def _arrow_columns(stream: Any) -> tuple[dict[str, Any], int | None]:
 
     try:
         # pyarrow.table would import pandas.
-        table = pyarrow.RecordBatchReader.from_stream(stream).read_all()
+        reader = pyarrow.RecordBatchReader.from_stream(stream)
+        # pyarrow cannot always join empty chunks that it has imported to others.
+        table = pyarrow.Table.from_batches((batch for batch in reader if len(batch)), reader.schema)
     except (TypeError, ValueError, pyarrow.ArrowException) as error:
         raise InputError(f"{type(stream).__name__} is not a table with columns: {error}") from error
     names = table.column_names
