@@ -228,10 +228,12 @@ class Forest:
             return pyarrow.table(columns, metadata={"n": str(self.graph.n)})
         try:
             labels = pyarrow.array(self.graph.labels)
-            # Of two types, Arrow may convert one to the other, such as "a" to b"a", which is another label.
-            if len(set(map(type, self.graph.labels))) > 1 and labels.to_pylist() != self.graph.labels:
+            # Arrow may change labels: of two types, it converts one to the other, such as "a" to b"a", and it cuts
+            # nanoseconds and the zones of times of day.
+            may_differ = len(set(map(type, self.graph.labels))) > 1 or pyarrow.types.is_temporal(labels.type)
+            if may_differ and labels.to_pylist() != self.graph.labels:
                 raise TypeError(f"they would all become {labels.type}")
-        except (pyarrow.ArrowException, TypeError, OverflowError) as error:
+        except (pyarrow.ArrowException, TypeError, ValueError, OverflowError) as error:
             raise UnsupportedError(
                 f"Arrow has no type for these labels: {error}; use forest.edges() and forest.graph.labels"
             ) from error

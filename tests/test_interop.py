@@ -410,9 +410,19 @@ def test_forests_of_labels_without_an_arrow_type_are_refused_as_tables():
         with pytest.raises(mst.UnsupportedError, match="no type for these labels"):
             forest.to_table()
         assert forest.graph.labels == ["a", label, 7]
-    different = mst.minimum_spanning_forest(pandas.DataFrame({"u": ["a"], "v": [b"a"]}))
-    with pytest.raises(mst.UnsupportedError, match="they would all become binary"):
-        different.to_table()
+    zones = [datetime.time(1, tzinfo=datetime.timezone(datetime.timedelta(hours=hour))) for hour in (0, 5)]
+    for a, b, kind in (
+        ("a", b"a", "binary"),
+        (pandas.Timestamp(1), pandas.Timestamp(2), "timestamp"),
+        (pandas.Timedelta(1), pandas.Timedelta(2), "duration"),
+        (*zones, "time64"),
+    ):
+        different = mst.minimum_spanning_forest(pandas.DataFrame({"u": [a], "v": [b]}, dtype=object))
+        with pytest.raises(mst.UnsupportedError, match=f"they would all become {kind}"):
+            different.to_table()
+    surrogate = mst.minimum_spanning_forest(pandas.DataFrame({"u": ["\ud800"], "v": ["a"]}, dtype=object))
+    with pytest.raises(mst.UnsupportedError, match="surrogates"):
+        surrogate.to_table()
 
 
 @pytest.mark.parametrize("make", [pandas.DataFrame, pyarrow.table])
