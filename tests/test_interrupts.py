@@ -83,6 +83,8 @@ INTERRUPTED = """
     def once():
         if work == "proof":
             assert prove(graph, ids).ok and check_forest(graph, ids, reference_weight=float(graph.w[ids].sum())).ok
+        elif work == "stream":
+            minimum_spanning_forest(iter([(graph.u, graph.v, graph.w)] * 50))
         else:
             minimum_spanning_forest(graph, algorithm=work)
 
@@ -105,6 +107,7 @@ INTERRUPTED = """
     "work",
     [
         "proof",
+        "stream",
         "filter-boruvka-threads",
         *(pytest.param(name, marks=pytest.mark.slow) for name in ("boruvka", "qkruskal", "filter-kruskal")),
     ],

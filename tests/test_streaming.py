@@ -9,7 +9,7 @@ import subprocess
 import sys
 import textwrap
 import threading
-from concurrent.futures import ThreadPoolExecutor
+import time
 from contextlib import suppress
 from itertools import pairwise
 
@@ -28,6 +28,7 @@ from mst.kernels.streaming.filter import Joined, keep_open, mark_up_to, sort_by_
 from mst.streaming import StreamForest, filter, memory, prove_batches, running, solve
 from mst.streaming.batches import Batch
 from mst.streaming.filter import Filter, Threads
+from mst.streaming.pool import Pool
 
 ENDS = (np.int8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64)
 WEIGHTS = (np.int8, np.uint32, np.int32, np.int64, np.float16, np.float32, np.float64)
@@ -203,7 +204,7 @@ def test_ids_beyond_32_bits(small_table):
     u, v, w = rng.integers(0, 50, 2000), rng.integers(0, 50, 2000), rng.integers(0, 9, 2000)
     expected = mst.minimum_spanning_forest((50, u, v, w)).edge_ids
     offset = 2**32 - 1000
-    with ThreadPoolExecutor(2) as pool:
+    with Pool(2) as pool:
         threads, budget = Threads(pool, 2), memory.Budget(2**30, 2**24, 16, 64, 64)
         state = running.RunningForest(mst.minimum_spanning_forest, budget, threads, 50)
         state.seen = offset
@@ -354,8 +355,12 @@ def test_errors_keep_neither_the_table_nor_the_forest(batch):
         for thread in threading.enumerate():
             if thread.name == "mst reads ahead":
                 thread.join()
+        stop = time.monotonic() + 30  # the other thread that reads ends soon
         # Not isinstance, which asks the objects: some are proxies of others that are gone.
-        kept = [a for a in gc.get_objects() if issubclass(type(a), running.RunningForest | Filter)]
+        while kept := [a for a in gc.get_objects() if issubclass(type(a), running.RunningForest | Filter)]:
+            if time.monotonic() > stop:
+                break
+            time.sleep(0.01)
     finally:
         gc.enable()
     assert not kept

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import _thread
 import queue
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sized
-from concurrent.futures import Executor, Future
+from concurrent.futures import Executor
 from contextlib import suppress
 from time import perf_counter
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -17,6 +18,7 @@ from mst.errors import InputError
 from mst.graph import WEIGHT_DTYPES, column, frozen
 from mst.interop.tables import edge_columns
 from mst.rounding import refuse_rounded
+from mst.streaming.pool import Future, Pool
 
 _T = TypeVar("_T")
 _Sized = TypeVar("_Sized", bound=Sized)
@@ -177,9 +179,11 @@ def slices(
             start += len(part.w)
 
 
-def map_ahead(pool: Executor, function: Callable[..., _T], calls: Iterable[tuple], ahead: int) -> Iterator[_T]:
+def map_ahead(
+    pool: Executor | Pool, function: Callable[..., _T], calls: Iterable[tuple], ahead: int
+) -> Iterator[_T]:
     """Yield the results of calls by a pool, in their order; up to `ahead` calls more are begun or done."""
-    pending: deque[Future[_T]] = deque()
+    pending: deque[Any] = deque()
     for arguments in calls:
         pending.append(pool.submit(function, *arguments))
         if len(pending) > ahead:
@@ -199,24 +203,26 @@ class EdgeSemaphore:
 
     def __init__(self, edges: int):
         self.edges, self._taken, self._closed = edges, 0, False
-        self._changed = threading.Condition()
+        # Not the condition's own lock, which an interruption could leave locked.
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
 
     def acquire(self, edges: int) -> bool:
         """Wait for this much space, or for all of it, and take it; return False if the semaphore was closed."""
-        with self._changed:
+        with self._lock:
             self._changed.wait_for(lambda: self._closed or not self._taken or self._taken + edges <= self.edges)
             self._taken += edges
             return not self._closed
 
     def release(self, edges: int) -> None:
         """Give back space."""
-        with self._changed:
+        with self._lock:
             self._taken -= edges
             self._changed.notify()
 
     def close(self) -> None:
         """Release all that wait, now and later."""
-        with self._changed:
+        with self._lock:
             self._closed = True
             self._changed.notify()
 
@@ -236,7 +242,7 @@ class ResultsAhead(Generic[_Sized]):
 
     Parameters
     ----------
-    pool : Executor
+    pool : Pool
     function : callable
         ``function(slice, start)`` returns something that has a length.
     parts : iterator of (Batch, int)
@@ -247,7 +253,7 @@ class ResultsAhead(Generic[_Sized]):
 
     def __init__(
         self,
-        pool: Executor,
+        pool: Pool,
         function: Callable[[Batch, int], _Sized],
         parts: Iterator[tuple[Batch, int]],
         space: EdgeSemaphore,
@@ -256,7 +262,8 @@ class ResultsAhead(Generic[_Sized]):
         self._pool, self._function, self._space, self._seconds = pool, function, space, seconds
         self._found: queue.SimpleQueue[Future[_Sized] | None] = queue.SimpleQueue()
         self._waiting: deque[Future[_Sized] | None] = deque()
-        threading.Thread(target=self._read, args=(parts,), daemon=True, name="mst reads ahead").start()
+        # As in `mst.streaming.pool`.
+        _thread.start_new_thread(self._read, (parts,))
 
     def _read(self, parts: Iterator[tuple[Batch, int]]) -> None:
         try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from concurrent.futures import Executor
 from itertools import repeat
 from typing import Any, NamedTuple
 
@@ -25,6 +24,7 @@ from mst.kernels.streaming.filter import (
     set_level,
     sort_by_level,
 )
+from mst.streaming.pool import Pool
 
 _SLICE, _SLICES = 1 << 17, 8
 """Fewest vertices or edges that a thread takes at a time, and how often each thread does so if there are many."""
@@ -48,7 +48,7 @@ _LEAST_INSIDE = 1 / 32
 class Threads(NamedTuple):
     """Threads that filter slices and copy columns, and how many they are."""
 
-    pool: Executor
+    pool: Pool
     width: int
 
 
@@ -133,7 +133,7 @@ def filter_of(
     places, starts = _by_level(threads, frozen(w), highest, vertex_type)
     for i, bound in enumerate(highest):
         parts = (places[row[i] : row[i + 1]] for row in starts)
-        list(pool.map(join_edges, parts, *joined))
+        pool.map(join_edges, parts, *joined)
         roots, others = roots_of(label, one), roots_of(label, other)
         ordered = np.sort(roots)
         giant = ordered[longest_run(ordered)[0]]
@@ -166,14 +166,14 @@ def _by_level(
     def sort(first: int, row: np.ndarray) -> None:
         sort_by_level(first, min(first + firsts.step, len(w)), w, bounds, places, row)
 
-    list(threads.pool.map(sort, firsts, starts))
+    threads.pool.map(sort, firsts, starts)
     return places, starts
 
 
 def _over_slices(threads: Threads, function: Callable[..., None], size: int, *arguments: Any) -> None:
     """Call ``function(first, last, *arguments)`` for slices of 0 … `size`."""
     firsts = _slices(size, threads.width)
-    list(threads.pool.map(lambda first: function(first, min(first + firsts.step, size), *arguments), firsts))
+    threads.pool.map(lambda first: function(first, min(first + firsts.step, size), *arguments), firsts)
 
 
 def _slices(size: int, width: int) -> range:

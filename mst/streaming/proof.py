@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from time import perf_counter
 from typing import Any
@@ -29,6 +28,7 @@ from mst.rounding import converted
 from mst.streaming.batches import Batch, batches_of, map_ahead, read_ahead, slices
 from mst.streaming.filter import NO_FILTER, Filter, Threads, filter_of
 from mst.streaming.forest import StreamForest
+from mst.streaming.pool import Pool
 from mst.units import count
 
 _SLICE, _AHEAD = 1 << 18, 2
@@ -129,7 +129,7 @@ def _checked(
     def check(part: Batch, start: int) -> tuple[str, dict[str, Any], int]:
         return *(_contradiction(forest, paths, known, part, start) or ("", {})), len(part.w)
 
-    with ThreadPoolExecutor(width, "mst proves") as pool, closing(read_ahead(batches)) as ahead:
+    with Pool(width) as pool, closing(read_ahead(batches)) as ahead:
         known = _strict(filter_of(*forest.edges(), forest.n, forest.m, Threads(pool, width)))
         yield from map_ahead(pool, check, slices(ahead, 0, lambda: _SLICE), _AHEAD * width)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future
 from contextlib import contextmanager
 from itertools import repeat
 from time import perf_counter
@@ -22,6 +21,7 @@ from mst.streaming.batches import Batch
 from mst.streaming.checkpoint import Columns, State
 from mst.streaming.filter import Filter, Sample, Threads, filter_of
 from mst.streaming.memory import Budget
+from mst.streaming.pool import Future
 
 _SLICE = 1 << 20
 _ROWS_PER_VERTEX, _SMALLEST_TABLE = 4, 1 << 22
@@ -324,8 +324,8 @@ class RunningForest:
         for first in range(0, len(places), width * _SLICE):
             starts = range(first, min(first + width * _SLICE, len(places)), _SLICE)
             # No value moves up: those read later lie behind the places that are overwritten now.
-            list(pool.map(_take, repeat(column), (places[i : i + _SLICE] for i in starts), buffers))
-            list(pool.map(_copy_column, buffers, (column[i : min(i + _SLICE, len(places))] for i in starts)))
+            pool.map(_take, repeat(column), (places[i : i + _SLICE] for i in starts), buffers)
+            pool.map(_copy_column, buffers, (column[i : min(i + _SLICE, len(places))] for i in starts))
 
     def take(self) -> Columns:
         """Return the columns, without space for more edges; no edge can be added any more."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from time import perf_counter
@@ -21,6 +20,7 @@ from mst.streaming.files import EdgeFile
 from mst.streaming.filter import Threads
 from mst.streaming.forest import StreamForest
 from mst.streaming.memory import Budget
+from mst.streaming.pool import Pool
 from mst.streaming.running import Kept, RunningForest, keep, keep_again
 from mst.units import count, counted
 
@@ -121,7 +121,7 @@ def _forest(
         # Each solve, and each filter, takes about as much memory as the one before.
         with (
             recycling(),
-            ThreadPoolExecutor(width, "mst filters") as pool,
+            Pool(width) as pool,
             step("reading the edges", total=edges) as working,
         ):
             running = RunningForest(solve, budget, Threads(pool, width), n, least_n)
