@@ -20,6 +20,7 @@ from mst import ConfigError, FormatError, Graph, InputError, UnsupportedError, f
 from mst.formats import FORMATS, detect, read, read_raw, write
 from mst.formats.dimacs import read_coordinates
 from mst.formats.source import SUFFIXES
+from mst.streaming import open_edges
 
 zstandard = pytest.importorskip("zstandard")
 
@@ -400,6 +401,16 @@ def test_two_columns_are_headed_only_if_the_first_row_counts_the_others(tmp_path
         read_raw(path)
     path.write_text("8 2\n1 9\n2 3\n")
     assert read_raw(path).format == "edges"
+
+
+@pytest.mark.parametrize("top", ["source,target", '"src" "dst"', "u\tv", "% sym unweighted", "# Nodes: 10"])
+def test_lists_of_edges_by_their_header_or_comment_have_no_counts_in_the_first_row(top, tmp_path):
+    path = tmp_path / "a.txt"
+    rows = "9 2\n1 9\n2 3\n", "9 3\n1 9\n2 3\n", "1 0\n"
+    for text in rows[:2] if top.startswith("%") else rows:  # KONECT counts from 1
+        path.write_text(f"{top}\n{text.replace(' ', ',') if ',' in top else text}")
+        assert read_raw(path).format == "edges" and read(path).m == text.count("\n")
+        assert sum(len(batch.u) for batch in open_edges(path).batches(0)) == text.count("\n")
 
 
 def test_headed_list_longer_than_the_head_is_detected(tmp_path):

@@ -112,7 +112,8 @@ def _read(source: Source, *, allow_headed: bool) -> RawGraph:
     preamble = _read_preamble(text)
     layout = _layout(text, _first_rows(source) or [], preamble)
     table = read_declared_rows(text, layout, preamble.m)
-    if allow_headed and preamble.n is None and layout.columns == "uv":
+    maybe_other = allow_headed and not _is_declared(source, preamble)
+    if maybe_other and layout.columns == "uv":
         missing = headed.rows_missing(table.first_row(), table.rows - 1, *table.id_range(skip_first=True))
         if missing is not None and missing > 0:
             raise ambiguous(source, "edges", "headed", *(["metis"] if table.id_range()[0] > 0 else []))
@@ -121,11 +122,18 @@ def _read(source: Source, *, allow_headed: bool) -> RawGraph:
                 raise ambiguous(source, "headed", "metis")
             with Source(source.path) as reopened:
                 return headed.read(reopened)
-    if allow_headed and layout.columns == "uvw" and not (preamble.n or layout.delimiter):
+    if maybe_other and layout.columns == "uvw" and not layout.delimiter:
         assert table.w is not None
         if metis.could_be_adjacency_lists(table.u.parts, table.v.parts, table.w.parts):
             raise ambiguous(source, "edges", "metis")
     return _graph(source, preamble, table)
+
+
+def _is_declared(source: Source, preamble: _Preamble) -> bool:
+    """True when a count of vertices, KONECT's comment or a header row says that all rows of numbers are edges."""
+    rows = _first_rows(source) or [b""]
+    named = _is_header_row(_split(rows[0], delimiter_in(rows[-1])))
+    return preamble.n is not None or preamble.konect or named
 
 
 def _are_rows_of_neighbours(table: Table) -> bool:
@@ -153,9 +161,10 @@ def _stream(source: Source, *, allow_headed: bool) -> RawStream:
     preamble = _read_preamble(text)
     layout = _layout(text, _first_rows(source) or [], preamble)
     blocks = stream_rows(text, layout, preamble.m, base=0)
-    if allow_headed and preamble.n is None and layout.columns == "uv":
+    maybe_other = allow_headed and not _is_declared(source, preamble)
+    if maybe_other and layout.columns == "uv":
         blocks = _unless_headed(source, blocks)
-    if allow_headed and layout.columns == "uvw" and not (preamble.n or layout.delimiter):
+    if maybe_other and layout.columns == "uvw" and not layout.delimiter:
         blocks = _unless_adjacency_lists(source, blocks)
     return RawStream(None, preamble.m, _unless_empty(source, preamble, blocks), preamble.n)
 

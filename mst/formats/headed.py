@@ -34,9 +34,9 @@ def sniff(source: Source) -> bool:
     widths = [len(row) for row in rows]
     if widths[:2] == [1, 1]:
         return all(map(is_count, rows[1])) and set(widths[2:]) in (set(), {2}, {3})
-    return widths[0] == 2 and (
-        set(widths[1:]) == {3} or (source.head_complete and len(widths) == 1 and rows[0][1] == b"0")
-    )
+    # A comment may say that the only row is an edge.
+    alone = source.head_complete and len(widths) == 1 and source.head.lstrip()[:1] not in _COMMENTS
+    return widths[0] == 2 and (set(widths[1:]) == {3} or (alone and rows[0][1] == b"0"))
 
 
 def rows_missing(first: tuple[int, int], rows: int, low: int, high: int) -> int | None:
