@@ -73,6 +73,7 @@ INTERRUPTED = """
     import random, signal, sys, time
     import numpy as np
     from mst import Graph, minimum_spanning_forest
+    from mst.kernels.parallel.parts import by_threads
     from mst.proof import check_forest, prove
 
     rng, dice = np.random.default_rng(1), random.Random(1)
@@ -85,6 +86,9 @@ INTERRUPTED = """
             assert prove(graph, ids).ok and check_forest(graph, ids, reference_weight=float(graph.w[ids].sum())).ok
         elif work == "stream":
             minimum_spanning_forest(iter([(graph.u, graph.v, graph.w)] * 50))
+        elif work == "parts":
+            with by_threads(2) as parts:
+                assert parts(1 << 16, lambda first, last: last - first) == [1 << 12] * 16
         else:
             minimum_spanning_forest(graph, algorithm=work)
 
@@ -108,6 +112,7 @@ INTERRUPTED = """
     [
         "proof",
         "stream",
+        "parts",
         "filter-boruvka-threads",
         *(pytest.param(name, marks=pytest.mark.slow) for name in ("boruvka", "qkruskal", "filter-kruskal")),
     ],

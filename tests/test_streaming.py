@@ -23,12 +23,12 @@ from hypothesis import strategies as st
 import mst
 from mst import advice, solver
 from mst.graph import frozen
+from mst.kernels.parallel.pool import Pool
 from mst.kernels.primitives import recycled
 from mst.kernels.streaming.filter import Joined, keep_open, mark_up_to, sort_by_level
 from mst.streaming import StreamForest, filter, memory, prove_batches, running, solve
 from mst.streaming.batches import Batch
 from mst.streaming.filter import Filter, Threads
-from mst.streaming.pool import Pool
 
 ENDS = (np.int8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64)
 WEIGHTS = (np.int8, np.uint32, np.int32, np.int64, np.float16, np.float32, np.float64)

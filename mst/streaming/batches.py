@@ -17,8 +17,8 @@ import numpy as np
 from mst.errors import InputError
 from mst.graph import WEIGHT_DTYPES, column, frozen
 from mst.interop.tables import edge_columns
+from mst.kernels.parallel.pool import Future, Pool
 from mst.rounding import refuse_rounded
-from mst.streaming.pool import Future, Pool
 
 _T = TypeVar("_T")
 _Sized = TypeVar("_Sized", bound=Sized)
@@ -262,7 +262,7 @@ class ResultsAhead(Generic[_Sized]):
         self._pool, self._function, self._space, self._seconds = pool, function, space, seconds
         self._found: queue.SimpleQueue[Future[_Sized] | None] = queue.SimpleQueue()
         self._waiting: deque[Future[_Sized] | None] = deque()
-        # As in `mst.streaming.pool`.
+        # As in `mst.kernels.parallel.pool`.
         _thread.start_new_thread(self._read, (parts,))
 
     def _read(self, parts: Iterator[tuple[Batch, int]]) -> None:

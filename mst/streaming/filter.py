@@ -13,6 +13,7 @@ from mst.graph import frozen
 from mst.kernels.filter_boruvka.parallel import trees
 from mst.kernels.filter_boruvka.sequential.sample import stratified
 from mst.kernels.filter_boruvka.sequential.trees import longest_run
+from mst.kernels.parallel.pool import Pool
 from mst.kernels.parallel.runtime import Schedule, new_tallies, workers
 from mst.kernels.primitives.recycled import empty
 from mst.kernels.streaming.filter import (
@@ -24,7 +25,6 @@ from mst.kernels.streaming.filter import (
     set_level,
     sort_by_level,
 )
-from mst.streaming.pool import Pool
 
 _SLICE, _SLICES = 1 << 17, 8
 """Fewest vertices or edges that a thread takes at a time, and how often each thread does so if there are many."""

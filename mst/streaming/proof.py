@@ -11,6 +11,7 @@ import numpy as np
 
 from mst import order
 from mst.graph import frozen
+from mst.kernels.parallel.pool import Pool
 from mst.kernels.primitives.radix import records, sorted_records
 from mst.kernels.proof.path_maximum import EdgeList
 from mst.kernels.proof.reconstruction import (
@@ -28,7 +29,6 @@ from mst.rounding import converted
 from mst.streaming.batches import Batch, batches_of, map_ahead, read_ahead, slices
 from mst.streaming.filter import NO_FILTER, Filter, Threads, filter_of
 from mst.streaming.forest import StreamForest
-from mst.streaming.pool import Pool
 from mst.units import count
 
 _SLICE, _AHEAD = 1 << 18, 2

@@ -15,13 +15,13 @@ import numpy as np
 from mst.errors import InputError
 from mst.forest import Forest
 from mst.graph import Graph, frozen
+from mst.kernels.parallel.pool import Future
 from mst.kernels.primitives.recycled import empty
 from mst.kernels.streaming.filter import gather, keep_open, survey
 from mst.streaming.batches import Batch
 from mst.streaming.checkpoint import Columns, State
 from mst.streaming.filter import Filter, Sample, Threads, filter_of
 from mst.streaming.memory import Budget
-from mst.streaming.pool import Future
 
 _SLICE = 1 << 20
 _ROWS_PER_VERTEX, _SMALLEST_TABLE = 4, 1 << 22

@@ -12,6 +12,7 @@ from mst.errors import InputError, OutOfMemoryError
 from mst.forest import Forest
 from mst.formats.edges import refuse_more_vertices
 from mst.graph import Graph, vertex_count
+from mst.kernels.parallel.pool import Pool
 from mst.kernels.primitives.recycled import recycling
 from mst.progress import Step, remark, step
 from mst.streaming.batches import Batch, EdgeSemaphore, ResultsAhead, batches_of, slices
@@ -20,7 +21,6 @@ from mst.streaming.files import EdgeFile
 from mst.streaming.filter import Threads
 from mst.streaming.forest import StreamForest
 from mst.streaming.memory import Budget
-from mst.streaming.pool import Pool
 from mst.streaming.running import Kept, RunningForest, keep, keep_again
 from mst.units import count, counted
 

@@ -7,12 +7,13 @@ functions are the single-threaded ones: none is compiled twice.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from mst.kernels.parallel.pool import Pool
 
 _PARTS_EACH = 8
 
@@ -26,13 +27,13 @@ class Parts(NamedTuple):
         Threads.
     smallest : int
         Minimum length of a part, unless there is only one.
-    pool : concurrent.futures.Executor, or None
+    pool : Pool or None
         None for a single thread, which is the caller's.
     """
 
     width: int
     smallest: int
-    pool: Executor | None
+    pool: Pool | None
 
     def __call__(self, size: int, function: Callable[[int, int], Any]) -> list:
         """Call ``function(first, last)`` for each part of ``0 … size - 1``; return the results in order."""
@@ -74,5 +75,5 @@ def by_threads(width: int, smallest: int = 1024) -> Iterator[Parts]:
         return
     from mst.kernels.parallel.runtime import workers
 
-    with ThreadPoolExecutor(width, "mst works") as pool, workers(width):
+    with Pool(width) as pool, workers(width):
         yield Parts(width, smallest, pool)

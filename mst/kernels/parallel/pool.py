@@ -61,7 +61,7 @@ class Pool:
 
     Examples
     --------
-    >>> from mst.streaming.pool import Pool
+    >>> from mst.kernels.parallel.pool import Pool
     >>> with Pool(2) as pool:
     ...     pool.map(pow, [2, 3], [3, 2])
     [8, 9]
