@@ -4,18 +4,18 @@ import sys
 
 from mst.cores import named_threads
 
-# Before numba is loaded, which has errors of its own for it.
+# Before numba is loaded, whose error for a bad NUMBA_NUM_THREADS is less clear.
 named_threads()
 
 
 class _Afresh:
-    """Has numba loaded from the start where an interruption left parts of it, without which the rest fails."""
+    """Makes numba load from scratch if an interrupted import left some of its modules, with which a second fails."""
 
     @staticmethod
     def find_spec(name: str, path: object = None, target: object = None) -> None:
         if name in ("numba", "llvmlite"):
             parts = [module for module in list(sys.modules) if module.startswith(f"{name}.")]
-            # While another thread loads it, `importlib.util.find_spec` may still come here.
+            # While another thread loads it, `importlib.util.find_spec` may still call this.
             if name not in sys.modules:
                 for part in parts:
                     sys.modules.pop(part, None)

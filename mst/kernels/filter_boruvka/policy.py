@@ -1,7 +1,8 @@
 """The decisions of Filter-Borůvka: how many edges are light, when another filter pays, how large a batch is.
 
-They only affect costs: any value gives the same forest. One core, threads, ranks, hosts and the proof share
-the rules; where measurements differ, each has its own `Policy`.
+They only affect costs: any value gives the same forest. One core, threads, ranks, hosts and the proof share the rules,
+each with its own `Policy`. Below, *ids are local* means that most edges connect vertices with nearby ids, and *weights
+follow rows* that edges in nearby rows mostly have similar weights.
 """
 
 from __future__ import annotations
@@ -10,10 +11,10 @@ from dataclasses import dataclass
 from math import log, sqrt
 
 MOST_BATCHES = 255
-"""The number of an edge's batch is stored in a byte."""
+"""Limit on batches per round: the number of an edge's batch is stored in a byte."""
 
 SELECTIVE = 128
-"""Edges per selected one from which on most blocks of edges have none, and are passed over as a whole."""
+"""If fewer than one edge in this many is selected, most blocks of edges have none and are skipped as a whole."""
 
 
 @dataclass(frozen=True)
@@ -31,64 +32,63 @@ class Policy:
         Heavy edges, times edges per vertex, below which one core joins all edges at once: while all fits its caches,
         joining an edge is as fast as filtering it (``one-core.md``).
     giant : float
-        Share of the vertices in one tree from which a bitmap of that tree replaces all roots. Threads and ranks
-        copy the edges that leave it, which costs more than a bitmap (``many-cores.md``, step 21).
+        If one tree has more than this share of the vertices, a bitmap of that tree replaces all roots. Threads and
+        ranks copy the edges that leave it, which costs more than a bitmap (``many-cores.md``, step 21).
     max_kept_share : float
-        If a filter kept more than this share of the heavy edges, no further one is tried: weights then follow
+        If a filter kept more than this share of the heavy edges, no further one is tried: weights then depend on
         communities (``many-cores.md``, step 23). Threads and ranks decide by `expected_drop_share`, and do not look
-        up the roots of selected edges where this share would be kept (step 49).
+        up the roots of selected edges if more than this share would be kept (step 49).
     closing : float
-        Share of one core's batches that closed a cycle, and were joined twice, above which edges that no filter drops
+        If more than this share of one core's batches closed a cycle, and were joined twice, edges that no filter drops
         are sorted and joined one by one instead (``one-core.md``).
     uneven : float
-        Share of the sampled keys in one of 64 equal ranges above which buckets of equal width would differ too much
-        in size.
+        If one of 64 equal ranges has more than this share of the sampled keys, buckets of equal width are too uneven.
     max_unfiltered : int
         Up to this many edges are joined without a further filter: a sample would cost more.
     reads_per_join : float
         Edges that can be read in the time it takes to scatter and join one. A further filter pays off if it saves
         more time in joining than it takes to read all others again.
     round_cost : int
-        Edges a worker reads in the constant time of a round of any size: sampling, bounds, and waiting for the
-        others. Ranks synchronise about ten times per round (``message-passing.md``), threads three times.
+        Edges that a worker reads in the time that a round takes whatever its size: sampling, bounds, and waiting for
+        the others. Ranks synchronise about ten times per round (``message-passing.md``), threads three times.
     batches_per_tree : int
         Trees per edge of a batch at width 1: smaller batches gain nothing (``many-cores.md``, step 22).
     batch_wait : float
-        The time of both waits of a batch, per additional worker, in edges whose cycles can be dropped in that time
-        (``many-cores.md``, steps 16 and 17).
+        The time of both waits of a batch, per additional worker, as the number of edges from which cycle edges can be
+        dropped in that time (``many-cores.md``, steps 16 and 17).
     contended : int
-        Vertices per worker below which several workers want the same cache lines of parents at once, so that storing
+        With fewer vertices per worker, several workers need the same cache lines of parents at once, so that storing
         an equal value again costs more than a test (dense graphs; ``many-cores.md``, step 40).
     crowded : float
-        Share of 2048 sampled ends on cache lines of earlier ones above which the same holds for any number of
-        vertices: some are hubs (``many-cores.md``, step 47).
+        If more than this share of 2048 sampled ends are on cache lines of earlier ones, the same holds for any number
+        of vertices: some are hubs (``many-cores.md``, step 47).
     fewest_edges : int
         Threads take graphs of at least this many edges divided by the number of threads, clipped to the range
         `fewest_for_many` to `fewest_for_few` (``many-cores.md``, steps 48 and 52). Two threads share one core's passes
         over all other graphs of `fewest_for_few` edges or more, and join in stages (steps 54 and 60).
     in_order : int
-        Up to this many threads, rows sorted by weight are left to one core, which joins them one by one, if
-        ids follow places, or rows are sorted by source and there are `per_vertex_by_source` or more; two threads leave
-        all rows sorted by weight to it. Rows that threads join in order are the exception (`per_vertex_in_order`).
+        Up to this many threads leave rows sorted by weight to one core, which joins them one by one, if ids are local,
+        or rows are also sorted by source and number `per_vertex_by_source` or more per vertex; two threads leave all
+        such rows to it. Rows that threads join in order are the exception (`per_vertex_in_order`).
     leaving, light_leaving : float
-        Largest share of edges leaving their worker's block of vertices at which each worker solves its block by
-        itself, and the share, for each of up to six workers, of such edges that are light: these freeze trees early
+        Largest share of edges that may leave their worker's block of vertices if each worker is to solve its block by
+        itself, and the largest share, for each of up to six workers, of light edges that do: these freeze trees early
         (``many-cores.md``, step 53).
     fewest_in_blocks : int
-        Edges from which that is faster than one core.
+        From this many edges on, that is faster than one core.
     few_left : int
         Up to this many edges left by the blocks are joined by one thread.
     tile, fewest_for_tiles, left_by_tiles : int, int and float
-        Where weights follow rows, edges that close cycles among `tile` rows are dropped first, in graphs of at least
+        If weights follow rows, edges that close cycles among `tile` rows are dropped first, in graphs of at least
         `fewest_for_tiles` edges per vertex, unless more than the share `left_by_tiles` is left (``many-cores.md``, step
         61). A tile is a multiple of 64.
     range, per_vertex_in_order : int and tuple of two float and an int
-        Where ids do not follow places, several threads join rows sorted by weight in order, while they filter ranges
-        of about so many later rows: in graphs with as many edges per vertex as the first number, and as the second
+        If ids are not local, several threads join rows sorted by weight in order, while they filter ranges of about
+        `range` later rows: in graphs with at least as many edges per vertex as the first number, and as the second
         times the number of threads. Above the third, two threads leave them to one core, which soon has a spanning
         tree (``many-cores.md``, step 67). In other graphs, a round reads only the rows that it may join (step 68).
     per_vertex_by_source : float
-        The same for three and more threads if rows are also sorted by their first ends (step 74).
+        The least edges per vertex for that with three or more threads if rows are also sorted by source (step 74).
     smallest_chunk, largest_chunk : int
         Edges per chunk of the work queue: taking a smaller chunk costs as much as its work, and all other workers may
         wait for the last larger one.
@@ -129,7 +129,7 @@ class Policy:
 ONE_CORE = Policy()
 
 PROOF = Policy(max_kept_share=0.5)
-"""A proof sorts its edges, so that a filter that spares half of them pays already."""
+"""A proof sorts its edges, so a filter pays off even if it drops only half of them."""
 
 THREADS = Policy(take_all=1.3 / 1.7, giant=0.5)
 
@@ -137,7 +137,7 @@ RANKS = Policy(take_all=1.3 / 1.7, giant=0.5, round_cost=200_000)
 """The ranks of one host, which share memory."""
 
 HOSTS = Policy(light=2.0, take_all=0.5)
-"""Ranks that share no memory: a second filter would cost more messages than the edges that it spares."""
+"""Ranks that share no memory: a second filter would take more messages than it saves."""
 
 
 # -- one core and the proof -------------------------------------------------------------------------------------
@@ -162,12 +162,12 @@ def filters(edges: int, vertices: int, policy: Policy) -> bool:
 
 
 def sample_size(edges: int, light: int) -> int:
-    """Return how many of `edges` one core samples to find about the `light` lightest: at least about 64 of these."""
+    """Return how many of `edges` one core samples to find about the `light` lightest, of which about 64 or more hit."""
     return min(32_768, max(1024, 64 * edges // light))
 
 
 def batch_size(trees: int) -> int:
-    """Return the edges per batch on one core: so few that batches hardly ever close a cycle while trees are many."""
+    """Return the edges per batch on one core: so few that batches rarely close a cycle while there are many trees."""
     return max(8, int(trees ** (1 / 3)))
 
 
@@ -201,8 +201,8 @@ def batch_count(edges: float, trees: int, width: int, policy: Policy) -> int:
     """Return the number of batches into which to cut `edges` that join `trees`.
 
     In each batch all workers wait for each other twice; the larger the last batch, the longer one worker drops its
-    cycle edges while the others are idle. The sum of both is smallest if the batch size is
-    proportional to the square root of the edges.
+    cycle edges while the others are idle. The sum of both is smallest if the batch size is proportional to the square
+    root of the number of edges.
     """
     size = max(trees // policy.batches_per_tree, int(sqrt(policy.batch_wait * (width - 1) * edges)), 1)
     return int(min(max(edges / size, 1), MOST_BATCHES))
@@ -215,14 +215,14 @@ def is_for_one_core(edges: int, width: int, policy: Policy) -> bool:
 
 
 def asks_for_order(edges: int, width: int, policy: Policy) -> bool:
-    """Return whether `width` threads look whether rows are sorted by weight, if ids do not follow places."""
+    """Return whether `width` threads check whether rows are sorted by weight, if ids are not local."""
     return edges * width >= 2 * policy.fewest_edges
 
 
 def joins_in_order(edges: int, vertices: int, width: int, by_source: bool, policy: Policy) -> bool:
-    """Return whether `width` threads join rows sorted by weight in order, if ids do not follow places.
+    """Return whether `width` threads join rows sorted by weight in order, if ids are not local.
 
-    `by_source` says that the rows are also sorted by their first ends.
+    `by_source` says whether the rows are also sorted by their first ends.
     """
     least, per_thread, _ = policy.per_vertex_in_order
     per_vertex = max(least, per_thread * width)

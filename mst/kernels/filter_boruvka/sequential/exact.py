@@ -1,6 +1,6 @@
-"""Replaces the levels in codes by whole keys, so that codes can be sorted as they are.
+"""Replaces the levels in codes by exact keys, so that sorting the codes sorts the edges by (key, id).
 
-`codes` are those of `mst.kernels.filter_boruvka.sequential.select`, uint64 of shape (count,) or more, `keys` are
+`codes` are those of `mst.kernels.filter_boruvka.sequential.select`, uint64 of shape (count,) or more; `keys` are
 `LazyKeys` by edge id.
 """
 

@@ -1,8 +1,8 @@
 """Kruskal over rows already sorted by weight, ascending or descending: no sorting or selecting is needed.
 
-Equal weights count as sorted, as do weights that follow places, such as those along a path or a grid. Rows that descend
-are taken backwards, but runs of equal weights forwards: in the order of (weight, row).
-Otherwise, each batch of `mst.kernels.filter_boruvka.sequential.join` would close cycles and have to be joined again.
+Rows of equal weights count as sorted. Rows that descend are taken backwards, but runs of equal weights forwards: in the
+order of (weight, row). If such rows have locality, as along a path or a grid, each batch of
+`mst.kernels.filter_boruvka.sequential.join` would close cycles and have to be joined again.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def direction(keys):
 
 @njit
 def count_less(keys, start, stop, a, b):
-    """Return for how many rows i from `start` to `stop` key i - a is less than key i - b."""
+    """Return for how many rows ``i``, ``start … stop - 1``, key ``i - a`` is less than key ``i - b``; all uint64."""
     count = np.uint32(0)
     for i in range(start, stop):  # branch-free, with unsigned indices, so it is vectorised
         count += np.uint32(key_at(keys, i - a) < key_at(keys, i - b))
@@ -74,13 +74,13 @@ def join_in_order(keys, ends, step, forest, missing):
     return call(_join_runs, keys, u, v, parent, taken, missing)
 
 
-# Each order has a loop of its own: in one loop for all, an edge takes up to 1.5 times as long, and with an inlined
+# Each order has a separate loop: in one loop for all, an edge takes up to 1.5 times as long, and with an inlined
 # function for the roots of its ends about 1.05 times.
 
 
 @njit
 def _join_run(u, v, start, stop, parent, taken, size, missing):
-    """As `join_in_order`, of rows `start` to `stop` in this order, to a forest of `size` edges; return its new size."""
+    """Like `join_in_order`, for rows ``start … stop - 1`` and a forest of `size` edges; return its new size."""
     e = start
     while e < stop:
         far = min(e + _AHEAD, stop - _ONE)
@@ -99,7 +99,7 @@ def _join_run(u, v, start, stop, parent, taken, size, missing):
 
 @njit
 def _join_backwards(u, v, parent, taken, missing):
-    """As `join_in_order`, of all rows, from the last back."""
+    """Like `join_in_order`, for all rows, from the last to the first."""
     e, size = np.uint64(u.size), np.int64(0)
     while e > 0:
         e -= _ONE
@@ -119,7 +119,7 @@ def _join_backwards(u, v, parent, taken, missing):
 
 @njit
 def _join_runs(keys, u, v, parent, taken, missing):
-    """As `join_in_order`, of all runs of equal keys, from the last back."""
+    """Like `join_in_order`, for all runs of equal keys, from the last to the first."""
     words = keys.words
     # Two words of one key are equal, or zeros of either sign.
     minus_zero = keys.top if keys.rest != 0 else keys.rest

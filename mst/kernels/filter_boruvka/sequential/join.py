@@ -4,7 +4,7 @@ A bucket of `mst.kernels.filter_boruvka.sequential.scatter` is one batch: first 
 batch is looked up, so that no look-up waits for another; then all edges between different trees are
 joined. If that closes no cycle, Kruskal would have taken all of them in any order, and no sort is needed. If it
 does, the batch's joins are undone and repeated in order of (key, id). With n^(1/3) edges per batch
-that hardly ever happens until few trees are left.
+that rarely happens until few trees are left.
 
 In the kernels, `keys` are `LazyKeys` by edge id, `forest` is a `Forest`, and `parent` its field.
 """
@@ -72,7 +72,7 @@ def join(records, buckets, smallest, largest, keys, forest, size):
     Returns
     -------
     size, batches, conflicts : int
-        Edges in the forest now, batches, and those of them that closed a cycle.
+        Edges in the forest now, batches, and how many of these closed a cycle.
     """
     ends, in_order = batch_ends(buckets, smallest, largest)
     size, conflicts = join_batches(records, ends, in_order, smallest, keys, forest, size)
@@ -81,7 +81,7 @@ def join(records, buckets, smallest, largest, keys, forest, size):
 
 @njit
 def batch_ends(buckets, smallest, largest):
-    """Return where each batch of `join` ends, int64, and which are in order, bool: those cut from large buckets."""
+    """Return the end of each batch of `join`, int64, and whether it is in order, bool: if cut from a large bucket."""
     ends = np.empty(np.int64(buckets[-1]) // smallest + 2 * buckets.size + 1, np.int64)
     in_order = np.zeros(ends.size, np.bool_)
     batches = start = before = np.int64(0)
@@ -102,9 +102,9 @@ def batch_ends(buckets, smallest, largest):
 
 @njit
 def join_batches(records, ends, in_order, smallest, keys, forest, size):
-    """As `join`, in the batches of `batch_ends`; one of fewer than `smallest` records is joined with the next.
+    """Like `join`, for the batches of `batch_ends`; one of fewer than `smallest` records is joined with the next.
 
-    Returns the edges in the forest now, and the batches that closed a cycle and were not in order.
+    Returns the number of edges in the forest now, and of batches that closed a cycle and were not in order.
     """
     start = longest = np.int64(0)
     for stop in ends:
@@ -190,11 +190,11 @@ def _join_in_order(keys, forest, size, batch, count):
 
 @njit
 def sort_by_key(keys, ids, order):
-    """Write the places of the first edges of `ids`, by (key, id), to `order`: uint32 (count,), `ids` (count,) or more.
+    """Write the places of the first edges of `ids`, by (key, id), to `order`.
 
-    `keys` are `LazyKeys` by edge id. The keys of a batch mostly differ in few bits: two radix-sort passes take the
-    upper 16 of them, after two by id unless ids mostly ascend already; insertion sort does the rest. Edges that
-    already ascend or descend, for instance because weights follow places, are not sorted.
+    `order` is uint32 of shape (count,), `ids` uint32 of shape (count,) or more, `keys` are `LazyKeys` by edge id. The
+    keys of a batch mostly differ in few bits: two radix-sort passes sort by the upper 16 of these, after two by id
+    unless ids mostly ascend already; insertion sort does the rest. Edges that already ascend or descend are not sorted.
     """
     size = order.size
     words, starts = np.empty(size, np.uint64), np.empty(256, np.uint32)
@@ -215,7 +215,7 @@ def sort_by_key(keys, ids, order):
     if falls == 0:
         return
     if falls == size - 1:
-        # For slices numba would compile errors for shapes that cannot differ (compile-time.md).
+        # For slices, numba would compile an error for shapes, which cannot differ here (compile-time.md).
         for i in range(size // 2):
             order[i], order[size - 1 - i] = order[size - 1 - i], order[i]
         return
@@ -230,7 +230,7 @@ def sort_by_key(keys, ids, order):
 
 @njit
 def _sort_by_upper_bits(words, places, starts, spare, spare_places):
-    """Stably sort words, and their places along, by the upper 16 bits of ``word - low``, `low` the least word.
+    """Stably sort words, and their places with them, by the upper 16 bits of ``word - low``, `low` the least word.
 
     `words` and `spare` are uint64, both places uint32, all of one shape; `starts`, uint32 (256,), is scratch.
     """

@@ -132,6 +132,6 @@ def stratified(m, size):
 
 
 def sample(keys: LazyKeys, places: np.ndarray, ids: np.ndarray, population: int) -> Sample:
-    """Return the sample of the keys at `places`; `ids` are the edge ids there, both int64 of one length."""
+    """Return the sample of the keys at `places`; `ids` are the edge ids there, both int64 of shape (k,)."""
     drawn = keys_at(keys, places)
     return Sample(ids, drawn, np.sort(drawn), population)

@@ -25,7 +25,7 @@ _ZERO, _LOW = np.uint64(0), np.uint64(0xFFFFFFFF)
 
 @njit
 def count_codes(codes, count, shift, large, starts):
-    """Count the first `count` codes by bucket, ``code >> shift``, and write where each bucket starts to `starts`.
+    """Count the first `count` codes by bucket, ``code >> shift``, and write the start of each bucket to `starts`.
 
     `codes` is uint64 of shape (count,) or more; `starts`, uint32 of shape (buckets,), is zero at first. Returns the
     number of codes in buckets of more than `large`.
@@ -88,14 +88,14 @@ def scatter(ends, codes, count, shift, buckets, records):
 
 @njit(inline="always")
 def _are_far_apart(ends, codes, size):
-    """Return whether prefetching the ends of the first `size` edges pays: few of many, too many for the caches."""
+    """Return whether prefetching the ends of the first `size` edges pays off: few of many, too many for the caches."""
     apart = (codes[size - 1] & _LOW) - (codes[0] & _LOW)
     return apart * np.uint64(ends.u.size) > _FAR * np.uint64(size)
 
 
 @njit
 def _write_far_apart(ends, codes, place, records):
-    """Write the records of edges to their places; `codes` may also hold later ones."""
+    """Write the records of edges to their places, `place`; `codes` may also hold later ones."""
     u, v = ends.u, ends.v
     for j in range(place.size):
         e = codes[min(j + _FAR_AHEAD, codes.size - 1)] & _LOW
@@ -177,7 +177,7 @@ def of_one_key(first, seen):
 def settled_buckets(codes, count, shift, keys, buckets):
     """Return which of the buckets of the first `count` codes will be in order: those of one key, if ids ascend.
 
-    A look at the keys of a bucket after scattering would fetch them from anywhere in memory.
+    Looking at the keys of a bucket after scattering would fetch them from all over memory.
     """
     first, seen = np.empty((1, buckets), keys.words.dtype), np.zeros((1, buckets), np.uint8)
     ascends = note_keys(codes[:count], shift, keys, first[0], seen[0])
@@ -229,7 +229,7 @@ def _sort(records, start, stop, keys):
     for i in range(size):
         words[i], places[i] = records[start + i, 1] & _LOW, i
         ascends &= i == 0 or words[i - 1] <= words[i]
-    # By id, where scattering did not keep that order, then stably by key.
+    # By id, if scattering did not keep that order, then stably by key.
     if not ascends and sort_words(words, places, np.int64(0), size, spare_words, spare_places):
         words, spare_words, places, spare_places = spare_words, words, spare_places, places
     for i in range(size):

@@ -3,7 +3,7 @@
 A selected edge becomes a *code*, a uint64: the level of its key in a window (`sample.Window`) in the upper 32 bits, its
 id in the lower 32. Levels keep the order of keys, but different keys may share one.
 
-Loops use unsigned indices: a signed one might count from the array's end, and checking that would cost as much as
+Loops use unsigned indices: a signed one might count from the array's end, and checking for that would cost as much as
 all the rest. Edges are tested 64 at a time, into the bits of a word, before any is written: a store whose address
 depends on a test delays the loads after it, on some processors until that test is done
 (docs/design-notes/one-core.md), and a branch for each edge would be mispredicted.
@@ -62,7 +62,7 @@ class Trees(NamedTuple):
 
 
 class IdRange(NamedTuple):
-    """The edge ids ``start … stop - 1`` (uint64), and the bound of their keys: largest or smallest."""
+    """The edge ids ``start … stop - 1`` (uint64), and the largest or the smallest of their keys to select."""
 
     start: np.unsignedinteger
     stop: np.unsignedinteger
@@ -218,7 +218,7 @@ def keep_between_trees(ends, codes, count, label):
                 prefetch(ends.v, e)
             pair = ends_at(ends, codes, j)
             open_edges |= np.uint64(label[pair & _LOW] != label[pair >> _HALF]) << (j - block)
-        # As calls of `move_ones`, this takes 1.3 times as long on the whole.
+        # With calls of `move_ones`, the whole function takes 1.3 times as long.
         while open_edges:
             j = block + count_trailing_zeros(open_edges)
             open_edges &= open_edges - _ONE

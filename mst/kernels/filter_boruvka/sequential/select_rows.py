@@ -2,8 +2,8 @@
 
 Every edge has two slots and is selected in the row of its smaller end; ids do not ascend along the
 slots, and the ends are written together with the codes. Loops run over all slots, and the row advances by adding a
-byte: a loop per short row of a sparse graph would mispredict its end and take several times as long. As there, slots
-are tested 64 at a time before any edge is written.
+byte: the end of a loop over each short row of a sparse graph would be mispredicted, which takes several times as long.
+Here, too, slots are tested 64 at a time before any edge is written.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def select_slots(starts, rows, wanted, selected):
 
 @njit
 def count_slots(keys, window, shift, large, starts):
-    """As `scatter.count_codes` for all edges, by the levels of their slots in `window`, a `Window`.
+    """Like `scatter.count_codes`, for all edges, by the levels of their slots in `window`, a `Window`.
 
     `keys` are the `LazyKeys` of all slots; `shift`, `large` and `starts` are as there. Counts are halved, since an
     edge has two slots with the same key.
@@ -156,7 +156,7 @@ def scatter_slots(starts, rows, window, shift, buckets, records):
 
 @njit
 def select_few_slots(rows, wanted, selected):
-    """As `select_slots` for few light edges: a vector loop skips blocks without any; no `RowStarts` needed."""
+    """Like `select_slots`, for few light edges: a vector loop skips blocks without any, and needs no `RowStarts`."""
     offsets, neighbours, keys, split = rows.offsets, rows.neighbours, rows.keys, wanted.split
     at = np.empty(_VECTOR, np.uint32)
     x, count, size = _ZERO, _ZERO, np.uint64(keys.words.size)
