@@ -3,13 +3,13 @@
 The edges of a batch linked their trees in any order, and some, the *closing* edges, found theirs already linked
 (`mst.kernels.filter_boruvka.parallel.join`). Only edges that may lie on a cycle with a closing edge are *candidates*:
 those connected to its ends by the batch's edges, which join roots from before the batch. A search
-*expands* from the closing edges. It can stop at one of the roots, since the other vertices of a cycle through
-that root are connected without it: the giant tree's root, to which half of a batch may lead. If the search finds
+*expands* from the closing edges. It need not go on from one of the roots, since the other vertices of a cycle through
+that root are connected without it: this is the giant tree's root, to which half of a batch may lead. If it finds
 too many edges, as in the batches in which the giant tree forms, *leaves* (the only edge at a root) are *pruned*
 instead, until a pass removes few. Usually few candidates are left; they are sorted and joined again, in order.
 
-In the functions, `records`, `chunks`, `closing` and `scratch` are as for `drop_cycle_edges`; `table`, uint64 with a
-power of two of places, is a hash table of roots; `places`, int64, and `degrees`, uint8, are those of `Scratch`.
+In the functions, `records`, `chunks`, `closing` and `scratch` are as for `drop_cycle_edges`; `table`, uint64 of a
+power-of-two size, is a hash table of roots; `places`, int64, and `degrees`, uint8, are those of `Scratch`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _FREE = ~np.uint64(0)
 class Scratch(NamedTuple):
     """Scratch space for batches of up to `k` edges, used for one batch at a time.
 
-    New space per batch would have its pages cleared while all workers wait.
+    If it were allocated for each batch, the system would clear its pages while all workers wait.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ def new_scratch(edges):
 
 @njit
 def table_size(entries):
-    """Return a power of two of at least `entries`."""
+    """Return a power of two that is at least `entries`."""
     size = _SMALLEST
     while size < entries:
         size *= 2
@@ -189,7 +189,7 @@ def expand(records, chunks, table, places):
 def prune_leaves(records, chunks, degrees, places):
     """Write the places of all edges but the pruned leaves; return how many. No edge is marked as dropped afterwards.
 
-    `degrees`, uint8 of a power of two, counts edges by the hash of a root: roots that share a count hide some leaves.
+    `degrees`, uint8 of a power-of-two size, counts edges by the hash of a root: roots with the same hash hide leaves.
     """
     degrees[:] = 0
     found = np.uint64(0)

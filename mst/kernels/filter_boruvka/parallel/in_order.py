@@ -42,11 +42,11 @@ class Ranges(NamedTuple):
     starts, sizes : numpy.ndarray of int64, shape (ranges,)
         The first row of each range, in the order of weight, and how many it has.
     counts : numpy.ndarray of int64, shape (ranges,)
-        How many edges were kept; -1 until then.
+        The number of edges kept; -1 until the range has been filtered.
     rows : numpy.ndarray of uint32, shape (slots, grain)
         The rows that were kept, those of range i in slot ``i % slots``.
     roots : numpy.ndarray of uint64, shape (slots, grain)
-        The two roots of each, in 32 bits each.
+        The two roots of each of these rows, 32 bits each.
     state : numpy.ndarray of int64, shape (48,)
         How many ranges were taken and how many joined, and whether a worker is joining.
     """
@@ -96,7 +96,7 @@ def new_ranges(starts: np.ndarray, sizes: np.ndarray, grain: int, slots: int) ->
 def cut_into_ranges(keys, step, grain):
     """Return `Ranges.starts` and `Ranges.sizes` for rows in the order of `step`: at most `grain` in each range.
 
-    Where keys descend, a range ends between two keys, unless it is a part of a run of equal keys.
+    If keys descend, a range ends between two different keys, unless it is part of a run of equal keys.
     """
     m = keys.words.size
     starts, sizes, count = np.empty(4 * (m // grain) + 4, np.int64), np.empty(4 * (m // grain) + 4, np.int64), 0
@@ -174,7 +174,7 @@ def join_in_order(width, ranges, keys, u, v, step, parent, forest, missing, tall
     forest : numpy.ndarray of int32, shape (n - 1,)
         Edge ids, written from the front; ``tallies[FOREST]`` is their number.
     missing : int
-        Edges of a spanning tree.
+        Number of edges in a spanning tree.
     tallies : numpy.ndarray of int64
         From `mst.kernels.parallel.runtime.new_tallies`.
     """
@@ -243,7 +243,7 @@ def _filter(first, size, keys, u, v, step, parent, pairs, rows, roots):
 
 @njit
 def _join_filtered(ranges, step, parent, forest, missing, tallies):
-    """Join the ranges that were filtered and are next, unless another worker is joining; return whether any was."""
+    """Join the next ranges, as far as they are filtered, unless another worker is joining; return whether any was."""
     _, _, counts, rows, roots, state = ranges
     size, slots, any_joined = counts.size, len(rows), False
     i = load(state, _JOINED)
@@ -259,7 +259,7 @@ def _join_filtered(ranges, step, parent, forest, missing, tallies):
                 store(state, _NEXT, size)
             store(state, _JOINED, i)
         tallies[FOREST] = found
-        # Locked, so that the next look at the counts comes after it: no range is left that was filtered meanwhile.
+        # A locked instruction, so that counts are read after it: no range filtered in the meantime is left behind.
         compare_and_swap(state, _HELD, 1, 0)
         i = load(state, _JOINED)
     return any_joined

@@ -8,9 +8,9 @@ trees with the same vertices, so the next batch need not wait until the heaviest
 found: one worker drops the cycle edges of a batch
 (`mst.kernels.filter_boruvka.parallel.drop_cycle_edges`) while the others join the next ones.
 
-Where weights follow the rows, most edges of a batch may lead from few vertices to the giant tree. All workers would try
-to link its root at once, and nearly every edge be dropped afterwards. In such batches, only the lightest of a chunk's
-edges between the same two roots is kept.
+If weights follow rows, most edges of a batch may lead from a few vertices to the giant tree. All workers would try to
+link its root at once, and nearly every edge would be dropped afterwards. In such batches, only the lightest of a
+chunk's edges between the same two roots is kept.
 
 In the functions, `records` has any type of `mst.kernels.filter_boruvka.parallel.records`; `parent` and
 `contended` are those of `Forest`; `batches` is a `Batches`, `joined` a `Joined`, `shared` a `Shared`.
@@ -46,7 +46,7 @@ LONGEST_CHUNK = 4096
 _BLOCK = 256
 _AHEAD, _FAR = 16, np.uint64(32)
 _MANY = 4
-"""Edges of a batch per parallel or closing edge up to which these are many."""
+"""Parallel or closing edges are many if they are more than one in `_MANY` of a batch's edges."""
 
 
 class Batches(NamedTuple):
@@ -55,7 +55,7 @@ class Batches(NamedTuple):
     Attributes
     ----------
     starts : numpy.ndarray of int64, shape (batches + 1,)
-        Where each batch begins in the records, and the end; no batch is empty.
+        The place at which each batch begins in the records, and the end; no batch is empty.
     lengths : numpy.ndarray of int64, shape (batches,)
         Records per chunk of each batch.
     chunks : numpy.ndarray of int64, shape (batches + 1,)
@@ -81,7 +81,7 @@ class Joined(NamedTuple):
     closing : numpy.ndarray of int64, shape (batches,)
         The number of closing edges of each batch; zeros at first.
     parallel : numpy.ndarray of int64, shape (batches,)
-        The number of edges that were dropped before for a lighter one between the same roots; zeros at first.
+        The number of edges dropped before linking, for a lighter one between the same roots; zeros at first.
     """
 
     chunks: np.ndarray
@@ -99,7 +99,7 @@ class Forest(NamedTuple):
     edges : numpy.ndarray of int32 or int64, shape (n - 1,)
         Edge ids from the front; ``tallies[FOREST]`` is their number.
     contended : bool
-        Whether there are so few parents that workers often want the same cache line at once.
+        Whether there are so few parents that workers often need the same cache line at once.
     """
 
     parent: np.ndarray
@@ -161,7 +161,7 @@ def find_roots(records, first, last, parent, contended):
     roots_a, roots_b = np.empty(_BLOCK, parent.dtype), np.empty(_BLOCK, parent.dtype)
     end = np.uint64(first)
     for block in range(first, last, _BLOCK):
-        # Unsigned: a signed index might count from the end of an array, and checking that would double the cost.
+        # Unsigned: a signed index might count from the end of an array, and checking for that would double the cost.
         size, base = np.uint64(min(_BLOCK, last - block)), np.uint64(block)
         if contended:
             fourth_ancestors_contended(records, base, size, np.uint64(last - 1), parent, roots_a, roots_b)
@@ -200,7 +200,7 @@ def fourth_ancestors(records, base, size, final, parent, roots_a, roots_b):
 
 @njit
 def fourth_ancestors_contended(records, base, size, final, parent, roots_a, roots_b):
-    """As `fourth_ancestors`, but stores only new values, so that all cores keep their copies of unchanged lines.
+    """Like `fourth_ancestors`, but store only new values, so that all cores keep their copies of unchanged lines.
 
     Not better in general: a store whose address depends on a load delays the loads after it.
     """
@@ -223,7 +223,7 @@ def drop_parallel(records, first, last):
 
     A few others may be kept too.
     """
-    # The place of a pair of roots, counted from 1; the latest pair replaces others of the same hash.
+    # The places of pairs of roots, counted from 1; the latest pair replaces others of the same hash.
     places, end = np.zeros(table_size(2 * (last - first)), np.uint16), np.uint64(first)
     base = end - np.uint64(1)
     for i in range(np.uint64(first), np.uint64(last)):
@@ -271,9 +271,9 @@ def link(records, first, last, parent, alone):
 
 @njit
 def link_few(records, first, last, parent, alone):
-    """As `link` where most edges are expected to close cycles.
+    """Like `link`, if most edges are expected to close cycles.
 
-    No line is requested for writing before its vertex is known to be a root: all workers may want the giant tree's.
+    No line is requested for writing before its vertex is known to be a root: all workers may need the giant tree's.
     """
     i, end = first, last
     while i < end:
@@ -307,7 +307,7 @@ def link_root(parent, x, y, alone):
 # its phase; a worker whose share is empty steals from the others. The last worker to finish a phase
 # opens the next one with two stores: a ticket of an earlier phase is updated by the first worker that
 # takes from that share. The worker that finished phase ``2 b + 1`` drops the batch's cycle edges after opening the
-# next phase: no worker waits for a batch where that takes long.
+# next phase, so no worker waits for a batch whose cycle edges take long to drop.
 #
 # Below, `state` is from `new_state` and `chunks` that of `Batches`; phases, chunks and workers are int64 numbers.
 
@@ -341,7 +341,7 @@ def open_phase(state, chunks, phase):
 def take_chunk(state, owner, width, chunks, phase):
     """Take a chunk from the share of worker `owner`; return its ``(phase, chunk)``, with chunk -1 if none is left.
 
-    The phase is a later one than `phase` if that is over.
+    The phase returned is later than `phase` if that one is over.
     """
     place = _TICKETS + 16 * owner
     ticket = load(state, place)
@@ -456,7 +456,7 @@ def _take_part(worker, width, shared, batches, records, joined, forest):
 def has_many_parallel(batch, starts, closing, parallel):
     """Return whether to search a batch for parallel edges, decided from the batch before it.
 
-    Either many were found there, or many edges closed cycles; then only one batch of 16 tries. `starts` is that of
+    That holds if many were found there or, for one batch in 16, if many edges closed cycles. `starts` is that of
     `Batches`, `closing` and `parallel` are those of `Joined`.
     """
     before = batch - 1
@@ -531,7 +531,7 @@ def append_linking(records, chunks, edges, tallies):
 
 @njit
 def append_remaining(records, chunks, edges, tallies):
-    """As `append_linking` for the edges that are not dropped, which are as many as linked two trees."""
+    """Like `append_linking`, for the edges that are not dropped, which are as many as linked two trees."""
     place = fetch_add(tallies, FOREST, edges_between(chunks, FIRST, CLOSING))
     for chunk in range(len(chunks)):
         for i in range(chunks[chunk, FIRST], chunks[chunk, LAST]):

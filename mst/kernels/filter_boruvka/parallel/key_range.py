@@ -32,8 +32,8 @@ class KeyRange(NamedTuple):
 def mask_of_keys(words, kind, base, size, lowest, highest, flags):
     """Return a uint64 whose bit `j` < `size` says whether the key of edge ``base + j`` is in `lowest` … `highest`.
 
-    `words` and `kind` are as for `mark_chunk`. `flags`, uint8 of shape (64,), is scratch: comparisons to bytes are
-    vectorised, and gathering their bits is cheap.
+    `words` and `kind` are as for `mark_chunk`. `flags`, uint8 of shape (64,), is scratch: comparisons that write bytes
+    are vectorised, and gathering these into bits is cheap.
     """
     if highest < lowest:
         return np.uint64(0)
@@ -59,7 +59,7 @@ def mask_of_ids(last_id, base):
 
 @njit
 def mark_chunk(first, last, words, kind, key_range, mask, flags):
-    """Set the bits of edges ``first … last - 1`` in a range, clear the others; return how many are set.
+    """Set the bits of those edges ``first … last - 1`` that are in a range, clear the others; return how many are set.
 
     Parameters
     ----------

@@ -3,7 +3,7 @@
 Roots are only linked below smaller numbers. So a tree is known within the vertices from `lowest` on until it is joined
 to a vertex below, its *exit*: an edge between two trees without an exit, or between such a tree and a vertex below,
 joins two trees whatever the trees below are. Only edges with both ends leading below are passed on, with the exits
-as ends. No worker waits for another's answer or touches the parents of another's vertices.
+as ends. No worker waits for another's answer or accesses the parents of another's vertices.
 
 As on one core (`mst.kernels.filter_boruvka.sequential.join`), a batch's edges are joined in any order: if each edge
 not passed on links a root, they close no cycle, even if all vertices below were one. Otherwise they are joined
@@ -32,17 +32,17 @@ def pass_on(records, ends, lowest, keys, parent, taken, size):
     ----------
     records : numpy.ndarray of uint64, shape (k, 2)
     ends : numpy.ndarray of int64, shape (batches,)
-        Where each batch ends; overwritten with the ends of batches of records passed on.
+        The end of each batch; overwritten with the ends of the batches of records passed on.
     lowest : uint32
     keys : LazyKeys
     parent : numpy.ndarray of uint32, shape (n,)
-    taken : numpy.ndarray of uint32
-        Forest edges are written from `size` on.
+    taken : numpy.ndarray of uint32, shape (n - lowest,)
+        Ids of forest edges are written from `size` on.
 
     Returns
     -------
     size, conflicts : int
-        Where these edges end now, and the number of batches that closed a cycle.
+        The end of these edges now, and the number of batches that closed a cycle.
     """
     words, longest, start = records.reshape(-1), np.int64(0), np.int64(0)
     for stop in ends:

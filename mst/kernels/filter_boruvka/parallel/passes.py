@@ -27,8 +27,8 @@ _GRAIN, _DENSE = 1 << 13, 32
 _RANGES, _SMALLEST, _LARGEST = 64, 1 << 10, 1 << 13
 # The share of edges with both ends below a stage's vertices.
 _BELOW = 0.6
-# Places in the state of `join`, 128 bytes apart: whether a worker has failed; for each stage, twice the ranges that it
-# has joined, plus one while it joins another, and then how many edges it took, and its batches that closed a cycle.
+# Places in the state of `join`, 128 bytes apart: whether a worker has failed; for each stage, twice the number of
+# ranges it has joined, plus one while it joins another; and then its edges and its batches that closed a cycle.
 _FAILED, _STAGES, _SIZE, _CONFLICTS = 0, 16, 16, 17
 _PATIENCE = 4096
 _HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
@@ -50,7 +50,7 @@ def _select_all_worker(worker, width, keys, window, codes):
 
 @njit(inline="always")
 def _share(worker, width, size):
-    """Return where a worker's share of `size` edges begins and ends."""
+    """Return the begin and the end of a worker's share of `size` edges."""
     return worker * size // width, (worker + 1) * size // width
 
 
@@ -80,8 +80,8 @@ def _select_light_worker(worker, width, keys, split, window, codes, counts, few)
 def _append(own, count, codes, at, counts, few):
     """Write the first `count` of a worker's codes to `codes`, from `at` on; return the new end.
 
-    If they are `few`, they are appended to the ``counts[0]`` codes of all workers, in any order: otherwise each share
-    would begin in a page of its own, and clearing a page takes longer than selecting.
+    If they are `few`, they are appended to the ``counts[0]`` codes of all workers, in any order: if not, each share
+    would begin in a separate page, and clearing a page takes longer than selecting.
     """
     if few:
         at = fetch_add(counts, 0, np.int64(count))
@@ -135,7 +135,7 @@ def _select_heavy_worker(worker, width, keys, split, ends, trees, window, codes,
 
 @njit
 def keep_between_trees(width, ends, codes, size, label):
-    """As on one core, by `width` workers, for `ends` found by edge id."""
+    """Like `sequential.select.keep_between_trees`, by `width` workers, for `ends` by edge id; return how many."""
     counts = np.empty(width, np.int64)
     run(width, _keep_between_trees_worker, width, ends, codes, size, label, counts)
     return _close_gaps(codes, size, counts)
@@ -150,7 +150,7 @@ def _keep_between_trees_worker(worker, width, ends, codes, size, label, counts):
 
 @njit
 def count_codes(width, codes, count, shift, large, counts, starts):
-    """As on one core, by `width` workers; `counts`, uint32 (width, buckets), gets where each starts to scatter."""
+    """Like `sequential.scatter.count_codes`, by `width` workers; `counts`, uint32 (width, buckets), is written."""
     run(width, _count_worker, width, codes, count, shift, counts)
     start, in_large = np.uint32(0), np.int64(0)
     for bucket in range(starts.size):
@@ -175,7 +175,7 @@ def _count_worker(worker, width, codes, count, shift, counts):
 
 @njit
 def settled_buckets(width, codes, count, shift, keys, buckets):
-    """As on one core, by `width` workers, each of the share that `count_codes` gives it."""
+    """Like `sequential.scatter.settled_buckets`, by `width` workers, each for the share that `count_codes` gives it."""
     first, seen = np.empty((width, buckets), keys.words.dtype), np.zeros((width, buckets), np.uint8)
     ascend = np.zeros(width, np.bool_)
     run(width, _settled_worker, width, codes, count, shift, keys, first, seen, ascend)
@@ -194,7 +194,7 @@ def _settled_worker(worker, width, codes, count, shift, keys, first, seen, ascen
 
 @njit
 def scatter(width, ends, codes, count, shift, counts, records):
-    """As on one core, by `width` workers; the last row of `counts`, from `count_codes`, becomes the bucket ends."""
+    """Like `sequential.scatter.scatter`; the last row of `counts`, from `count_codes`, becomes the bucket ends."""
     run(width, _scatter_worker, width, ends, codes, count, shift, counts, records)
 
 
@@ -208,7 +208,7 @@ def _scatter_worker(worker, width, ends, codes, count, shift, counts, records):
 def lowest_vertices(width: int, ends: Ends, codes: np.ndarray) -> np.ndarray:
     """Return the first vertex of each stage, ascending from 0: uint32 (width,).
 
-    Each stage but that of vertex 0 gets 0.4 of the edges left by those above, by a sample.
+    Each stage but that of vertex 0 gets about 0.4 of the edges left by those above, estimated from a sample.
     """
     drawn = (codes[stratified(len(codes), 1024)] & _LOW).astype(np.int64)
     upper = np.sort(np.maximum(ends.u[drawn], ends.v[drawn]))
@@ -275,7 +275,7 @@ def _put_in_order_worker(worker, records, cut, keys, sorted_before):
 def _cut_into_ranges(ends):
     """Divide batches into ranges; return the first batch and record of each, and the numbers of both.
 
-    `ends`, int64, are where batches end, and become relative to the range. The result is int64 (ranges + 1, 2).
+    `ends`, int64 (batches,), the ends of batches, become relative to the range. The result is int64 (ranges + 1, 2).
     """
     count = ends[-1]
     grain = min(max(count // _RANGES, _SMALLEST), _LARGEST)
@@ -332,7 +332,7 @@ def _join_next(stage, width, records, ends, ranges, smallest, lowest, taken, key
     own, start = ends[ranges[i, 0] : ranges[i + 1, 0]], ranges[i, 1]
     some, size = records[start : start + own[-1]], state[place + _SIZE]
     if stage == 0:
-        # Of records that stages above have passed on, none are known to be in order.
+        # Records that stages above have passed on are not known to be in order.
         in_order = np.zeros(own.size, np.bool_)
         size, closed = call(join_batches, some, own, in_order, smallest, keys, forest, size)
     else:

@@ -25,7 +25,7 @@ from mst.kernels.primitives.radix import sort_words
 
 _HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 _LINE32, _LINE64 = np.uint64(4), np.uint64(3)
-"""Ends per cache line of parents, as a power of two."""
+"""Binary logarithms of the number of parents per cache line."""
 
 _OUT, _END32, _END64 = np.uint64(1 << 63), np.uint64(0x7FFFFFFF), np.uint64((1 << 63) - 1)
 

@@ -32,7 +32,7 @@ def first_places(counts):
     Returns
     -------
     starts : numpy.ndarray of int64, shape (batches + 1,)
-        Where each batch begins, and the end.
+        The place at which each batch begins, and the end.
     """
     chunks, batches = counts.shape
     starts, place = np.zeros(batches + 1, np.int64), np.zeros(batches, np.int64)

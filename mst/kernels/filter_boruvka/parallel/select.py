@@ -1,8 +1,8 @@
 """Selects the edges in a range of (key, id), and assigns them to batches of ascending weight, unsorted within a batch.
 
 Functions over one chunk are for any worker, thread or rank; the parallel functions run them over all chunks in threads.
-A branch for each edge would be mispredicted. Where many are read, they are tested 64 at a time, into the bits of a
-word, before any place is written (docs/design-notes/one-core.md); elsewhere, every candidate is written, and kept by
+A branch for each edge would be mispredicted. If many are read, they are tested 64 at a time, into the bits of a word,
+before any place is written (docs/design-notes/one-core.md); if not, every candidate is written, and kept by
 advancing an index. `storage` is any of `mst.kernels.filter_boruvka.parallel.storage`, `wanted` a `Wanted`, `bounds` a
 `Bounds`; places from `first` to `last` - 1 are read. `picked`, a list of places, is uint64; kernels may write one more
 place than they keep.
@@ -73,11 +73,11 @@ class Wanted(NamedTuple):
 
 
 class Bounds(NamedTuple):
-    """Bounds between batches, ascending by (key, id), and the table where `batches_of` looks up keys.
+    """Bounds between batches, ascending by (key, id), and the table in which `batches_of` looks up keys.
 
     ``cells[i]`` is the batch of all keys of cell `i`: a bound within a cell is moved to its end. If a cell contains
-    several bounds, ``cells[i]`` is -1 minus the batch last found there. Where many edges have one key, the next edge
-    mostly belongs to that batch as well; otherwise the bounds are searched. Cells have one width below `pivot` and
+    several bounds, ``cells[i]`` is -1 minus the batch last found there. If many edges have one key, the next edge
+    mostly belongs to that batch as well; if not, the bounds are searched. Cells have one width below `pivot` and
     another from there on, since most keys may lie in a small part of their range.
 
     Attributes
@@ -437,11 +437,11 @@ def _pick_outside_of_rows(storage, first, last, in_giant, picked):
 
 @njit
 def _keep_wanted(storage, wanted, picked, size):
-    """Of the first `size` of `picked`, whose keys are wanted, keep those that are by (key, id); return how many."""
+    """Of the first `size` of `picked`, whose keys are wanted, keep those wanted by (key, id); return how many."""
     words, kind = storage.words, storage.kind
     low, low_id, high, high_id = wanted.low, wanted.low_id, wanted.high, wanted.high_id
     kept, stop = _ZERO, np.uint64(size)
-    # Where few edges have one key, ids are hardly ever compared, and nothing moves.
+    # If few edges share a key, ids are rarely compared, and nothing moves.
     while kept < stop:
         key = key_of(words[picked[kept]], kind)
         if (key == low) | (key == high):
@@ -520,7 +520,7 @@ def _select_worker(worker, schedule, storage, wanted, bounds, selected):
     width, grain, tallies = schedule
     places, batch, begins, ends, counts = selected
     bounds = _own_cells(bounds)
-    # Via the worker's own arrays, so that no more of `places` is touched than is selected.
+    # Through the worker's own arrays, so that only as much of `places` is touched as is selected.
     own_places, own_batch = np.empty(grain, places.dtype), np.empty(grain, batch.dtype)
     picked = np.empty(BLOCK + 1, np.uint64)
     first, last = next_chunk(tallies, worker, width, grain, storage.words.size)
@@ -553,7 +553,7 @@ def assign_batches(first, last, storage, bounds, batch, counts):
 
 @njit
 def select_all(schedule, storage, bounds, selected):
-    """As `select` if every edge is wanted and has one place (not in `Rows`): ``selected.places`` is not written."""
+    """Like `select`, if every edge is wanted and has one place (not in `Rows`): ``selected.places`` is not written."""
     reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, _select_all_worker, schedule, storage, bounds, selected)
 

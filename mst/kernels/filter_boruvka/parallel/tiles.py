@@ -1,8 +1,8 @@
-"""Drops edges that close a cycle with lighter edges nearby in the list: where rows follow places, most edges do.
+"""Drops edges that close a cycle with lighter edges nearby in the list, as most do if nearby rows have nearby ends.
 
 A *tile* is a range of rows. An edge outside its tile's forest is not in the graph's. Each worker finds the
-forests of its tiles in its own cache, and keeps only their edges and those that leave their tile's *window*: as
-many vertices as the tile has first ends, and as many before and after these.
+forests of its tiles in its own cache, and keeps only their edges and those that leave their tile's *window*: the
+range of its first ends, and as many vertices before and after it.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class _Tile(NamedTuple):
 
 @njit
 def filter_tiles(schedule, u, v, keys, step, mask):
-    """Set the `mask` bits of edges that may be in the forest, in every `step`-th tile, and clear the others.
+    """In every `step`-th tile, set the `mask` bits of edges that may be in the forest, and clear the other bits.
 
     `schedule` is a `mst.kernels.parallel.runtime.Schedule` whose grain, a multiple of 64, is a tile; `u` and `v`,
     uint32 (m,), are the ends, and `keys` are `LazyKeys`; `mask`, uint64 of shape (⌈m / 64⌉,), is a bitmap.
@@ -120,7 +120,7 @@ def _filter_tile(first, stop, u, v, keys, tile, mask):
 
 @njit
 def _collect_apart(rows, tile, limit):
-    """Write records of those of a tile's `rows` with keys above `limit` and ends that differ in `parent`."""
+    """Write records of a tile's rows with keys above `limit` and ends that differ in `parent`; return how many."""
     a, b, keys, parent, (words, ids) = tile.a, tile.b, tile.keys, tile.parent, tile.records
     count = _ZERO
     for block in range(_ZERO, rows, _WORD):

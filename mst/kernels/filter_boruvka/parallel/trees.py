@@ -32,7 +32,7 @@ def new_parents(
 
 @njit
 def make_all_singletons(width, grain, parent, tallies):
-    """Make every vertex a tree of its own, by `width` workers."""
+    """Make every vertex a separate tree, by `width` workers."""
     reset_queue(tallies, width)
     run(width, _make_all_singletons_worker, width, grain, parent, tallies)
 
@@ -48,7 +48,7 @@ def _make_all_singletons_worker(worker, width, grain, parent, tallies):
 
 @njit
 def make_singletons(parent, first, last):
-    """Make each vertex ``first … last - 1`` a tree of its own."""
+    """Make each of the vertices ``first … last - 1`` a separate tree."""
     for x in range(first, last):
         parent[x] = x
 
@@ -82,7 +82,7 @@ def flatten_chunk(parent, first, last):
 
 @njit
 def mark_giant(schedule, parent, giant, in_giant):
-    """Set bit `x` of `in_giant` where vertex `x` points at the root `giant`; the grain counts words.
+    """Set bit `x` of `in_giant` if vertex `x` points at the root `giant`, else clear it; the grain counts words.
 
     `in_giant` is uint64 of shape (⌈n / 64⌉,); every vertex points at its root.
     """

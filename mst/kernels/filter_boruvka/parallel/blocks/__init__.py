@@ -1,4 +1,4 @@
-"""Joins graphs whose ids follow places: each worker solves a block of vertices of its own, by one core's method.
+"""Joins graphs whose ids are local: each worker solves a separate block of vertices by the method for one core.
 
 A *block* is a range of vertices with all edges that have an end there. For a block, all other vertices are one, the
 *outside*: an edge that belongs to the forest of the block and the outside belongs to the forest of the graph, since
@@ -10,8 +10,8 @@ Kruskal's rule, and workers share no memory. The edges that are deferred or leav
 `division` arranges the edges by block, `joining` joins edges of a block to its forest, and `solving` does so for
 all blocks, and then joins the edges that are left.
 
-Within a block, vertices have numbers from `first` on: 0 is the outside, and a tree that is frozen gets one of the
-numbers below `first` for its root. Roots are linked below smaller numbers, so that a root says whether it is frozen.
+Within a block, vertices have numbers from `first` on: 0 is the outside, and the root of a frozen tree gets one of the
+other numbers below `first`. Roots are linked below smaller numbers, so a root's number shows whether it is frozen.
 
 In the functions, `parent`, uint32, is a union-find over these numbers; `keys` are `LazyKeys` by edge id, `u` and `v`
 uint32 of shape (m,); `forest` is a `Forest`, `cut` a `Cut`, `block` a `Block`, `size` the number of edges of the forest

@@ -1,4 +1,4 @@
-"""The edges by block: which block each is in, and its light edges apart from the others."""
+"""The edges by block: which block each is in, and each block's light edges apart from the others."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from mst.kernels.primitives.out_of_line import call
 STRETCH = 1024
 """Edges in a stretch."""
 CLASSES, HEAVY, STRETCHES = 3, 1, 2
-"""Classes of a block, and which of them, from 0 on, its heavy edges and those in stretches are (`Cut`)."""
+"""The number of classes per block, and which of them hold its heavy edges and those in stretches (`Cut`)."""
 LEAVING = np.uint8(255)
 
 _HALF, _ZERO = np.uint64(32), np.uint64(0)
@@ -73,7 +73,7 @@ def edges_of(storage: EdgeList | CopiedEdges) -> Edges:
 
 
 class Classified(NamedTuple):
-    """The class of each edge, and the edges of each chunk by class, of which `divide` takes the places instead.
+    """The class of each edge, and the number of each chunk's edges by class, which `new_parts` turns into places.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class Classified(NamedTuple):
     counts : numpy.ndarray of int64, shape (chunks, 3 * blocks)
         The edges of each class; those that leave their block count at both ends.
     at_u, at_v : numpy.ndarray of int64, shape (chunks, blocks)
-        Those that leave each block at `u`, and at `v`.
+        Edges that leave each block, with `u` in it, and with `v`.
     """
 
     classes: np.ndarray
@@ -100,7 +100,7 @@ class Parts(NamedTuple):
     Attributes
     ----------
     codes : numpy.ndarray of uint64, shape (k,)
-        By class; those of edges that leave their block are in both. For those of class ``3 b + 2`` there is only space.
+        By class; an edge between two blocks is in both of them. For class ``3 b + 2`` there is only space.
     starts : numpy.ndarray of int64, shape (3 * blocks + 1,)
         Where each class begins, and the end.
     classes, common : numpy.ndarray of uint8
@@ -120,7 +120,7 @@ class Parts(NamedTuple):
 
 
 def new_classified(m: int, chunks: int, blocks: int, empty: Callable[..., Any]) -> Classified:
-    """Return what `classify` fills; ``empty(name, likely)`` allocates as in `select.new_copy`."""
+    """Return arrays for `classify` to fill; ``empty(name, likely)`` returns an allocator as in `select.new_copy`."""
     classes, common = empty("classes", m)(m, np.uint8), np.empty(-(-m // STRETCH), np.uint8)
     counts = np.zeros((chunks, CLASSES * blocks), np.int64)
     at_u, at_v = np.zeros((2, chunks, blocks), np.int64)
@@ -128,7 +128,7 @@ def new_classified(m: int, chunks: int, blocks: int, empty: Callable[..., Any]) 
 
 
 def new_parts(classified: Classified, empty: Callable[..., Any]) -> Parts:
-    """Return what `divide` fills, and turn the counts into places; `empty` as for `new_classified`."""
+    """Return arrays for `divide` to fill, and turn the counts into places; `empty` as for `new_classified`."""
     classes, common, counts, at_u, at_v = classified
     starts, firsts = first_places(counts), 1 + (at_u + at_v).sum(axis=0)
     size, in_stretches = int(starts[-1]), int(np.diff(starts)[STRETCHES::CLASSES].sum())
@@ -205,7 +205,7 @@ def _classify_some(first, last, edges, cut, own_counts):
 
 @njit(inline="always")
 def _class_in(block, key, e, split_keys, split_ids):
-    """Return the class of an edge in no stretch, int64, in one of its blocks."""
+    """Return the class, int64, of an edge outside all stretches, in one of its blocks."""
     split = split_keys[block]
     above = (key > split) | ((key == split) & (np.int64(e) >= split_ids[block]))
     return CLASSES * np.int64(block) + HEAVY * above
@@ -237,7 +237,7 @@ def _divide_worker(worker, schedule, edges, cut, classified, parts):
 
 @njit
 def _divide_stretch(first, last, keys, cut, block, places, parts, light):
-    """Write the light ones of the edges ``first … last - 1``, all of which are in `block`; `light` is scratch."""
+    """Write the light edges among ``first … last - 1``, all of which are in `block`; `light` is scratch."""
     window = Window(cut.lows[block], cut.highs[block], cut.shifts[block])
     classes, codes, own, count = parts.classes, parts.codes, np.uint8(CLASSES * block), _ZERO
     for e in range(np.uint64(first), np.uint64(last)):

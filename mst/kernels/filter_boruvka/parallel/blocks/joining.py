@@ -1,4 +1,4 @@
-"""Joins edges of one block to its forest: in batches of ascending weight, or row by row where rows are in order."""
+"""Joins edges of one block to its forest: in batches of ascending weight, or row by row if rows are in order."""
 
 from __future__ import annotations
 
@@ -32,17 +32,18 @@ class Block(NamedTuple):
 
 
 class Forest(NamedTuple):
-    """The forest of a block: its trees, edge ids, and those of deferred edges; kernels may write one more of both.
+    """The forest of a block: its trees, its edge ids and those of deferred edges; kernels may write one more of both.
 
     Attributes
     ----------
-    parent, edges, deferred : numpy.ndarray of uint32
-    across : numpy.ndarray of uint32
+    parent, edges : numpy.ndarray of uint32, shape (first + stop - start,), by the fields of `Block`
+    deferred : numpy.ndarray of uint32, shape (k + 1,)
+    across : numpy.ndarray of uint32, shape (first,)
         A union-find over the roots of frozen trees: those that deferred edges of earlier batches connect. An edge
         between two of them closes a cycle of lighter edges.
     state : numpy.ndarray of int64, shape (3,)
-        The number that the next frozen tree gets; how many batches in a row closed cycles; and 1 where vertices are
-        numbered upwards, -1 where downwards.
+        The number that the next frozen tree gets; how many batches in a row closed cycles; and 1 if vertices are
+        numbered upwards, -1 if downwards.
     records : numpy.ndarray of uint64, shape (k, 2)
         Scratch space.
     """
@@ -85,7 +86,7 @@ def numbering(block, step):
 
 @njit
 def sorted_pairs(words, places):
-    """Return words, uint64, ascending, and the places with them, uint32, stably; both are overwritten."""
+    """Return `words`, uint64, stably sorted, and `places`, uint32, in the same order; both are overwritten."""
     spare_words, spare_places = np.empty_like(words), np.empty_like(places)
     if call(sort_words, words, places, np.int64(0), np.int64(words.size), spare_words, spare_places):
         return spare_words, spare_places
@@ -126,7 +127,7 @@ def join(edges, block, codes, largest_level, forest, size, held):
 
 @njit
 def _follow_places(u, block, codes):
-    """Return whether the first ends of edges and of those before them are mostly near each other in a block."""
+    """Return whether the first ends of successive edges are mostly near each other in a block."""
     near, step = np.int64(0), max(np.int64(1), codes.size // _DRAWS)
     reach, looks = (block.stop - block.start) // 16, np.int64(0)
     for j in range(1, codes.size, step):
@@ -137,7 +138,7 @@ def _follow_places(u, block, codes):
 
 @njit
 def _direction(keys, codes):
-    """Return 1 if edges of ascending ids ascend by key, too, -1 if their keys descend, and 0 otherwise.
+    """Return 1 if ids and keys of the edges ascend, -1 if ids ascend and keys descend, else 0.
 
     Runs of equal keys that descend are reversed, so that (key, id) descends.
     """
@@ -175,12 +176,12 @@ def _reverse_runs(keys, codes):
 
 @njit
 def _join_rows(edges, block, codes, direction, forest, size, held):
-    """As `join`, of edges in the order of `_direction`: one by one, since each batch of them would close cycles."""
+    """Like `join`, for edges in the order of `_direction`: one by one, since each batch of them would close cycles."""
     (u, v, _), first, state = edges, block.first, forest.state
     parent, taken, deferred, across = forest.parent, forest.edges, forest.deferred, forest.across
     start, size_of_block = np.uint64(block.start), np.uint64(block.stop - block.start)
     if block.at_once:
-        # Downwards, the tree that grows keeps its root, as upwards where edges ascend.
+        # Edges that descend then grow a tree that keeps its root, as those that ascend do upwards.
         state[2] = direction
     base, step = numbering(block, state[2]), np.uint64(state[2])
     j = np.int64(0 if direction > 0 else codes.size - 1)
@@ -220,7 +221,7 @@ def _bit_length(x):
 
 @njit
 def _scatter(edges, block, codes, shift, buckets, records):
-    """As `mst.kernels.filter_boruvka.sequential.scatter.scatter`, with the numbers of the ends in the block."""
+    """Like `mst.kernels.filter_boruvka.sequential.scatter.scatter`, with the numbers of the ends in the block."""
     u, v, _ = edges
     place = np.empty(_BLOCK, np.uint32)
     for start in range(0, codes.size, _BLOCK):
@@ -239,7 +240,7 @@ def _scatter(edges, block, codes, shift, buckets, records):
 
 @njit(inline="always")
 def _may_be_taken(across, x, y):
-    """Return whether an edge between two frozen trees is to be deferred: neither is the outside, and they are apart."""
+    """Return whether to defer an edge between two frozen trees: neither is the outside, and they differ in `across`."""
     return (min(x, y) > 0) & (find(across, x) != find(across, y))
 
 
@@ -262,7 +263,7 @@ def _defer(keys, forest, batch, count, held):
 
 @njit
 def _in_order(keys, ids, count):
-    """Return 1 if the first `count` edges of `ids` ascend by (key, id), -1 if they descend, else 0 and their order."""
+    """Return 1 or -1 if the first `count` edges of `ids` ascend or descend by (key, id), else 0; then their order."""
     rises = falls = np.int64(0)
     if count > 1:
         before, key = ids[0], key_at(keys, ids[0])

@@ -35,12 +35,12 @@ _LIGHT, _UNFILTERED, _MOST_KEPT = ONE_CORE.light, ONE_CORE.max_unfiltered, ONE_C
 
 
 class Solved(NamedTuple):
-    """The forests of the blocks, each from its own place on.
+    """The forests of the blocks, one after the other.
 
     Attributes
     ----------
     places : numpy.ndarray of int64, shape (blocks + 1,)
-        Where the numbers of each block begin, and the end.
+        The place at which each block's numbers begin, and the end.
     parent, taken : numpy.ndarray of uint32, shape (``places[-1]``,)
         The trees, and the edge ids of the forest.
     deferred : numpy.ndarray of uint32, shape (k + blocks,)
@@ -65,7 +65,7 @@ class Whole(NamedTuple):
     Attributes
     ----------
     ids : numpy.ndarray of uint32, shape (m,) or (0,)
-        Ids of the edges, which ascend; empty where these are their places.
+        Ids of the edges, ascending; empty if each edge's id is its place.
     parent : numpy.ndarray of uint32, shape (n,)
         A root of each vertex's tree.
     edges : numpy.ndarray of int32 or int64, shape (n - 1,)
@@ -96,7 +96,7 @@ class _Rest(NamedTuple):
 
 
 def new_solved(cut: Cut, parts: Parts, empty: Callable[..., Any]) -> Solved:
-    """Return what `solve` fills; `empty` as for `new_classified`."""
+    """Return arrays for `solve` to fill; `empty` as for `new_classified`."""
     places = np.concatenate(([0], np.cumsum(np.diff(cut.starts) + parts.firsts)))
     vertices, size, blocks = int(places[-1]), len(parts.codes), len(parts.firsts)
     parent, taken = (empty(name, vertices)(vertices, np.uint32) for name in ("numbers", "taken"))
@@ -118,7 +118,7 @@ def solve(schedule, edges, cut, parts, solved, whole):
     Parameters
     ----------
     schedule : Schedule
-        Of one block a chunk; its ``tallies[FOREST]`` is the number of edges of the forest.
+        With one block per chunk; its ``tallies[FOREST]`` is the number of edges of the forest.
     edges : Edges
     cut : Cut
     parts : Parts
@@ -162,10 +162,10 @@ def _append(edges, size, whole, place):
 
 @njit
 def _write_roots(numbers, block, step, vertices, parent):
-    """Write a root of each vertex of a block to `parent`, by vertex; `numbers` are the block's, flat.
+    """Write the root of each vertex of a block to `parent`, by vertex; `numbers` are the roots by number, uint32.
 
-    The first vertex of a tree stands for it where its root is that of a frozen tree, or where vertices are numbered
-    downwards: roots have the smallest index. `vertices`, of the shape of `numbers`, is overwritten.
+    The first vertex of a tree becomes its root if its tree is frozen, or if vertices are numbered downwards: roots
+    have the smallest index. `vertices`, of the shape and dtype of `numbers`, is overwritten.
     """
     start, stop, first, _ = block
     base, by, below = numbering(block, step), np.uint64(step), np.uint32(first if step > 0 else numbers.size)
@@ -217,7 +217,7 @@ def _solve_block(edges, block, light, split, rest, parts, forest):
 def _add_open(edges, block, rest, parts, count, label):
     """Add the codes of edges in stretches whose ends differ in `label` to the first `count`; return how many there are.
 
-    They are in the order of ids before and afterwards: with few distinct weights, buckets need not be sorted then.
+    They are in the order of ids before and after, so buckets need not be sorted if there are few distinct weights.
     """
     (u, v, keys), codes, (classes, common) = edges, rest.codes, (parts.classes, parts.common)
     if rest.coded == codes.size:
@@ -284,7 +284,7 @@ def _label(forest, first, label):
 
 @njit
 def finish(edges, left, whole, size):
-    """Join the few edges `left`, uint32 (k,), by (key, id), one by one; return the edges of the forest by now.
+    """Join the few edges `left`, uint32 (k,), by (key, id), one by one; return the number of edges in the forest.
 
     They leave their block or are deferred. The other arguments are as for `solve`; `size` is the number of edges that
     the blocks took.
