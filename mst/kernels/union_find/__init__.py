@@ -1,1 +1,1 @@
-"""Union-find, sequential and concurrent, and connected components by it."""
+"""Union-find, sequential and concurrent, and connected components found with it."""

@@ -2,14 +2,14 @@
 
 `unite` links the larger root below the smaller one by compare-and-swap, `unite_by_priority` the one of lower priority:
 parents are always smaller than their children, or of higher priority, so no interleaving makes a cycle. `find` serves
-both. `parent` is an array of int or unsigned, of 32 or 64 bits and shape (n,).
+both. `parent` is an integer array, signed or unsigned, of 32 or 64 bits and shape (n,).
 
-`rank_find` and `rank_link` are the wait-free ones of Anderson and Woll ("Wait-free Parallel Algorithms for the
+`rank_find` and `rank_link` are the wait-free functions of Anderson and Woll ("Wait-free Parallel Algorithms for the
 Union-Find Problem", STOC 1991, §3), which link by rank; rank and parent share a 64-bit word, so that one
 compare-and-swap checks both. `words` is an array of uint64, of shape (n,), from `ranked_forest`.
 
 In all versions, a linked vertex never becomes a root again, and parents only ever change to ancestors. All functions
-may be called by many threads at the same time. A root that one of them returns may have been linked meanwhile.
+may be called by many threads at the same time. By the time one returns a root, it may have been linked.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ def unite(parent, x, y):
 def in_order_of_priority(x, y):
     """Return two different vertices, the one of lower priority first.
 
-    A number of fewer bits has the higher priority, since hubs and parents often have small numbers. Those of as many
-    bits are in a fixed random order: then links of consecutive vertices make no long chain (Jayanti and Tarjan,
+    A number of fewer bits has the higher priority, since hubs and parents often have small numbers. Numbers of equal
+    length are in a fixed random order: then links of consecutive vertices make no long chain (Jayanti and Tarjan,
     "A Randomized Concurrent Algorithm for Disjoint Set Union", PODC 2016), and a large tree mostly keeps its root.
     """
     x, y = np.uint64(x), np.uint64(y)
@@ -81,7 +81,7 @@ def in_order_of_priority(x, y):
 
 @njit
 def unite_by_priority(parent, x, y):
-    """As `unite`, but link the root of lower priority (see `in_order_of_priority`) below the other."""
+    """Like `unite`, but link the root of lower priority (see `in_order_of_priority`) below the other."""
     while True:
         x, y = find(parent, x), find(parent, y)
         if x == y:
@@ -138,7 +138,7 @@ def rank_link(words, x, y):
 
     `x` and `y`, int64, are two vertices that were roots when they were found; of equal ranks the smaller vertex is
     linked, and the rank of the other one then goes up. False means that another thread has linked the lower one, or
-    raised its rank, first: the caller finds both roots again.
+    raised its rank, first: the caller must find both roots again.
     """
     low, high = load(words, x), load(words, y)
     rank_low, rank_high = low >> _PARENT_BITS, high >> _PARENT_BITS

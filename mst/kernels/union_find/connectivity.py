@@ -29,7 +29,7 @@ def count_components(n, u, v):
 
 @njit
 def is_connected(n, pairs):
-    """Return whether the pairs connect all of `n` vertices; no vertex and one vertex are connected.
+    """Return whether the pairs connect all of `n` vertices; True for no vertex and for one.
 
     `pairs`, uint64 of shape (m,), are packed ends (`mst.kernels.primitives.pairs`).
     """
@@ -46,8 +46,8 @@ def is_connected(n, pairs):
 def keep_connected(n, pairs, m):
     """Move `m` of the pairs that connect `n` vertices to the front, in their order, such that these still connect them.
 
-    Kept are the n - 1 pairs that join two components when taken one by one, and the first m - (n - 1) of the others;
-    `m` is at least n - 1. `pairs` is as for `is_connected`, and overwritten.
+    These are the n - 1 pairs that join two components when taken one by one, and the first m - (n - 1) of the others;
+    `m` is at least n - 1. `pairs` is as for `is_connected`, and is overwritten.
     """
     parent = np.arange(n)
     spare = m - (n - 1)

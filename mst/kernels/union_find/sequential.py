@@ -1,4 +1,4 @@
-"""Sequential union-find over a parent array, int or unsigned of shape (n,); roots point to themselves. For one thread.
+"""Sequential union-find over a parent array, signed or unsigned, of shape (n,); roots point to themselves.
 
 Roots are linked by index: the larger one becomes a child of the smaller. Parents thus have smaller indices than their
 children, and with path halving, paths stay short on every real graph that was measured. The last two functions are the
@@ -59,7 +59,7 @@ def find_compressing(parent, x):
 def unite_by_rank(parent, rank, x, y):
     """Join the trees of `x` and `y`, the root of lower `rank`, uint8 of shape (n,), below the other.
 
-    Returns whether they were apart. The textbook's disjoint sets (Tarjan 1975).
+    Returns whether they were apart. These are the textbook's disjoint sets (Tarjan 1975).
     """
     x, y = find_compressing(parent, x), find_compressing(parent, y)
     if x == y:
