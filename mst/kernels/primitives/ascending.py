@@ -11,10 +11,10 @@ from mst.kernels.primitives.recycled import empty
 _ZERO, _ONE, _6, _63, _64 = np.uint64(0), np.uint64(1), np.uint64(6), np.uint64(63), np.uint64(64)
 
 _CHECKED = np.uint64(1024)
-"""Ids that are compared without a test whether they ascend."""
+"""Number of ids that are compared before testing whether all of them ascend."""
 
 _AT_ONCE = 6
-"""Ids of a word that are written without a test; those beyond the last one are overwritten by the next word's."""
+"""Ids written per test for the end of a word; those beyond its last bit are overwritten by the next word's ids."""
 
 
 def ascending(ids: np.ndarray, m: int) -> tuple[np.ndarray, int]:
@@ -55,7 +55,7 @@ def _write_below(ids, m, words, out):
         largest = max(largest, ids[i])
     if np.uint64(largest) >= np.uint64(m):
         return -1
-    # The edges of rows sorted by weight.
+    # So do the edges of a forest if rows are sorted by weight.
     if _ascend(ids, _ZERO, _ONE):
         for i in range(np.uint64(ids.size)):
             out[i] = ids[i]
@@ -71,7 +71,7 @@ def _write_below(ids, m, words, out):
 def _ascend(ids, lower, upper):
     """Return whether ``ids[i + lower] < ids[i + upper]`` in all of `ids`, (k,).
 
-    0 and 1 ask whether they ascend, 1 and 0 whether they descend.
+    With 0 and 1, this is whether they ascend; with 1 and 0, whether they descend.
     """
     for block in range(_ZERO, np.uint64(ids.size - 1), _CHECKED):
         ascend = True
@@ -84,14 +84,14 @@ def _ascend(ids, lower, upper):
 
 @njit
 def write_ascending(ids, words, base, out):
-    """Write the different `ids` to `out`, ascending; return how many there are.
+    """Write the distinct `ids` to `out`, ascending; return how many there are.
 
     Parameters
     ----------
     ids : numpy.ndarray of uint32 or uint64, shape (k,)
         Each at least `base`, and below ``base + 64 * words.size``.
-    words : numpy.ndarray of uint64
-        Zero before and after.
+    words : numpy.ndarray of uint64, shape (w,)
+        Scratch space; zero before and after.
     base : numpy.uint64
         A multiple of 64.
     out : numpy.ndarray of int64, shape (k,)
@@ -111,7 +111,7 @@ def write_ascending(ids, words, base, out):
     at, j = _ZERO, _ZERO
     while j < np.uint64(words.size) and at + _64 + np.uint64(_AT_ONCE) <= np.uint64(out.size):
         if words[j]:
-            # The end of a loop up to the word's last id is nearly always mispredicted.
+            # The end of a loop over just the word's ids would nearly always be mispredicted.
             word, first, end = words[j], np.int64(base + _64 * j), at + np.uint64(count_ones(words[j]))
             while at < end:
                 for _ in range(_AT_ONCE):

@@ -104,7 +104,7 @@ def yield_core(typing_context):
 
 @intrinsic
 def sleep(typing_context, microseconds):
-    """Yield this core to other threads for about so many microseconds."""
+    """Yield this core to other threads for about the given number of microseconds."""
 
     def generate(context, builder, signature, arguments):
         i32 = ir.IntType(32)

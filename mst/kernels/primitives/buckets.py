@@ -18,7 +18,7 @@ def bucket_numbers(weights, shift, numbers):
     """Write the number of each weight's bucket: its bits as float64, without the last `shift`.
 
     `weights`, of any weight dtype and shape (m,), are non-negative and exact in float64; `numbers`, uint32 of shape
-    (m,), is overwritten. Zero and infinity have buckets of their own.
+    (m,), is overwritten. Zero and infinity have separate buckets.
     """
     shift = np.uint64(shift)
     for i in range(weights.size):

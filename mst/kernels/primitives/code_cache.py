@@ -39,13 +39,13 @@ from mst.kernels.primitives import (
 )
 
 _LAYOUT = 2
-"""Of the kept code: code of another layout is not loaded."""
+"""Version of the layout of kept code: code of another one is not loaded."""
 
 _ORPHANED = 3600.0
 """Seconds after which a file that no index names is removed."""
 
 _PATIENCE = 60.0
-"""Most seconds to wait for another process that compiles the same function: it may have been stopped."""
+"""Longest wait in seconds for another process that compiles the same function: it may have been stopped."""
 
 # After the pickled code, where unpickling ignores it.
 _MARK = b"sha256:"
@@ -157,7 +157,7 @@ class _Files(IndexDataCacheFile):
     """An index and machine code on disk, with a checksum after the code: damaged code counts as missing."""
 
     def _load_index(self) -> dict[Any, str]:
-        # Unpickling damaged bytes raises anything.
+        # Unpickling damaged bytes may raise any exception.
         with contextlib.suppress(Exception):
             return super()._load_index()
         return {}
@@ -169,8 +169,8 @@ class _Files(IndexDataCacheFile):
     def _remove_orphans(self) -> None:
         """Remove the function's files that its index does not name, left by damage or by processes that were killed.
 
-        An index is written before the code that it names, and another process may have replaced it meanwhile: files
-        stay for an hour.
+        An index is written before the code that it names, and another process may have replaced it since it was read:
+        files stay for an hour.
         """
         index, before = Path(self._index_path), time.time() - _ORPHANED
         named = {index.name, *self._load_index().values()}
@@ -182,7 +182,7 @@ class _Files(IndexDataCacheFile):
     def _load_data(self, name: str) -> Any:
         kept = Path(self._data_path(name)).read_bytes()
         body, mark, digest = kept[: -len(_MARK) - 32], kept[-len(_MARK) - 32 : -32], kept[-32:]
-        # Code from before there were checksums has no mark.
+        # Code kept before checksums were introduced has no mark.
         if mark == _MARK and hashlib.sha256(body).digest() != digest:
             raise OSError(f"{name} is damaged")
         try:
@@ -191,7 +191,7 @@ class _Files(IndexDataCacheFile):
             raise OSError(f"{name} is damaged: {error}") from None
 
     def _data_name(self, number: int) -> str:
-        """Return a new name: two processes that count would give the code of two signatures the same one."""
+        """Return a unique name: if processes counted, two could give the code of two signatures the same name."""
         return self._data_name_pattern.format(number=uuid.uuid4().int >> 80)
 
     def _save_data(self, name: str, data: Any) -> None:
@@ -203,8 +203,8 @@ class _Files(IndexDataCacheFile):
 class _Cache(FunctionCache):
     """A cache whose faults only cost time: damaged code is compiled again, and a full disk keeps none.
 
-    A function that is not there is compiled by one process at a time, as by one of the ranks of a node: the others
-    wait, and load it. That also keeps the entries that two processes add to one index.
+    A missing function is compiled by one process at a time, for instance one rank of a node: the others wait, and load
+    it. That also preserves the entries that two processes add to one index.
     """
 
     _impl_class = _CacheImpl
@@ -217,13 +217,13 @@ class _Cache(FunctionCache):
 
     @property
     def locked(self) -> bool:
-        """Whether this process holds the function's lock, as while it compiles it."""
+        """Whether this process holds the function's lock, as it does while compiling it."""
         return self._lock is not None
 
     def unlock(self) -> None:
         """Let other processes compile the function."""
         if self._lock is not None:
-            # Closing is not enough: a process that was forked meanwhile has the file open, too.
+            # Closing is not enough: a process forked in the meantime has the file open, too.
             with contextlib.suppress(OSError):
                 fcntl.flock(self._lock, fcntl.LOCK_UN)
             os.close(self._lock)

@@ -35,7 +35,7 @@ class Permutation(NamedTuple):
     size, rows : numpy.uint64
         The domain, laid out as ``rows`` rows of ``2**shift`` columns (the last row may be incomplete).
     shift, mask : numpy.uint64
-        Row of `x` is ``x >> shift``, its column ``x & mask``.
+        The row of `x` is ``x >> shift``, its column ``x & mask``.
     keys : numpy.ndarray of uint64, shape (rounds,)
         One key per Feistel round; an even number.
     """
@@ -217,7 +217,7 @@ def fill_hashed(out, u, v, key, count, start, unit):
 
 @njit(parallel=True)
 def fill_permuted(out, rows, permutation, start, unit):
-    """As `fill_hashed`, but edge ``rows[i]`` gets the image of `i` under a `Permutation`: no two are equal.
+    """Like `fill_hashed`, but edge ``rows[i]`` gets the image of `i` under a `Permutation`: no two are equal.
 
     `rows`, int of shape (m,), holds every edge once.
     """

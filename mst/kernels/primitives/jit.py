@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from mst.cores import usable_cores
 
-# numba prefers PyPI's TBB if found, and it is not found everywhere: one layer, always the same.
+# numba prefers TBB if it is installed, which differs between machines: always use the same layer.
 os.environ.setdefault("NUMBA_THREADING_LAYER", "omp")
 # GNU's OpenMP lets idle threads spin for about 10 ms by default: on a busy machine they keep the core from
-# the thread they wait for. Half a millisecond bridges the serial steps between two passes; of two cores one is
-# often busy, and a tenth of that costs nothing there.
+# the thread they wait for. Half a millisecond bridges the serial steps between two passes; with one or two cores,
+# one of which is often busy, a tenth of that costs nothing.
 if "OMP_WAIT_POLICY" not in os.environ:
     os.environ.setdefault("GOMP_SPINCOUNT", "10000" if usable_cores() > 2 else "1000")
 
@@ -40,7 +40,7 @@ else:
 
 
 BY_NAME: dict[tuple[str, str], Any] = {}
-"""The functions that `njit` has compiled, by their module's name and their own."""
+"""The functions that `njit` has decorated, by module name and function name."""
 
 
 def njit(*args: Any, **options: Any) -> Any:

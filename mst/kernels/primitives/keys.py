@@ -70,7 +70,7 @@ def lazy_keys(weights: np.ndarray) -> LazyKeys:
 def key_at(keys, i):
     """Return key `i` of `LazyKeys`, of the dtype of their words.
 
-    Only by masks: a conditional might be compiled to a branch, which prevents vectorisation.
+    It uses only masks: a conditional might be compiled to a branch, which prevents vectorisation.
     """
     kind = keys.words.dtype.type
     word = np.uint64(keys.words[i])

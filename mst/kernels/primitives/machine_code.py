@@ -40,7 +40,7 @@ class _Clock(event.Listener):
 class Notice(_Clock):
     """Says once, on standard error, that code is being compiled, after `PATIENCE` seconds.
 
-    A progress display says so instead.
+    If there is a progress display, that says so instead.
 
     A function's callees are compiled within its time, a few each second: their events show how long it has
     taken so far, without a watching thread.
@@ -70,7 +70,7 @@ class Notice(_Clock):
 
 
 PATIENCE = 2.0
-"""Seconds of compiling before `Notice` says so."""
+"""Seconds of compiling before a `Notice` is shown."""
 
 _CLOCK = _Clock()
 # The event lasts while a thread holds the compiler lock, needed to compile and to load.

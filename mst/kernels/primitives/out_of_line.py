@@ -1,7 +1,7 @@
 """Calls between compiled functions that are compiled once: callers get no copy of the callee.
 
 numba copies the code of a compiled function into each of its callers, to inline it, and optimises it there again: code
-at the end of a call chain is compiled once for every function above it. That pays for small functions in loops.
+at the end of a call chain is compiled once for every function above it. That pays off for small functions in loops.
 Functions that process a whole chunk of edges, or are rarely needed, are called by address here instead.
 """
 

@@ -1,6 +1,6 @@
 """Edges as 64-bit words that compare by the order: one type for every weight dtype.
 
-A word is ``key << 32 | edge id`` if keys and ids fit 32 bits each: then words are distinct. Otherwise it is
+A word is ``key << 32 | edge id`` if keys and ids fit in 32 bits each: then words are distinct. If not, it is
 the key alone, ids are in a separate array, and equal words compare by their ids.
 """
 
@@ -28,7 +28,7 @@ class PackedEdges(NamedTuple):
         Both ends, or the components they belong to.
     words : numpy.ndarray of uint64, shape (k,)
     ids : numpy.ndarray of int64, shape (k,) or (0,)
-        Empty where the words hold the ids.
+        Empty if the words hold the ids.
     """
 
     a: np.ndarray
@@ -51,7 +51,7 @@ class PackedRows(NamedTuple):
     neighbours : numpy.ndarray of int32 or int64, shape (slots,)
     words : numpy.ndarray of uint64, shape (slots,)
     ids : numpy.ndarray of int64, shape (slots,) or (0,)
-        Empty where the words hold the ids.
+        Empty if the words hold the ids.
     """
 
     offsets: np.ndarray
@@ -74,7 +74,7 @@ def pack(keys: np.ndarray, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     -------
     words : numpy.ndarray of uint64, shape (k,)
     ids : numpy.ndarray of int64, shape (k,) or (0,)
-        Empty when the words hold the ids.
+        Empty if the words hold the ids.
     """
     words = keys.astype(np.uint64)
     if keys.dtype != np.uint32 or (len(ids) and int(ids.max()) >= 2**32):

@@ -20,7 +20,7 @@ DROPPED = np.uint64(2**64 - 1)
 
 @njit
 def packed(a, b):
-    """Return the pair ``{a, b}`` of two int as a uint64, the smaller end in the high half."""
+    """Return the pair ``{a, b}`` of two integers as a uint64, the smaller end in the high half."""
     a, b = np.uint64(a), np.uint64(b)
     return a << _S32 | b if a < b else b << _S32 | a
 
@@ -47,7 +47,7 @@ def unpack(u, v, pairs):
 
 @njit(parallel=True)
 def unpack_permuted(u, v, pairs, permutation):
-    """As `unpack`, but ``u[i]`` and ``v[i]`` are the ends of the pair at the image of place `i`."""
+    """Like `unpack`, but ``u[i]`` and ``v[i]`` are the ends of the pair at the image of place `i`."""
     for i in prange(pairs.size):
         pair = pairs[permuted(permutation, i)]
         u[i], v[i] = pair >> _S32, pair & _LOW32
@@ -55,7 +55,7 @@ def unpack_permuted(u, v, pairs, permutation):
 
 @njit(parallel=True)
 def relabel(pairs, permutation):
-    """Replace the ends of every pair, by their images under a permutation of the vertices, in place, smaller first."""
+    """Replace the ends of every pair by their images under a permutation of the vertices, in place, smaller first."""
     for i in prange(pairs.size):
         a, b = pairs[i] >> _S32, pairs[i] & _LOW32
         pairs[i] = packed(permuted(permutation, a), permuted(permutation, b))

@@ -1,7 +1,7 @@
 """Radix sort of records, least significant digit first; stable, so records of equal keys keep their order.
 
-A record is a uint64 *word* and an id. The word holds the key above and the id below where both have 32 bits, and
-then the array of ids is empty; else it holds the key alone. Either way one compiled kernel serves every key.
+A record is a uint64 *word* and an id. If both key and id have 32 bits, the word holds the key above and the id below,
+and the array of ids is empty; if not, it holds the key alone. Either way, one compiled kernel serves every key.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Records(NamedTuple):
     ----------
     words : numpy.ndarray of uint64, shape (m,)
     ids : numpy.ndarray of uint32 (int64 from 2³² records on), shape (0,) or (m,)
-        Empty where the words hold the ids.
+        Empty if the words hold the ids.
     """
 
     words: np.ndarray
@@ -60,7 +60,7 @@ def records(keys: np.ndarray) -> Records:
 
 @njit
 def _write_words(keys, packed, words):
-    """Write the word of each of `keys`, (m,), to `words`, uint64 (m,): the key, or with its place below if `packed`."""
+    """Write the word of each of `keys`, (m,), to `words`, uint64 (m,): the key, with its place below if `packed`."""
     for i in range(np.uint64(keys.size)):
         words[i] = (np.uint64(keys[i]) << _HALF) | i if packed else np.uint64(keys[i])
 
@@ -74,7 +74,7 @@ def id_at(words, ids, i):
 def argsort(keys: np.ndarray) -> np.ndarray:
     """Return the places of `keys`, uint32 or uint64 of shape (m,), in their stable ascending order.
 
-    int32, or int64 from 2³¹ keys on.
+    The places are int32, or int64 from 2³¹ keys on.
 
     Examples
     --------
@@ -96,12 +96,12 @@ def sorted_records(words: np.ndarray, ids: np.ndarray) -> Records:
 
 @njit
 def sort_words(words, ids, start, stop, spare_words, spare_ids):
-    """Sort the records of ``start … stop - 1`` by their keys.
+    """Sort the records ``start … stop - 1`` by their keys.
 
     `words` and `ids` are as in `Records`, and so are `spare_words` and `spare_ids`, at least as long as the range; both
-    are overwritten. Returns whether the result lies in the spare arrays, from 0 on; else it is where the records were.
-    Leading and trailing bits that all keys share cost nothing. Where words hold the ids, these ascend in the range: the
-    stable order of the keys is then that of the words.
+    are overwritten. Returns whether the result is in the spare arrays, from 0 on; if not, it is where the records were.
+    Leading and trailing bits that all keys share cost nothing. If words hold the ids, these must ascend in the range:
+    the stable order of the keys is then that of the words.
     """
     start, m = np.uint64(start), np.uint64(stop - start)
     if m <= _FEW:
@@ -116,7 +116,7 @@ def sort_words(words, ids, start, stop, spare_words, spare_ids):
     high = low
     while high < 64 and differing >> high != 0:
         high += _ONE
-    # Each pass also goes through all counts.
+    # Each pass also reads all counts.
     digit = _SHORT_DIGIT if m <= _SOME else _DIGIT
     passes = (high - low + digit - _ONE) // digit
     if passes == 0:
@@ -155,7 +155,7 @@ def _insertion_sort(words, ids, start, m):
 def _sort_by_digit(records, start, target, to, m, shift, counts):
     """Write `m` records from `start` on to `target` from `to` on, in the stable order of the digit at bit `shift`.
 
-    `records` and `target` are `Records` without common memory; `start`, `to`, `m` and `shift` are uint64. `counts`,
+    `records` and `target` are `Records` that share no memory; `start`, `to`, `m` and `shift` are uint64. `counts`,
     uint64 of shape (2^b,) for digits of b bits, is overwritten.
     """
     words, ids = records
@@ -181,7 +181,7 @@ def _sort_by_digit(records, start, target, to, m, shift, counts):
     places = np.empty(_BLOCK, np.uint64)
     for block in range(start, start + m, _BLOCK):
         size = min(_BLOCK, start + m - block)
-        # Places first: a store whose address waits for a load would delay the loads behind it.
+        # Places first: a store whose address depends on a load would delay the loads after it.
         fours = size - size % _FOUR
         for j in range(_ZERO, fours, _FOUR):
             i = block + j

@@ -1,4 +1,4 @@
-"""Large arrays in memory that earlier ones have left, while a computation is repeated, and from one call to the next.
+"""Large arrays that reuse the memory of earlier ones, while a computation is repeated, and from one call to the next.
 
 The system clears the pages of a new array at their first touch. On a virtual machine whose free pages go back to its
 host, the host has to find and clear them first, at a few tenths of a gigabyte a second.
@@ -18,20 +18,20 @@ from typing import Any
 import numpy as np
 
 _LEAST, _PAGE = 1 << 25, 1 << 21
-"""Bytes from which on the C library never takes freed memory again, and those of a huge page."""
+"""Size in bytes from which the C library never reuses freed memory, and that of a huge page."""
 
 _SPARE, _LOOSEST = 4, 4
-"""The part of an array's size that its memory has beyond it, and how many times larger used memory may be."""
+"""A new block is larger than its array by one part in this many; a reused one may be this many times larger."""
 
 _MORE = 1.25
-"""How much more memory than has been in use at once may be kept."""
+"""Largest ratio of the memory held to the most that has been in use at once."""
 
 MOST_KEPT = 1 << 29
 """The most bytes that are kept between calls."""
 
 
 class _Memory:
-    """Memory of arrays that are gone."""
+    """Memory of arrays that no longer exist."""
 
     def __init__(self) -> None:
         self._left: list[mmap.mmap] = []
@@ -40,14 +40,14 @@ class _Memory:
         self._resting = False
 
     def empty(self, shape: int | tuple[int, ...], dtype: Any) -> np.ndarray:
-        """As for `empty`."""
+        """Return an uninitialised array: see the function `empty`."""
         size = math.prod(shape if isinstance(shape, tuple) else (shape,)) * np.dtype(dtype).itemsize
         if size < _LEAST:
             return np.empty(shape, dtype)
         memory = self._take(size)
         self._used.add(memory)
         lent = np.frombuffer(memory, np.uint8)
-        # Called once neither this array nor a view of it is left: each view refers to it.
+        # Called once neither this array nor any view of it exists: each view refers to it.
         weakref.finalize(lent, self._put_back, memory).atexit = False
         return lent[:size].view(dtype).reshape(shape)
 
@@ -81,7 +81,7 @@ class _Memory:
 
     def _put_back(self, memory: mmap.mmap) -> None:
         if self._resting:
-            # Maybe in another thread, where memory that is kept may be in use again at any time: not kept.
+            # Not kept: this may run in another thread, while a new call uses the kept memory.
             self._used.discard(memory)
             self._bytes -= len(memory)
         else:
@@ -119,16 +119,16 @@ _current = _Current()
 
 
 def empty(shape: int | tuple[int, ...], dtype: Any) -> np.ndarray:
-    """Return an uninitialised array, within `recycling` in memory that this thread's earlier arrays have left."""
+    """Return an uninitialised array; within `recycling`, it reuses the memory of this thread's earlier arrays."""
     memory = _current.memory
     return np.empty(shape, dtype) if memory is None else memory.empty(shape, dtype)
 
 
 @contextmanager
 def recycling(memory: _Memory | None = None) -> Iterator[None]:
-    """Let arrays of `empty` in this thread take the memory of those that are gone.
+    """Let arrays from `empty` in this thread reuse the memory of those that no longer exist.
 
-    It is kept in `memory`; without one, the system gets it back at the end.
+    It is kept in `memory`; without one, it is returned to the system at the end.
 
     Examples
     --------
@@ -156,10 +156,10 @@ if hasattr(os, "register_at_fork"):
 
 @contextmanager
 def keeping() -> Iterator[None]:
-    """Let arrays of `empty` in this thread take memory that those of the last call have left, unless in `recycling`.
+    """Let arrays from `empty` in this thread reuse memory of those of the last call, unless in `recycling`.
 
     Up to `MOST_KEPT` bytes are kept. They count as used by this process, but if the system is short of memory, it takes
-    them first. Of several calls at a time, the last one to end leaves its memory.
+    them first. Of several concurrent calls, the last one to end leaves its memory.
 
     Examples
     --------
@@ -189,5 +189,5 @@ def keeping() -> Iterator[None]:
 
 
 def release() -> None:
-    """Give memory that is kept between calls back to the system."""
+    """Return the memory that is kept between calls to the system."""
     _kept.clear()

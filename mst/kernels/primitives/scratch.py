@@ -19,7 +19,7 @@ from mst.kernels.primitives import recycled
 
 
 class Scratch:
-    """Arrays by name, replaced by larger ones where needed. Taking a name again invalidates the array taken before.
+    """Arrays by name, replaced by larger ones as needed. Taking a name again invalidates the array taken before.
 
     Examples
     --------
