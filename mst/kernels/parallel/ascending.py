@@ -12,7 +12,7 @@ from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.out_of_line import call
 
 _FEW, _LARGE = 7, 17
-"""Bits of the number of ranges to which ids are written fastest, and of a range whose bitmap the first cache holds."""
+"""Bits that number the ranges to which ids are written fastest, and the ids whose bitmap fits the first-level cache."""
 
 
 def ascending(ids: np.ndarray, m: int, width: int, delay_seed: int = 0) -> tuple[np.ndarray, int]:

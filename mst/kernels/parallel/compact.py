@@ -17,7 +17,7 @@ from mst.kernels.primitives.jit import njit
 
 
 def starts(counts: np.ndarray) -> np.ndarray:
-    """Return the place where the output of each chunk begins: the exclusive prefix sum of `counts`.
+    """Return the place at which the output of each chunk begins: the exclusive prefix sum of `counts`.
 
     Both are int64, of shape (chunks,).
     """

@@ -24,7 +24,7 @@ _POOL = ir.FunctionType(ir.VoidType(), [_ANY] * 5 + [_I64] * 3)
 
 @intrinsic
 def run(typing_context, width, function, *arguments):
-    """Call ``function(worker, *arguments)`` for workers ``0 … width - 1``, each in a thread; return when all have.
+    """Call ``function(worker, *arguments)`` for workers ``0 … width - 1``, each in a thread; return when all are done.
 
     A single worker runs in the caller's thread.
     `width` is int, and `function` a function of a module, compiled by `njit`, that returns nothing; `worker` is an
@@ -99,8 +99,8 @@ def _task(context, module, target, called, arguments, frame_type):
 def _uncounted(context, builder, value, kind):
     """Return a worker's argument with its arrays, including those in tuples, as arrays without reference counts.
 
-    The caller holds them until all workers have returned. Counted, each would have one counter for all workers, which
-    they would add to and subtract from wherever an array is passed on.
+    The caller holds them until all workers have returned. With counts, all workers would share one counter per array,
+    and update it wherever an array is passed on.
     """
     if isinstance(kind, types.Array):
         array = context.make_array(kind)(context, builder, value)

@@ -1,6 +1,6 @@
 """Compiled functions that release the GIL, called for parts of a range by a pool of Python threads.
 
-A call takes about ten microseconds per thread, where those of `mst.kernels.parallel.launch` take one, but the
+A call takes about ten microseconds per thread, compared with one for those of `mst.kernels.parallel.launch`, but the
 functions are the single-threaded ones: none is compiled twice.
 """
 
@@ -61,7 +61,7 @@ class Parts(NamedTuple):
 
 @contextmanager
 def by_threads(width: int, smallest: int = 1024) -> Iterator[Parts]:
-    """Yield `Parts` shared by `width` threads, and run parallel kernels in as many meanwhile.
+    """Yield `Parts` shared by `width` threads; within the context, parallel kernels run in as many threads, too.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Parallel stable least-significant-digit radix sort of (key, id) by key.
 
-Each pass counts digits per chunk, takes the prefix sum of the counts over (digit, chunk), and every chunk writes its
-own keys: the order is the same at every width and schedule.
+Each pass counts digits per chunk and takes the prefix sum of the counts over (digit, chunk); every chunk then writes
+its own keys: the order is the same at every width and schedule.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Pairs(NamedTuple):
 def argsort(keys: np.ndarray, width: int, delay_seed: int = 0) -> np.ndarray:
     """Return the places of `keys`, uint32 or uint64 of shape (m,), in their stable ascending order.
 
-    int32, or int64 from 2³¹ keys on. The caller has set the width (`mst.kernels.parallel.runtime.workers`).
+    The places are int32, or int64 from 2³¹ keys on. The caller has set the width (`workers` of the runtime).
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def scatter(schedule, source, shift, places, target):
 
 @njit
 def _id_at(ids, i):
-    """Return id `i` of a `Pairs`'s ids."""
+    """Return id `i` of the ids of a `Pairs`."""
     if ids is None:
         return i
     return ids[i]

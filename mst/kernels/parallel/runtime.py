@@ -82,7 +82,7 @@ def next_chunk(tallies, worker, width, grain, size):
     """Take a chunk from the work queue; return its range ``first … last - 1``, or ``(size, size)`` once it is empty.
 
     The chunks of ``0 … size - 1`` form `width` contiguous shares, one queue per worker. A worker first empties its own
-    queue in order, then steals from the others: each pass, a core sees the same memory unless it
+    queue in order, then steals from the others: in every pass, a core reads the same memory unless it
     falls behind.
 
     Parameters
