@@ -13,7 +13,7 @@ from mst.kernels.primitives.jit import njit
 
 _GRAIN = 1 << 12
 _BITS = np.uint64(64 - (BUCKETS - 1).bit_length())
-"""The bits of a hash after those of its bucket."""
+"""The number of bits of a hash below those of its bucket."""
 
 
 def equal_points(given: np.ndarray, schedule: Schedule) -> tuple[np.ndarray, np.ndarray, int]:
@@ -58,7 +58,7 @@ def equal_points(given: np.ndarray, schedule: Schedule) -> tuple[np.ndarray, np.
 
 @njit
 def _find(schedule, given, coordinates, hashes, first, counts, starts, hashed):
-    """Write what `equal_points` returns; return how many points are not the first at their coordinates.
+    """Write the arrays that `equal_points` returns; return how many points are not the first at their coordinates.
 
     `hashes`, `Pairs` without ids, and `hashed`, `Pairs`, are overwritten by the points' hashes, in `hashed` sorted by
     their first bits. `counts`, int64 (pieces, BUCKETS), and `starts`, int64 (BUCKETS + 1,), are scratch space.
@@ -202,7 +202,7 @@ def _count_worker(worker, schedule, first, starts):
 
 @njit
 def _write_firsts(schedule, coordinates, first, starts, kept, ids, counts, pairs):
-    """Write what `without_equal` returns; `starts` has the number of first points before each chunk."""
+    """Write the arrays that `without_equal` returns; `starts` has the number of first points before each chunk."""
     reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, _write_worker, schedule, coordinates, first, starts, kept, ids, counts, pairs)
 

@@ -24,9 +24,9 @@ from mst.kernels.primitives.out_of_line import call
 LEVELS_EACH = 8
 """Levels of the parts of the k-d tree that a thread takes at a time when it traverses nodes."""
 
-# The lowest levels, whose nodes are split in a copy of their points, and those above, which are split in another one.
+# Numbers of levels: the lowest, whose nodes are split in a copy of their points, and those above, split in another.
 _LOCAL, _COPIED = 9, 3
-# The levels of one piece of work of a worker.
+# The fewest levels that a worker splits as one piece of work.
 _FEWEST_LEVELS = 3
 
 
@@ -59,7 +59,7 @@ def build(coordinates: np.ndarray, schedule: Schedule) -> KdTree:
     coordinates : numpy.ndarray of float64, shape (n, dimensions)
         Finite; n is at least 1.
     schedule : mst.kernels.parallel.runtime.Schedule
-        Of grain 1. The caller has set the width.
+        With grain 1. The caller has set the width.
     """
     n, dimensions = coordinates.shape
     width, _, tallies = schedule

@@ -33,7 +33,7 @@ def _relabel_worker(worker, schedule, parent, levels, components):
 
 @njit
 def relabel_leaves(first, last, parent, levels, components):
-    """Set the component of some leaves and their places."""
+    """Set the component of the leaves ``first … last - 1`` and of their places; `parent` is that of `Joins`."""
     of, of_node, _ = components
     leaves, blocks = 1 << levels, (of.size + LEAF - 1) // LEAF
     for leaf in range(first, last):

@@ -130,7 +130,7 @@ def read_rows(schedule, rows, order, base, shift, by_ends, u, v, w):
     base, shift : numpy.uint64
         Those of these keys, as in `keys_of_rows`.
     by_ends : bool
-        Whether the rows of each key are in the order of their ends; otherwise they are sorted here.
+        Whether the rows of each key are in the order of their ends; if not, they are sorted here.
 
     Returns
     -------
@@ -162,7 +162,7 @@ def _read_worker(worker, schedule, rows, order, u, v, w):
 
 @njit
 def _ties_worker(worker, schedule, base, shift, by_ends, u, v, w):
-    """One worker of the second step of `read_rows`: rows of one key belong to the chunk where they begin."""
+    """One worker of the second step of `read_rows`: rows of one key belong to the chunk in which they begin."""
     width, grain, tallies = schedule
     weights = w.view(np.uint64)
     first, last = next_chunk(tallies, worker, width, grain, w.size)

@@ -125,7 +125,7 @@ def search_leaves(first, last, alone, tree, lists, candidates, components):
 def _bound_of(node, home, common, home_core, boxes, of_node, node_core):
     """Return the smallest possible weight of an edge from the leaf `home` to a node; infinity within `common`.
 
-    `common` is the component of the points that are searched for, `home_core` the smallest core distance in the leaf.
+    `common` is the component of the points whose edges are searched, `home_core` the leaf's smallest core distance.
     """
     if of_node[node] == common:
         return np.inf
@@ -137,7 +137,7 @@ def _begin_search(block, own, core, candidates, components, limit, rest, own_cor
     """Find the points of a block for which the tree has to be searched, and prepare the search.
 
     `own` is the component of all points of the block, or less than 0. For the points found, `limit`, `rest` and
-    `own_core`, float64 (LEAF,), are set to the largest weight of an edge that is still of use, to infinity, and to
+    `own_core`, float64 (LEAF,), are set to the largest weight that an edge may have to be useful, to infinity, and to
     their core distances; the limit of the other points is -1.
 
     Returns

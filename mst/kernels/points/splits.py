@@ -50,7 +50,7 @@ def bounds_of(node, level, blocks, origin, size):
 
 @njit
 def last_bits(points):
-    """Return a number with all the bits set that a number below `points` may have."""
+    """Return a mask of all bits that a number below `points` may have."""
     last = 1
     while last < points:
         last *= 2
@@ -66,7 +66,7 @@ def split_level(schedule, level, blocks, coordinates, keys, spare, plan, counts)
     Parameters
     ----------
     schedule : mst.kernels.parallel.runtime.Schedule
-        Of grain 1.
+        With grain 1.
     level, blocks : int
     coordinates : numpy.ndarray
         As in `build`.

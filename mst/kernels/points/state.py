@@ -188,7 +188,7 @@ def as_bits(number):
 
 @njit
 def lower(limits, component, weight, alone):
-    """Lower the limit of a component to a weight; `alone` says whether no other thread has points of it."""
+    """Lower the limit of a component to a weight; `alone` says whether no other thread handles points of it."""
     bits = as_bits(weight)
     if alone:
         limits[component] = min(limits[component], bits)
