@@ -15,7 +15,7 @@ import numpy as np
 from mst.kernels.primitives.jit import njit
 
 _CACHED = 24 << 20
-"""Bytes of rows up to which sorting them in one go is faster."""
+"""Rows of up to this many bytes are sorted faster in one go."""
 _BLOCK_SLOTS = 1 << 17
 _GROUPS = 3
 
@@ -177,7 +177,7 @@ def _scatter(u, v, w, blocks, ends, scattered):
         As in `build_csr`.
     blocks : Blocks
     ends : numpy.ndarray of int64, shape (all blocks,)
-        Where each block currently ends, in slots of all blocks; overwritten.
+        The current end of each block, in slots of all blocks; overwritten.
     scattered : numpy.ndarray of records (vertex, neighbour, weight, edge), shape (slots of these blocks + 1,)
         Overwritten.
     """
@@ -204,7 +204,7 @@ def _append(scattered, ends, blocks, vertex, neighbour, weight, edge):
 
 @njit
 def _sort_blocks(scattered, blocks, starts, offsets, rows):
-    """Sort the slots of some blocks into their rows, and write where row `x` ends to ``offsets[x + 1]``.
+    """Sort the slots of some blocks into their rows, and write the end of row `x` to ``offsets[x + 1]``.
 
     Parameters
     ----------

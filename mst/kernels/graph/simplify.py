@@ -67,7 +67,7 @@ class _Buckets(NamedTuple):
     bits : int
         Bits of an end.
     starts : numpy.ndarray of int64, shape (buckets + 1,)
-        Where the edges of each bucket begin.
+        The place of each bucket's first edge, and the end.
     words : numpy.ndarray of uint64, shape (m,)
         From the highest bit to the lowest: the smaller end's bits below `shift`, the larger end, and whether the
         smaller end came second.
@@ -134,7 +134,7 @@ def _in_buckets(n: int, u: np.ndarray, v: np.ndarray, w: np.ndarray, width: int)
     number = (max(n - 1, 0) >> shift) + 1
     grain = grain_for(len(u), width, smallest=_CHUNK, largest=max(_CHUNK, len(u) // width))
     schedule = Schedule(width, grain, new_tallies(width))
-    # Self-loops are in a last bucket of their own.
+    # Self-loops are in a separate last bucket.
     counts = np.zeros((-(-len(u) // grain), number + 1), np.int64)
     _count(schedule, u, v, shift, counts)
     ends = np.cumsum(counts.T).reshape(number + 1, -1).T
@@ -196,8 +196,8 @@ def _count_worker(worker, schedule, u, v, shift, counts):
 def _scatter(schedule, edges, numbers, places, words, weights):
     """Write the edges, ``u, v, w`` of shape (m,), to their buckets in `words` and `weights`, as in `_Buckets`.
 
-    `numbers` are the shift and the bits of `_Buckets`. ``places[c, k]``, int64 of shape (chunks, buckets + 1), is where
-    the edges of chunk `c` in bucket `k` begin; overwritten.
+    `numbers` are the shift and the bits of `_Buckets`. ``places[c, k]``, int64 of shape (chunks, buckets + 1), is the
+    place of the first edge of chunk `c` in bucket `k`; overwritten.
     """
     reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, _scatter_worker, schedule, edges, numbers, places, words, weights)
@@ -217,7 +217,7 @@ def _scatter_worker(worker, schedule, edges, numbers, places, words, weights):
         mine = places[first // grain]
         for start in range(first, last, _BLOCK):
             stop = min(start + _BLOCK, last)
-            # Places first: a store whose address waits for a load would delay the loads behind it.
+            # Places first: a store whose address depends on a load would delay the loads after it.
             for e in range(start, stop):
                 k = _bucket(u[e], v[e], shift, loops)
                 targets[e - start] = mine[k]
@@ -260,7 +260,7 @@ def _merge_worker(worker, schedule, buckets):
 
 @njit
 def _scratch(size, dtype):
-    """Return room for `size` words, weights of `dtype`, ids, and spare ids."""
+    """Return space for `size` words, weights of `dtype`, ids, and spare ids."""
     return (
         np.empty(size, np.uint64),
         np.empty(size, dtype),
@@ -302,7 +302,7 @@ def _split(words, weights, scratch, begins):
 
 @njit
 def _merge_range(words, weights, start, stop, scratch, counts):
-    """Merge the edges of ``start … stop - 1`` behind those that were merged before, and add to the bucket's counts.
+    """Merge the edges ``start … stop - 1``, write them after those merged before, and add to the bucket's counts.
 
     `words` and `weights`, (m,), are those of a bucket, `scratch` is from `_scratch`, and `counts`, int64 (3,), is the
     bucket's row in `_Buckets`.

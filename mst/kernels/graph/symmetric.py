@@ -1,7 +1,7 @@
 """The upper triangle of a symmetric matrix, without merging its two halves.
 
-Rows are read in order. Entries (i, j), i < j, of one j then come in the order in which row j holds its entries (j, i):
-a cursor for each row finds these. Threads have cursors of their own, and share the matrix in ranges of rows.
+Rows are read in order. For each j, the entries (i, j), i < j, then come in the order in which row j holds its entries
+(j, i), so a cursor in each row finds these. Each thread has a range of the rows and separate cursors.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _CURSORS_AHEAD, _ENTRIES_AHEAD = 32, 16
 def upper_triangle(
     offsets: np.ndarray, columns: np.ndarray, weights: np.ndarray, width: int = 1
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """Return rows, columns and weights above the diagonal of a symmetric matrix, or None of any other.
+    """Return rows, columns and weights above the diagonal of a symmetric matrix, or None if it is not symmetric.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def upper_triangle(
 
 @njit
 def _place_cursors(width, bounds, offsets, columns, weights, cursors, counts):
-    """Place the cursors of each worker at the first entries of its rows; count the entries beside the diagonal.
+    """In each row, place each worker's cursor at the first column of its rows; count the entries beside the diagonal.
 
     Parameters
     ----------
@@ -83,9 +83,9 @@ def _place_cursors(width, bounds, offsets, columns, weights, cursors, counts):
     offsets, columns, weights
         As for `upper_triangle`.
     cursors : numpy.ndarray of int32 or int64, shape (width, n)
-        Written, for each row and the workers of the rows up to it.
+        Written for each row by its own worker, for this worker and those of the rows before.
     counts : numpy.ndarray of int64, shape (width, 2)
-        Written: entries above and below the diagonal in the rows of a worker; -1 where the diagonal has NaN.
+        Written: entries above and below the diagonal in the rows of a worker; -1 if the diagonal has NaN.
     """
     run(width, _place_worker, bounds, offsets, columns, weights, cursors, counts)
 
@@ -120,7 +120,7 @@ def _copy_above(width, bounds, matrix, cursors, counts, edges, symmetric):
     Parameters
     ----------
     width, bounds, cursors, counts
-        As for `_place_cursors`; cursors are moved behind the counterparts.
+        As for `_place_cursors`; cursors are moved past the counterparts.
     matrix : tuple
         ``offsets, columns, weights`` as for `upper_triangle`.
     edges : tuple
@@ -157,7 +157,7 @@ def _copy_worker(worker, bounds, matrix, cursors, counts, edges, symmetric):
             before = np.int64(column)
             u[to], v[to], w[to] = row, column, weights[entry] + weights.dtype.type(0)
             to += 1
-    # A cursor behind its row took the next row's entry for a counterpart.
+    # A cursor past the end of its row took the next row's entry for a counterpart.
     for row in range(bounds[worker], offsets.size - 1):
         if cursor[row] > offsets[row + 1]:
             return
