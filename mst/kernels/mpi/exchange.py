@@ -18,7 +18,7 @@ import numpy as np
 from mst.kernels.primitives.radix import sorted_records
 
 CHUNK = 1 << 28
-"""Most elements of one call, of all ranks together."""
+"""The largest number of elements in one call, of all ranks together."""
 
 _HALF = np.uint64(32)
 
@@ -104,7 +104,7 @@ def exchange(
 
 
 def exchange_singly(comm: Any, rows: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Send rows as `exchange` does, but each in its own message, without waiting for others.
+    """Send rows as `exchange` does, but each in a separate message, without waiting for others.
 
     Parameters
     ----------
@@ -205,7 +205,7 @@ def lookup_sorted(
     if comm.size == 1:
         return table[wanted]
     answers, limit = np.empty(len(wanted), table.dtype), most * comm.size
-    # Bounds with the dtype of `wanted`, which would else be copied.
+    # Bounds with the dtype of `wanted`, which would otherwise be copied.
     counts = np.diff(np.searchsorted(wanted, bounds.astype(wanted.dtype)))
     for begins, out in pieces(comm, counts, most):
         spans = [slice(at, at + size) for at, size in zip(begins, out)]

@@ -8,7 +8,7 @@ Arrays that the procedures share:
 
 - ``nodes``: `NODE` records, shape (nodes of this rank,); ``node`` is one of them;
 - ``slots``: `SLOT` records, shape (ends of edges at this rank,), grouped by node; `j` is the position of
-  one of them, and of the slot where a message arrived;
+  one of them: for a message, of the slot at which it arrived;
 - ``mailbox``: a `Mailbox`; ``options``: an `Options`;
 - ``waiting``: `MESSAGE` records, shape (space,), and ``following``: int64, shape (space,): for each node, a linked list
   of messages waiting there; ``following[i]`` is the position of the message after ``waiting[i]``, or -1.
@@ -47,7 +47,7 @@ NODE = np.dtype(
         ("best_id", np.int64),
         ("begin", np.int32),  # of its slots
         ("end", np.int32),
-        ("cursor", np.int32),  # the first slot that may be basic, where slots ascend in weight
+        ("cursor", np.int32),  # the first slot that may be basic, if slots ascend in weight
         ("find_count", np.int32),
         ("in_branch", np.int32),
         ("test_edge", np.int32),
@@ -118,11 +118,11 @@ class Options(NamedTuple):
     ----------
     rank : int
     ordered : bool
-        The slots of a node ascend in weight, so that its lightest basic edge is found by a cursor.
+        Whether the slots of a node ascend in weight, so that its lightest basic edge is found by a cursor.
     linear_lookup : bool
-        The receiver of a message searches its slots for the edge; otherwise the message names it.
+        Whether the receiver of a message searches its slots for the edge; if not, the message names the slot.
     queue_by_node : bool
-        Messages that arrive too early wait at their node, not at the end of the rank's queue.
+        Whether messages that arrive too early wait at their node, not at the end of the rank's queue.
     """
 
     rank: int

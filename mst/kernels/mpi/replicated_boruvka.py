@@ -1,6 +1,6 @@
-"""Borůvka's rounds where every rank has the whole graph and its own union-find (Shou and He, Listing 8).
+"""Borůvka's rounds if every rank has the whole graph and its own union-find (Shou and He, Listing 8).
 
-A rank looks only at its own edges. ``edges`` are `mst.kernels.mpi.spread_boruvka.Edges` between vertices, ``parent``
+A rank reads only its own edges. ``edges`` are `mst.kernels.mpi.spread_boruvka.Edges` between vertices, ``parent``
 is the union-find, uint32 of shape (n,), and ``index``, uint32 of shape (n,), has the place of each root among the `k`
 sets.
 """

@@ -263,7 +263,7 @@ def number_values(packed, number):
         value = packed[j] >> _HALF
         i = packed[j] & _LOW
         if j == 0 or value != last:
-            # At most at the place just read.
+            # Never beyond the place just read.
             packed[count] = last = value
             count += 1
         number[i] = count - 1

@@ -18,17 +18,17 @@ _EDGES_AHEAD, _PARENTS_AHEAD, _GRANDPARENTS_AHEAD = np.uint64(32), np.uint64(16)
 """Distance in edges at which an edge, the parents of its ends, and the parents of these are prefetched."""
 
 _FEW = _WORDS * _WORD // np.uint64(2)
-"""Most edges of a block that are prefetched: if more are open, they are mostly neighbours in a cache."""
+"""The most open edges of a block to prefetch for: if there are more, they are mostly neighbours, already in cache."""
 
 _BLOCK = np.uint64(1024)
 """Vertices whose parents are prefetched before the first is read."""
 
 OUTSIDE = np.uint8(255)
-"""The level of a vertex that no level has in the largest tree."""
+"""The level of a vertex that is in the largest tree at no level."""
 
 
 class Joined(NamedTuple):
-    """The trees formed by the lightest edges of a forest at levels: up to a bound, up to a higher bound, and so on.
+    """The trees formed by the lightest edges of a forest, by level: up to a bound, up to a higher bound, and so on.
 
     Attributes
     ----------
@@ -200,7 +200,7 @@ def gather(u, v, w, ids, start, places):
 def keep_open(u, v, w, bounds, marked, joined, places):
     """Find the edges that may belong to the forest: all except those whose ends lighter edges connect.
 
-    The edges come after all forest edges, so that one as heavy as a bound is above forest edges of that weight.
+    The edges come after all forest edges, so one as heavy as a bound is above forest edges of that weight.
     The ends of an edge are connected at the level at which both are in the largest tree, and at the last if they
     share a label. Edges with an end of n or more are kept, self-loops dropped.
 
