@@ -6,10 +6,10 @@
    ascending weight and joined one bucket at a time (`mst.kernels.filter_boruvka.sequential.join`). This replaces
    Borůvka's rounds, whose contractions pay off on many cores; on one core, a tree edge costs less this way.
 3. By now most vertices are in one giant tree. A heavy edge inside it closes a cycle whose other edges are all
-   light, so only edges with an end outside can belong to the forest. A bitmap with one bit per vertex, which fits
+   light, so only edges with an end outside can belong to the forest. A bitmap with one bit per vertex, which fits in
    the L2 cache, filters the heavy edges. In compressed sparse rows, the giant's rows are not even read.
 4. The remaining edges are joined in the same way, lightest first, until about as few are left as there are trees.
-   If that drops hardly any, and many batches closed cycles, as where weights follow vertices, they are sorted instead.
+   If that drops hardly any, and many batches closed cycles, as may happen if weights follow rows, they are sorted.
 
 Rows that are already sorted by weight, ascending or descending, are joined one by one instead
 (`mst.kernels.filter_boruvka.sequential.in_order`). If they are nearly sorted, edges that close cycles within a
@@ -236,7 +236,7 @@ def grow(graph: Graph, edges: EdgeListSource | RowSource, filtering: bool, lap: 
     forest.flatten()
     rest = edges.heavy(split, heavy_window, forest.parent)
     forest.counters["open"] = rest.size
-    # Where all weights are equal, no edge may be heavy.
+    # If all weights are equal, there may be no heavy edge.
     share_left = rest.size / max(edges.m - forest.counters["light"], 1)
     lap("select heavy")
     while rest.size and forest.missing:
@@ -350,9 +350,9 @@ class GrowingForest:
         return self.counters["conflicts"] > ONE_CORE.closing * self.batches
 
     def join_sorted(self, candidates: Candidates) -> bool:
-        """Add the candidates that close no cycle in the order of (key, id); return False where sorting takes long.
+        """Add the candidates that close no cycle in the order of (key, id); return False if they are not to be sorted.
 
-        Candidates of compressed sparse rows are not in the order of their ids.
+        They are not if they are few, or span too many keys, or come from rows, in which they are not in order of ids.
         """
         codes, size = candidates.codes, candidates.size
         if size <= ONE_CORE.max_unfiltered or len(candidates.ends.pairs):
@@ -443,7 +443,7 @@ class RowSource:
 
     @property
     def fit_at_once(self) -> bool:
-        """As for `EdgeListSource`; without codes there is always memory."""
+        """As for `EdgeListSource`; without codes, there is always enough."""
         return self.even or self.m <= self.at_once
 
     def sample(self, size: int) -> Sample:

@@ -3,8 +3,8 @@
 The lightest edges, a few for each vertex, are sorted by (weight, edge id) and joined by Borůvka's rounds over whole
 arrays; of the others, only those between two of the trees found so far are sorted and take part in the rounds that
 follow. A compiled algorithm takes a third of the time or less, once it is compiled and loaded: `mst.advice.first`
-weighs the two. Graphs of few vertices and edges are solved by Kruskal's algorithm over lists, since every round takes a
-dozen calls of NumPy.
+weighs the two. Graphs of few vertices and edges are solved by Kruskal's algorithm over lists, since every round makes a
+dozen NumPy calls.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ ALGORITHM = dict(
 )
 
 LIGHT = 2
-"""Edges for each vertex that are joined before the others are filtered."""
+"""Edges per vertex that are joined before the others are filtered."""
 
 FEW = 1 << 11
-"""Vertices and edges together up to which lists take less time than arrays."""
+"""Up to this many vertices and edges together, lists take less time than arrays."""
 
 
 def prepare(graph: Graph, *, width: int) -> Graph:
@@ -85,7 +85,7 @@ def in_order(weights: np.ndarray) -> np.ndarray:
 
 
 def _narrow_keys(weights: np.ndarray) -> np.ndarray | None:
-    """Return the weights as uint64 below 2³² in the same order; None where they do not fit."""
+    """Return the weights as uint64 below 2³² in the same order; None if they do not fit."""
     if weights.dtype == np.float32:
         bits = (weights + np.float32(0)).view(np.int32)  # -0.0 becomes 0.0
         return np.where(bits < 0, ~bits, bits ^ np.int32(-(2**31))).view(np.uint32).astype(np.uint64)

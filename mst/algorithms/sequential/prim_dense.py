@@ -1,4 +1,4 @@
-"""Prim's algorithm with an array of distances: O(n²), the right one for dense graphs (Biagiotti, §III)."""
+"""Prim's algorithm with an array of distances: O(n²), which suits dense graphs (Biagiotti, §III)."""
 
 from __future__ import annotations
 
