@@ -12,13 +12,13 @@ from mst.kernels.parallel.runtime import Schedule
 from mst.kernels.primitives.keys import keys_at
 
 _FIRST, _SLOTS = 256, 2
-"""The first rows, which mostly show that there is no order, and the ranges ahead of the join, for each worker."""
+"""The number of first rows, which mostly show if there is no order, and of ranges ahead of the join per worker."""
 
 
 def order_of(width: int, edges: Edges, tallies: np.ndarray) -> int:
     """Return 1 or -1 if one or more rows ascend or descend by weight, else 0."""
     m = len(edges.u)
-    # Rows in no order mostly show it at once.
+    # The first rows mostly show if there is no order.
     if direction(edges.keys._replace(words=edges.keys.words[:_FIRST])) == 0:
         return 0
     first, last = keys_at(edges.keys, np.array((0, m - 1)))

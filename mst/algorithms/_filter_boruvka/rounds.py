@@ -114,7 +114,7 @@ class Progress:
 
     @property
     def trees(self) -> int:
-        """Trees, if the graph is connected."""
+        """The number of trees, if the graph is connected."""
         return self.missing + 1
 
     @property
@@ -123,11 +123,11 @@ class Progress:
         return self.giant_share > self.policy.giant
 
     def end_round(self, following: Round) -> None:
-        """Note that a round has been joined."""
+        """Record that a round has been joined."""
         self.low, self.heavy = following.high, following.remaining - following.edges
 
     def is_contended(self, records: AnyRecords) -> bool:
-        """Return whether workers that join these records often want the same cache lines of parents."""
+        """Return whether workers that join these records often need the same cache lines of parents."""
         if self.width == 1:
             return False
         few = self.n < self.policy.contended * self.width
@@ -135,8 +135,8 @@ class Progress:
 
     def wanted(self, following: Round) -> Wanted:
         """Return the edges a round selects."""
-        # Without a giant tree, most edges are outside the largest tree's bitmap, so roots are compared, unless
-        # weights follow communities, and the light edges have joined some communities and left others open.
+        # Without a giant tree, most edges are outside the largest tree's bitmap, so roots are compared, unless weights
+        # depend on communities, and the light edges have joined some of these and left others open.
         all_open = not self.has_giant and following.remaining > self.policy.max_kept_share * self.heavy
         compare_roots = self.in_giant is not None and not self.has_giant and not all_open
         in_giant = np.empty(0, np.uint64) if self.in_giant is None or all_open else self.in_giant

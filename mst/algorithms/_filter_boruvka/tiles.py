@@ -14,7 +14,7 @@ _DRAWS, _APART, _TRIED = 256, 7, 2
 def rows_left_by_tiles(
     n: int, u: np.ndarray, v: np.ndarray, keys: LazyKeys, width: int, policy: Policy
 ) -> np.ndarray | None:
-    """Return the rows that may be in the forest, ascending, uint32; None if tiles are not expected to pay.
+    """Return the rows that may be in the forest, ascending, uint32; None if tiles are not expected to pay off.
 
     `u` and `v` are uint32; the caller has set `width` threads (`mst.kernels.parallel.runtime.workers`).
     """
@@ -23,7 +23,7 @@ def rows_left_by_tiles(
         few = m < policy.fewest_for_tiles * n or m < policy.tile * width
         if few or not _follow_rows(n, u, v, keys, policy):
             return None
-    # Most graphs need neither these nor their code.
+    # Most graphs do not need these, or their code.
     from mst.kernels.filter_boruvka.parallel.tiles import filter_tiles
     from mst.kernels.parallel.compact import compact
     from mst.kernels.parallel.runtime import LIVE, Schedule, new_tallies
@@ -40,7 +40,7 @@ def rows_left_by_tiles(
 
 
 def _follow_rows(n: int, u: np.ndarray, v: np.ndarray, keys: LazyKeys, policy: Policy) -> bool:
-    """Return whether most edges are short, and light edges mostly near others, though rows are unordered."""
+    """Return whether most edges connect nearby ids, and light edges are mostly near others, in rows without order."""
     places = stratified(len(u) - _APART, _DRAWS)
     reach = 2 * policy.tile * n // len(u)
     if np.count_nonzero(np.abs(u[places].astype(np.int64) - v[places]) <= reach) < len(places) // 2:

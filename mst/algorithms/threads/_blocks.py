@@ -1,4 +1,4 @@
-"""Cuts a graph whose ids follow places into a block of vertices for each worker (`parallel.blocks`)."""
+"""Cuts a graph whose ids are local into a block of vertices for each worker (`parallel.blocks`)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def cut_into_blocks(n: int, edges: Edges, width: int, policy: Policy) -> Cut | N
     """
     u, v, keys = edges
     m, blocks = len(u), min(width, _MOST_BLOCKS)
-    # First a cheap check, for all graphs whose ids do not follow places.
+    # First a cheap check, which rejects most graphs whose ids are not local.
     places, size = stratified(m, _FEW_DRAWS), np.uint32(-(-n // blocks))
     if np.count_nonzero(u[places] // size != v[places] // size) > 2 * policy.leaving * len(places):
         return None
@@ -59,7 +59,7 @@ def cut_into_blocks(n: int, edges: Edges, width: int, policy: Policy) -> Cut | N
 
 
 def _blocks_of_cells(cells: int, drawn: np.ndarray, blocks: int) -> np.ndarray:
-    """Return the block of each of `cells` cells of vertices, uint8, so that blocks have about as many of those `drawn`.
+    """Return the block of each of `cells` cells of vertices, uint8: each block has about as many of those `drawn`.
 
     `drawn` ascend; there may be fewer blocks than asked for.
     """

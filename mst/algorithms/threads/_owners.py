@@ -28,8 +28,8 @@ class Problem(NamedTuple):
 class Result(NamedTuple):
     """Edge ids of the forest, and counters.
 
-    Rounds; edges that a thread looked at, the last round that unites nothing included; and unions that were deferred
-    because another thread held a component.
+    These are rounds; edges that threads visited, including those of the last round, which unites nothing; and unions
+    that were deferred because another thread held a component.
     """
 
     edge_ids: np.ndarray
@@ -70,7 +70,7 @@ def _rounds(problem: Problem) -> Result:
     forest = np.empty(max(n - 1, 0), np.int64)
     shared = new_tallies(width)
     rounds, before = 0, -1
-    # Not until one component is left, which never happens on a forest, but until a round unites nothing.
+    # Until a round unites nothing: in a graph of several components, there is never only one left.
     while before < shared[FOREST]:
         before = int(shared[FOREST])
         kernel.find_minima(width, problem.edges, state, problem.staggered, shared)

@@ -17,7 +17,7 @@ from mst.kernels.primitives.keys import LazyKeys, lazy_keys
 from mst.kernels.primitives.recycled import empty
 
 _FEW = 1 << 14
-"""Edges of a round that one worker takes alone: no other would be awake in time."""
+"""Up to this many edges of a round are processed by one worker alone: no other would be awake in time."""
 
 
 def solve_sharing_passes(graph: Graph, width: int, lap: Lap = no_lap) -> Result:

@@ -34,7 +34,7 @@ ALGORITHM = dict(
 
 
 class Problem(NamedTuple):
-    """A graph, how many bits of a mantissa its rounded weights keep, and the width."""
+    """A graph, the number of mantissa bits that its rounded weights keep, and the width."""
 
     graph: Graph
     bits: int

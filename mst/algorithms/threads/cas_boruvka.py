@@ -5,7 +5,7 @@ was published, so this is a port of the listing. It is `lock-boruvka` without pe
 set to the other by compare-and-swap; if another thread changed it first, the edge waits for the next round.
 
 The paper gives no proof but points to that of the other algorithm, whose gaps 4 (minima of no component) and 5 (no
-termination) are here too, and closed in the same way. One more is specific to this algorithm:
+termination) are here, too, and are closed in the same way. One more is specific to this algorithm:
 
 - *Cycles of parents* (38–45). The representatives of the two ends are read one after the other, and the swap guards
   only the second. Between the two reads, the first may be linked to a third component, and the second, by another

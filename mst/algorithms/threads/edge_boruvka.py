@@ -13,8 +13,8 @@ Details that the listings leave open:
   default.
 - Weights are distinct there. Here ties go by edge id, which packs into one word with weights of 32 bits; weights of
   64 bits take one more loop for ties.
-- Minima per vertex are their future work (§4.3, §4.4): adjacency rows in place of edges, so that a vertex looks
-  through its edges alone. Rows drop inner edges as they are read, which leaves nothing to filter or to fuse.
+- Minima per vertex are their future work (§4.3, §4.4): adjacency rows in place of edges, so that a single thread reads
+  a vertex's edges. Rows drop inner edges as they are read, which leaves nothing to filter or to fuse.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ def solve_with_probe(problem: Problem, probe: Probe = _no_probe, delay_seed: int
 
 
 class _Solve:
-    """The state and the last step that solves over edges and over rows share."""
+    """The state and the last step, which solving over edges and over rows have in common."""
 
     def __init__(self, problem: Problem, ids: np.ndarray, schedule: Schedule, probe: Probe) -> None:
         n = problem.n

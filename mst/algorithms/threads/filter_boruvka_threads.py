@@ -1,8 +1,8 @@
 """Filter-Borůvka on many cores: ours.
 
-The lightest edges first, slightly more of them than there are vertices; of the others only those that still
-join two trees (the filter of Osipov, Sanders and Singler, "The Filter-Kruskal Minimum Spanning Tree Algorithm",
-ALENEX 2009). In rounds, each of which
+It joins the lightest edges first, slightly more of them than there are vertices, and of the others only those that
+still join two trees (the filter of Osipov, Sanders and Singler, "The Filter-Kruskal Minimum Spanning Tree Algorithm",
+ALENEX 2009), in rounds, each of which
 
 1. samples the remaining edges to choose the largest light weight and the bounds of batches of ascending
    weight (`mst.algorithms._filter_boruvka.rounds`);
@@ -11,16 +11,16 @@ ALENEX 2009). In rounds, each of which
    (`mst.kernels.filter_boruvka.parallel.join`);
 4. finds the giant tree: edges within it are no longer selected.
 
-Where the ids of vertices follow places, so that few edges leave the range of vertices that a worker gets, each worker
-solves its range by itself instead (`mst.kernels.filter_boruvka.parallel.blocks`), and few edges are left to join.
-Where weights follow the rows as well, as in communities one after the other, no threshold separates edges that close
-cycles: first, these are dropped within ranges of rows (`mst.kernels.filter_boruvka.parallel.tiles`).
-Where rows are in the order of weight, and most edges close cycles, all edges are joined in that order, while other
-threads drop those that close cycles (`mst.kernels.filter_boruvka.parallel.in_order`).
+If vertex ids are local, so that few edges leave the range of vertices that a worker gets, each worker solves its range
+by itself instead (`mst.kernels.filter_boruvka.parallel.blocks`), and few edges are left to join.
+If weights follow rows as well, as in communities that follow one another, no threshold separates edges that close
+cycles: these are dropped first, within ranges of rows (`mst.kernels.filter_boruvka.parallel.tiles`).
+If rows are sorted by weight, and most edges close cycles, one thread at a time joins edges in that order, and the
+others drop those that close cycles (`mst.kernels.filter_boruvka.parallel.in_order`).
 
 Graphs on which all this takes longer than `filter-boruvka` does on one core are handed over to it; two threads share
-its passes over all edges and join in stages (`mst.algorithms.threads._passes`). Of many threads, small graphs use some
-(`mst.cores.useful_width`).
+its passes over all edges and join in stages (`mst.algorithms.threads._passes`). Small graphs use only some of many
+threads (`mst.cores.useful_width`).
 """
 
 from __future__ import annotations
@@ -126,9 +126,9 @@ DEFAULTS = Options()
 class Problem(NamedTuple):
     """A graph, its edges as `edge_list` or `rows` return them, and the width.
 
-    Solves return their arrays to `scratch_pool` for reuse. A graph that is solved as on one core has a problem for
-    that, `on_one_core`; if the width is above 1, threads share its passes over all edges. `step` is 1 or -1 if rows
-    ascend or descend by weight, 0 if they do neither, and None if that is not known.
+    Solves return their arrays to `scratch_pool` for reuse. `on_one_core` is the problem of a graph that is solved as on
+    one core; if the width is above 1, threads share its passes over all edges. `step` is 1 or -1 if rows ascend or
+    descend by weight, 0 if they do neither, and None if that is not known.
     """
 
     graph: Graph
@@ -356,7 +356,7 @@ def _new_run(graph: Graph, storage: Storage, width: int, options: Options, lap: 
 def _read_from(run: _Run, storage: Storage) -> None:
     """Read the edges from this storage from now on."""
     progress = run.progress
-    # Copies, and weights that are narrowed, would be writable, and all kernels compiled once more for them.
+    # Copies and narrowed weights would be writable, and all kernels would be compiled once more for them.
     parts: dict[str, Any] = storage._asdict()
     parts |= {name: frozen(part) for name, part in parts.items() if isinstance(part, np.ndarray)}
     run.storage = storage._replace(**parts)
@@ -380,7 +380,7 @@ def _edges(run: _Run) -> division.Edges:
 
 
 def _drop_cycles_in_tiles(run: _Run) -> None:
-    """Replace the storage by a copy of the edges that close no cycle near their row, where these are few."""
+    """Replace the storage by a copy of the edges that close no cycle near their row, if these are few."""
     p = run.progress
     rows = rows_left_by_tiles(p.n, *_edges(run), p.width, run.options.policy)
     if rows is not None:
@@ -418,7 +418,7 @@ def _join_blocks(run: _Run, edges: division.Edges, cut: division.Cut) -> None:
 
 
 def _find_order(run: _Run, edges: division.Edges) -> None:
-    """Find whether rows are sorted by weight; write the whole forest if so, and few of their edges join two trees."""
+    """Find whether rows are sorted by weight; if they are, and most edges close cycles, write the whole forest."""
     p, policy = run.progress, run.options.policy
     if not isinstance(run.storage, EdgeList):
         return
