@@ -55,7 +55,7 @@ def prepare(graph: Graph | DeviceGraph, *, width: int, epsilon: float, start: st
 
 
 def buckets(weights: Any, bits: int) -> Any:
-    """Return uint32 bucket numbers of weights ≥ 0, on host or device as these: the leading bits of their doubles."""
+    """Return uint32 bucket numbers of weights ≥ 0, on host or device like these: the leading bits of their doubles."""
     if isinstance(weights, np.ndarray):
         doubles = exact_in_float64(weights).astype(np.float64)
     else:

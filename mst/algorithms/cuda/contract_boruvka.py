@@ -145,7 +145,7 @@ def solve(problem: port.Problem) -> port.Result:
 
 
 def _read_rows(device: Any, prefix: str) -> None:
-    """Make the next round read the rows in arrays with this prefix."""
+    """Make the next round read the rows from arrays with this prefix."""
     for name in ROWS:
         device.argument[name] = device.address(prefix + name)
 

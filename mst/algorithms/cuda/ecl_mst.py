@@ -79,7 +79,7 @@ BLOCK = 512
 SHORT = 1 << 18
 # The number of each optimisation in the kernels and in section 5.3's order of removal.
 OPTIMISATIONS = ("none", "guards", "warps", "filter", "compression", "direction", "tuples")
-# Indices into `lengths` behind those of the two worklists.
+# Index into `lengths`, after those of the two worklists.
 EDGE_LEFT = 2
 ARGUMENT = argument_dtype(
     (
@@ -148,7 +148,7 @@ class Result:
 
 
 def prepare(graph: Graph | DeviceGraph, *, width: int, **options: Any) -> Problem:
-    """Build rows, and sample the threshold where the graph is dense enough for a filter (section 3.3)."""
+    """Build rows, and sample the threshold if the graph is dense enough for a filter (section 3.3)."""
     inputs = row_inputs(graph)
     slots = len(inputs["keys"])
     filtered = not removed(options, "filter") and slots >= 4 * graph.n > 0
@@ -196,7 +196,7 @@ def layout(p: Problem) -> memory.Layout:
 
 
 def worklist_capacity(p: Problem) -> int:
-    """Return the entries of a worklist: a direction per edge, both where that is removed, none without worklists."""
+    """Return the entries of a worklist: one direction per edge, both if that is removed, none without worklists."""
     if p.options["rung"] >= 7:
         return 0
     return p.slots if removed(p.options, "direction") else p.slots // 2
@@ -263,13 +263,13 @@ class EclDevice:
         chosen.data.memset_async(0, chosen.nbytes)
 
     def request_length(self, index: int) -> None:
-        """Queue a copy of one of `lengths` to the host, behind the launches so far."""
+        """Queue a copy of one of `lengths` to the host, after the launches so far."""
         stream, kind = self._stream(), self._runtime.memcpyDeviceToHost
         self._runtime.memcpyAsync(self._length.ctypes.data, self._lengths + 4 * index, 4, kind, stream.ptr)
         self._copied.record(stream)
 
     def requested_length(self) -> int:
-        """Wait for the copy of the last `request_length`; launches behind it go on meanwhile."""
+        """Wait for the copy of the last `request_length`, while later launches go on."""
         self._copied.synchronize()
         return int(self._length[0])
 
@@ -349,7 +349,7 @@ def published_rounds(p: Problem, device: Any, heavy: int, launches: dict[str, in
 
 
 def topology_rounds(p: Problem, device: Any, heavy: int, launches: dict[str, int]) -> None:
-    """Rungs 7 and 8: no worklist, so every slot (or row) comes in every round."""
+    """Rungs 7 and 8: no worklist, so every round visits every slot (or row)."""
     size = p.slots if p.options["rung"] == 7 else p.n
     while True:
         device.clear_length(EDGE_LEFT)

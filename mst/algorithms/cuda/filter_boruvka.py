@@ -116,7 +116,7 @@ def prepare(graph: Graph | DeviceGraph, *, width: int, start: str, **options: An
 
 
 def prepared_with_keys(graph: Graph | DeviceGraph, keys: Any, start: str, options: dict[str, Any]) -> Prepared:
-    """Return a graph with the given keys (uint32 or uint64) instead of its weights', and rows where it is.
+    """Return a graph with the given keys (uint32 or uint64) instead of its weights', and rows if `start` is "csr".
 
     32-bit keys are relative to the smallest, so that fewer bits suffice.
     """
@@ -258,7 +258,7 @@ def settings_for(
     factor : float
         Light edges per vertex; 0 chooses by the average degree.
     samples : int
-        Most weights to sample for the threshold; the kernels' limit is 4096.
+        The most weights to sample for the threshold; the kernels' limit is 4096.
     seed : int
         Of the sample.
     """
@@ -291,7 +291,7 @@ def light_factor(degree: float, csr: bool) -> float:
 
 
 def items_per_thread(shape: layout.Shape) -> int:
-    """Return how many edges a thread has in flight: more pay off if the vertices' words stay in the cache."""
+    """Return how many edges a thread has in flight: more of them pay off if the vertices' words stay in the cache."""
     return 4 if not shape.csr and shape.m >= 1 << 20 and shape.n <= 1 << 21 else 2
 
 

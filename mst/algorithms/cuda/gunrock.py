@@ -1,6 +1,6 @@
 """Gunrock's minimum spanning tree: a reimplementation from its published descriptions.
 
-For connected graphs only, as the original. Like the published program, whose timed call sets the problem up again, it
+For connected graphs only, like the original. Like the published program, whose timed call sets the problem up again, it
 allocates its workspace in every solve; ``allocate="once"`` is an improvement of ours. Kernels: ``gunrock.cu``.
 """
 
@@ -78,7 +78,7 @@ def prepare(graph: Graph | DeviceGraph, *, width: int, **options: Any) -> port.P
 
 
 def layout(p: port.Problem) -> memory.Layout:
-    """Return the workspace that is there before the solve: name to (dtype, elements)."""
+    """Return the workspace that is allocated before the solve: name to (dtype, elements)."""
     result = {"chosen": (np.uint8, p.m)}
     return result if p.options["allocate"] == "solve" else result | layout_of_solve(p)
 

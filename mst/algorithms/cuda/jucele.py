@@ -1,6 +1,6 @@
 """Jucele GPU (Vasconcellos, Cáceres, Mongelli, Song): a reimplementation from its published descriptions.
 
-For connected graphs only, as the original. Like the published program, it allocates the arrays of a contraction in
+For connected graphs only, like the original. Like the published program, it allocates the arrays of a contraction in
 every round and lets labels spread along the strut's edges, a step per launch; the other choices of ``allocate`` and
 ``components`` are improvements of ours. Kernels: ``jucele.cu``.
 """

@@ -63,7 +63,7 @@ class DeviceRows:
 
 
 def keys_of(graph: Graph | DeviceGraph) -> Any:
-    """Return the order-preserving keys of the weights, uint32 or uint64, where the graph is."""
+    """Return the order-preserving keys of the weights, uint32 or uint64, on host or device like the graph."""
     return device_keys(graph.w) if isinstance(graph, DeviceGraph) else order.keys(graph.w)
 
 
@@ -113,7 +113,7 @@ def device_rows(graph: DeviceGraph, keys: Any) -> DeviceRows:
 
 
 def edge_inputs(graph: Graph | DeviceGraph) -> dict[str, Any]:
-    """Return the edge list as kernels take it: ``u``, ``v`` (uint32) and ``keys``, where the graph is."""
+    """Return the edge list as kernels take it: ``u``, ``v`` (uint32) and ``keys``, on host or device like the graph."""
     if isinstance(graph, DeviceGraph):
         u, v = (ends.view(np.uint32) for ends in (graph.u, graph.v))
     else:
@@ -122,7 +122,7 @@ def edge_inputs(graph: Graph | DeviceGraph) -> dict[str, Any]:
 
 
 def row_inputs(graph: Graph | DeviceGraph) -> dict[str, Any]:
-    """Return symmetric rows as kernels take them, without self-loops, where the graph is.
+    """Return symmetric rows as kernels take them, without self-loops, on host or device like the graph.
 
     Returns
     -------

@@ -86,7 +86,7 @@ class PointsDevice:
         return array.data.ptr
 
     def launch(self, kernel: str, threads: int, argument: np.ndarray) -> None:
-        """Run a kernel with that many threads."""
+        """Run a kernel with the given number of threads."""
         self._kernels[kernel].launch(-(-threads // BLOCK), BLOCK, loader.Arguments(argument))
 
 
@@ -127,7 +127,7 @@ def tree_of_points(device: Any, points: Any, samples: int) -> Edges:
     points : array of float64, shape (n, dimensions)
         On the device; finite, without negative zeros.
     samples : int
-        1: edges weigh the distance.
+        The core distance is that of this neighbour, the point itself counted; 1: edges weigh the distance.
 
     Raises
     ------

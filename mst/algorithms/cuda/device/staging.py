@@ -17,7 +17,7 @@ from mst.cores import usable_cores
 from mst.graph import frozen
 
 WORKERS = 16  # at most; one thread copies some 10 GB/s, and the bus takes 55
-FEWER, LARGE = 12, 1 << 27  # workers of copies below so many bytes: waking more takes longer
+FEWER, LARGE = 12, 1 << 27  # workers of copies of fewer bytes than this: waking more takes longer
 # Bytes of a buffer: processors write longer copies around their caches, which the bus reads faster.
 CHUNK = 1 << 21
 SMALLEST = 1 << 18  # bytes of a piece of a smaller copy: waking a thread takes as long as copying them
@@ -112,7 +112,7 @@ class Staging:
         )
 
     def width(self, size: int) -> int:
-        """Return how many workers copy so many bytes; other loops of a call take as many.
+        """Return how many workers copy `size` bytes; other loops of a call use the same number.
 
         Threads that a narrower loop leaves out end, and the next wider one has to start others.
         """
@@ -121,7 +121,7 @@ class Staging:
         return 1 if forked_after_use() else min(self.workers, WORKERS if size >= LARGE else FEWER)
 
     def upload(self, columns: list[Column]) -> int:
-        """As the function `upload`."""
+        """Do what the function `upload` does."""
         size = sum(column.size for column in columns)
         with self.lock:
             self._drained.synchronize()
@@ -130,7 +130,7 @@ class Staging:
             return self._upload_by_workers(columns, size)
 
     def _upload_alone(self, columns: list[Column]) -> int:
-        """Copy columns that all buffers together hold by this thread."""
+        """Copy columns that fit in all buffers together, by this thread."""
         buffer, stream, runtime = (
             self.pinned.view(np.uint8),
             self._cuda.get_current_stream(),
@@ -203,7 +203,7 @@ def _of_device(device: int) -> Staging:
 
 
 def of_device() -> Staging:
-    """Return that of the current device."""
+    """Return the staging of the current device."""
     import cupy
 
     return _of_device(int(cupy.cuda.runtime.getDevice()))
