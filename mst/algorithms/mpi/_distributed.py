@@ -31,14 +31,14 @@ from mst.kernels.mpi.spread_boruvka import Edges, Offered
 from mst.kernels.primitives.radix import sorted_records
 
 FEW = 2048
-"""Components per rank at which replicated labels take over, if not more in all than a rank's share of the vertices."""
+"""Components per rank at which replicated labels take over, if all are no more than a rank's share of the vertices."""
 
 AT_ONCE = 1 << 12
-"""Entries that are always sent at once; beyond, a quarter of the edges that a rank has."""
+"""Entries sent at once: this many, or a quarter of a rank's edges if that is more."""
 
 _HALF, _LOW = np.uint64(32), np.uint64(2**32 - 1)
 _ALL = np.empty(0, np.uint32)
-"""Positions, where all are meant."""
+"""Stands for all positions."""
 
 
 class Named(NamedTuple):
@@ -89,7 +89,7 @@ class Distributed:
 
     @property
     def few(self) -> int:
-        """Most components whose labels are replicated: the arrays are no larger than a rank's share of others."""
+        """The most components whose labels are replicated: these arrays are no larger than a rank's share of others."""
         return min(FEW * self.comm.size, max(FEW, self.n // self.comm.size))
 
     def between_trees(self, edges: Slice, low: Bound, high: Bound) -> Edges:

@@ -1,7 +1,7 @@
 """Borůvka with one reduction of the lightest edges per round: Shou and He's first message-passing approach.
 
 Shou and He, "Parallel Minimum Spanning Tree" (15-418 final project, CMU), §3.4 and listing 8: every rank gets the
-whole graph and looks at the edges j with j mod p = rank; an all-reduce finds the lightest edge of every component; all
+whole graph and reads the edges j with j mod p = rank; an all-reduce finds the lightest edge of every component; all
 ranks join the same edges in their own copy of the union-find. They gave it up because memory does not shrink with the
 number of ranks: `counters` reports the bytes that a rank holds.
 

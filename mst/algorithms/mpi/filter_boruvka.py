@@ -62,7 +62,7 @@ SMALL = 1 << 15
 """Up to this many edges on a host, its ranks do not use shared memory: they would wait more than work."""
 
 MOST_REPLICATED = 64
-"""Ranks up to which labels are replicated."""
+"""Up to this many ranks, labels are replicated."""
 
 _SAMPLES = 16_384
 

@@ -52,7 +52,7 @@ class Command:
             self.printed_phases = self._seconds_of_phases
 
     def prepare(self, graph: Graph, *, width: int, shared: str | None = None, **options: Any) -> Problem:
-        """Write the graph and fill in the command; processes with a `shared` folder, of one graph, write it once."""
+        """Write the graph and fill in the command; processes that have a `shared` folder for a graph write it once."""
         program = self.program
         folder = tempfile.TemporaryDirectory(prefix="mst-program-")
         suffix = next(iter(formats.FORMATS[program.format].suffixes), "")

@@ -31,7 +31,7 @@ class SimpleEdges:
     ids: np.ndarray
 
     def edge_ids(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """Return the original edge ids of the pairs ``{a[i], b[i]}``; -1 for a pair that is no edge."""
+        """Return the original edge ids of the pairs ``{a[i], b[i]}``; -1 for a pair that is not an edge."""
         wanted = _pairs(self.n, np.asarray(a), np.asarray(b))
         if len(self.ids) == 0:
             return np.full(len(wanted), -1)

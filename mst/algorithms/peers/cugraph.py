@@ -44,8 +44,8 @@ class Problem(NamedTuple):
 def prepare(graph: Graph, *, width: int, precision: str) -> Problem:
     """Merge parallel edges and double the others: cuGraph needs a simple, symmetric graph."""
     simple = simple_edges(graph)
-    # RAFT breaks ties by noise below the least gap between weights, but takes gaps between absolute values: where there
-    # are -1 and 1, noise changes the order. And it reads the largest float as "no edge".
+    # RAFT breaks ties by noise below the least gap between weights, but takes gaps between absolute values: if there
+    # are -1 and 1, noise changes the order. It also reads the largest float as "no edge".
     weights = double_weights(simple.w, positive=True)
     if precision == "float32":
         narrow = weights.astype(np.float32)
@@ -120,6 +120,6 @@ def collect(problem: Problem, result: Any) -> np.ndarray:
         return np.empty(0, np.int64)
     n, (sources, targets) = problem.edges.n, (result[0].get(), result[1].get())
     once = sources < targets  # each edge comes in both directions
-    # In their order lookups are near one another: with the sorting a tenth of the time for 12 million of them.
+    # Sorted, look-ups are near one another: with the sort, 12 million of them take a tenth of the time.
     pairs = np.sort(sources[once].astype(np.int64) * n + targets[once])
     return np.sort(problem.edges.edge_ids(*np.divmod(pairs, n)))
