@@ -59,15 +59,15 @@ class Graph:
     n : int
         Number of vertices, named ``0 … n - 1``.
     u, v : array_like of int, shape (m,)
-        Ends of each edge. Stored as int32, or int64 when ``n >= 2**31``. Self-loops and parallel edges are
-        legal.
+        Ends of each edge. Stored as int32, or int64 if ``n >= 2**31``. Self-loops and parallel edges are
+        allowed.
     w : array_like, shape (m,)
         Weights. Stored as int32, int64, float32 or float64; smaller integers and booleans widen to int32,
-        float16 to float32. Infinities are legal, NaN is not.
+        float16 to float32. Infinities are allowed, NaN is not.
     name : str
         For messages and tables.
     trusted : bool
-        Whether the arrays are known to be legal and of these dtypes, and need no check.
+        Whether the arrays are known to be valid and of these dtypes, and need no check.
     threads : int
         Threads for checking large arrays, at most the number of usable cores.
 
@@ -174,10 +174,10 @@ def columns_of(given: tuple) -> tuple:
 
 
 def vertex_count(n: Any) -> int:
-    """Return a number of vertices as an int; raise `InputError` where it is none."""
+    """Return a number of vertices as an int; raise `InputError` if it is not one."""
     try:
         count = int(n)
-    except Exception:  # every library has its own
+    except Exception:  # every library raises a different one
         count = -1
     if count < 0 or count != n:
         raise InputError(f"the vertex count must be an integer ≥ 0, got {n!r}")
@@ -187,7 +187,7 @@ def vertex_count(n: Any) -> int:
 
 
 def column(values: Any, field: str) -> np.ndarray:
-    """Return one value per edge as an array of one dimension, of any dtype; raise `InputError` where it is none."""
+    """Return one value per edge as a one-dimensional array of any dtype; raise `InputError` if that is impossible."""
     if type(values) is np.ndarray and values.ndim == 1:
         return values
     array = as_numpy(values, field)
@@ -242,7 +242,7 @@ def _integers(array: np.ndarray, n: int, field: str) -> np.ndarray:
 def _largest(words: np.ndarray, threads: int) -> int:
     """Return the largest of unsigned integers without gaps, at least one."""
     if threads == 1 or words.itemsize < 4:
-        # Of few words, the place of the maximum is found in a third of the time.
+        # For few words, finding the place of the maximum takes a third of the time.
         return words.item(words.argmax()) if len(words) < _FEW else int(np.maximum.reduce(words))
     from mst.kernels.parallel.extremes import largest
 
