@@ -121,7 +121,7 @@ def read_neighbours(numbers, line_ends, row, position, row_format, out):
 
 @njit
 def asymmetry_checksum(u, v, bits, negative_zero):
-    """Return 0 if every arc a→b has a reverse arc b→a of the same weight, else a number that is hardly ever 0.
+    """Return 0 if every arc a→b has a reverse arc b→a of the same weight, else a number that is almost never 0.
 
     The checksum is the sum of the hashes of (smaller end, larger end, weight), added for one direction and
     subtracted for the other. It needs no sorting and no memory, and the order of the arcs does not matter; arcs

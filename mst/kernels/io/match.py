@@ -27,7 +27,7 @@ def _are_equal(u, v, bits, i, a, b, w):
 
 @njit
 def find_edges(u, v, bits, wanted_u, wanted_v, wanted_bits):
-    """Return where each wanted edge occurs first.
+    """Find the first occurrence of each wanted edge.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def find_edges(u, v, bits, wanted_u, wanted_v, wanted_bits):
     bits : array of uint32 or uint64, shape (m,)
         Their weights: equal weights are equal bits.
     wanted_u, wanted_v, wanted_bits : arrays, shape (k,)
-        The wanted edges; of negative `wanted_u`, none is searched for.
+        The wanted edges; those with a negative `wanted_u` are not searched for.
 
     Returns
     -------
@@ -51,7 +51,7 @@ def find_edges(u, v, bits, wanted_u, wanted_v, wanted_bits):
         size *= 2
         shift -= np.uint64(1)
     mask, low = np.uint64(size - 1), np.uint64(63)
-    # Most edges of a graph are not wanted: a bitmap that fits the cache, four bits per place, excludes most of them.
+    # Most edges of a graph are not wanted: a bitmap that fits in cache, four bits per place, excludes most of them.
     bitmap = np.zeros(size // 16, np.uint64)
     table = np.zeros((size, 2), np.uint64)  # a hash and a row in one cache line
     ids, same = np.full(k, -1, np.int64), np.arange(k)

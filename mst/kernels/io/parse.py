@@ -354,7 +354,7 @@ def skip_comments(buffer, start, stop, comments, words):
     Returns
     -------
     at : int
-        Where the first other line begins; `stop` if there is none.
+        The index at which the first other line begins; `stop` if there is none.
     lines : int
         Number of lines skipped.
     """

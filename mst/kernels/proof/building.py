@@ -11,13 +11,13 @@ from mst.kernels.primitives.radix import Records, records, sorted_records
 from mst.kernels.proof.reconstruction import edge_dtype, gather_edges, link_trees, put_in_order, ties_among
 
 LARGE = 1 << 19
-"""Edges from which on threads pay, and the code for them, which takes seconds to compile."""
+"""From this many edges on, threads pay off, and so does their code, which takes seconds to compile."""
 
 MOST = 8
-"""Threads that pay: more wait for each other and for memory."""
+"""The most threads that pay off: more wait for each other and for memory."""
 
 OUT_OF_CACHE = 1 << 22
-"""Edges from which on two threads link faster than one, which waits for memory then; more do so from `LARGE` on."""
+"""From this many edges on, two threads link faster than one, which waits for memory; more do so from `LARGE` on."""
 
 
 class Forest(NamedTuple):
@@ -48,7 +48,7 @@ class Reconstruction(NamedTuple):
     ----------
     ranked, links, clusters : numpy.ndarray
     ties : int
-        Edges as heavy as the one before; -1 if the sort was wrong, for which nothing was linked.
+        Edges as heavy as the one before; -1 if the sort was wrong, in which case nothing was linked.
     cycle : int
         Rank of the first edge that closes a cycle, or -1.
     """

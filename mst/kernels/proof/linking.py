@@ -64,7 +64,7 @@ def _link(width, grain, window, ranked, seen, links, clusters, tallies):
     """Return the result of `link_trees_by`.
 
     `seen`, of the dtype of `links` and shape (n,), is overwritten by a vertex on the path from each one to its root;
-    `links` is in one dimension.
+    `links` is in one dimension, and `window` is the number of ranks that are linked between two barriers.
     """
     reset_queue(tallies, width)
     run(width, _start_worker, width, seen, links, tallies)

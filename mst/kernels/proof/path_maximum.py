@@ -48,7 +48,7 @@ class PathMaxima(NamedTuple):
     root_paths : numpy.ndarray of `mst.kernels.proof.reconstruction.root_path_dtype`, shape (n,)
         From `mst.kernels.proof.reconstruction.find_root_paths`.
     tie_bounds : numpy.ndarray of uint32 or uint64, shape (n,) or (0,)
-        From `mst.kernels.proof.reconstruction.find_tie_bounds` where the forest has few distinct weights; else empty,
+        From `mst.kernels.proof.reconstruction.find_tie_bounds` if the forest has few distinct weights; else empty,
         and not read.
     """
 
@@ -169,7 +169,7 @@ def keep_undecided(edges, root_paths, ids, count, a, b):
 
 @njit
 def _keep_undecided_ties(w, root_paths, tie_bounds, ids, count, a, b):
-    """As `keep_undecided`, but an edge as heavy as a path's maximum also counts as heavier if its id is larger.
+    """Like `keep_undecided`, but an edge as heavy as a path's maximum also counts as heavier if its id is larger.
 
     `a` and `b`, from `keep_undecided`, are read, and overwritten; `tie_bounds` is as in `PathMaxima`.
     """

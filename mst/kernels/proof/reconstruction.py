@@ -9,7 +9,7 @@ array, whose paths are compressed.
 
 Callers allocate the randomly accessed arrays: the operating system gives numpy's allocations huge pages, but not
 numba's own, which costs a third of the speed. Their integers are unsigned: a signed index might
-count from the end, and checking that takes time.
+count from the end, and checking for that takes time.
 """
 
 from __future__ import annotations

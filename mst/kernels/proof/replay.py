@@ -60,10 +60,10 @@ def drop_cycle_edges(u, v, label, outside, ids, count):
     ----------
     u, v : numpy.ndarray of uint32 or uint64, shape (m,)
     label : numpy.ndarray of the same dtype, shape (n,)
-        The root of each vertex; read where `outside` is empty.
+        The root of each vertex; read only if `outside` is empty.
     outside : numpy.ndarray of uint32, shape (⌈n / 32⌉,) or (0,)
-        Bitmap of the vertices outside the giant tree: edges without an end there are dropped. Where it is empty, edges
-        whose ends have one label are.
+        Bitmap of the vertices outside the giant tree: edges without an end there are dropped. If it is empty, edges
+        whose ends have the same label are.
     ids : numpy.ndarray of uint32 or uint64, shape (count,) or more
         Edges; overwritten by those that are kept, in their order.
     count : int

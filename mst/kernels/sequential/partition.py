@@ -12,7 +12,7 @@ _ZERO, _ONE = np.uint64(0), np.uint64(1)
 
 @njit
 def partition(records, start, stop, pivot, spare):
-    """Move the records of ``start … stop - 1`` with word ≤ `pivot` to the front; return where the others begin.
+    """Move the records ``start … stop - 1`` with word ≤ `pivot` to the front; return the place of the first other one.
 
     Both parts keep their order. `records` and `spare` are `Records`, `pivot` is a uint64; `spare` is overwritten, and
     at least as long as the range.

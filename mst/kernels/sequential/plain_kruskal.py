@@ -15,7 +15,7 @@ _ONE = np.uint64(1)
 
 
 def whole_edges(keys: np.ndarray, u: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Return records of key, id and both ends, shape (m,): 16 bytes each where all of them have 32 bits.
+    """Return records of key, id and both ends, shape (m,): 16 bytes each if all of them have 32 bits.
 
     `keys` are uint32 or uint64, `u` and `v` int32 or int64, all of shape (m,).
 
@@ -100,7 +100,7 @@ def _sort_roughly(edges, splits):
 
 @njit
 def _split(edges, start, stop):
-    """Partition a range of at least four edges by the median of three; return where its second part begins.
+    """Partition a range of at least four edges by the median of three; return the first place of its second part.
 
     Both parts have fewer edges than the range, and no edge of the first comes after one of the second.
     """
@@ -190,7 +190,7 @@ def add_edges(growth, rank, edges, prefetching):
 
 @njit
 def add_ids(growth, rank, records, prefetching):
-    """As `add_edges`, for sorted `mst.kernels.primitives.radix.Records`, whose ends lie in the growth's `u` and `v`."""
+    """Like `add_edges`, for sorted `mst.kernels.primitives.radix.Records`, with the ends `u` and `v` of the growth."""
     parent, u, v, forest = growth
     words, ids = records
     size, last = 0, np.uint64(words.size - 1)

@@ -24,7 +24,7 @@ from mst.kernels.primitives.packed_edges import edge_id, lighter
 def choose_lightest(schedule, rows, lightest, colours):
     """Write the lightest slot of every row to `lightest`, int64 (n,), and the neighbour there to `colours`.
 
-    A vertex with an empty row becomes its own colour, and its entry of `lightest` is no slot of its row.
+    A vertex with an empty row becomes its own colour, and its entry of `lightest` is not a slot of its row.
     """
     width, grain, tallies = schedule
     offsets, neighbours, words, ids = rows
@@ -63,7 +63,7 @@ def remove_mirrors(schedule, rows, lightest, colours, forest):
                 if offsets[x] == offsets[x + 1]:
                     continue
                 other = neighbours[lightest[x]]
-                # The choices are read from `lightest`, which no worker writes: colours change meanwhile.
+                # The choices are read from `lightest`, which no worker writes, since colours change at the same time.
                 if x < other and neighbours[lightest[other]] == x:
                     colours[x] = x
                 else:
@@ -172,7 +172,7 @@ def prefix(degrees, offsets):
 
 @njit(parallel=True)
 def insert_slots(schedule, rows, colours, new_labels, kept, cursors, out):
-    """Copy the slots that lead to another supervertex to the row of their own; the schedule decides their order.
+    """Copy slots that lead to another supervertex to their supervertex's row; the schedule decides their order.
 
     Parameters
     ----------

@@ -39,7 +39,7 @@ class State(NamedTuple):
     least : numpy.ndarray of uint64, shape (n,)
         The least word at each root, or `NONE`.
     least_id : numpy.ndarray of int64, shape (n,) or (0,)
-        The least id of the edges with that word, or `NO_ID`, for `break_ties`; empty where words hold the ids.
+        The least id of the edges with that word, or `NO_ID`, for `break_ties`; empty if words hold the ids.
     """
 
     sets: np.ndarray
@@ -115,7 +115,7 @@ def break_ties(schedule, size, edges, state):
 def unite_minima(schedule, size, edges, both, state, in_forest):
     """Unite the ends of every edge that is the minimum of at least one end, and mark the edge in `in_forest`.
 
-    If `both`, a bool, only the edges that are the minimum of both ends.
+    If `both`, a bool, do so only for edges that are the minimum of both ends.
     """
     width, chunk, tallies = schedule
     a, b, words, ids = edges
@@ -135,7 +135,7 @@ def unite_minima(schedule, size, edges, both, state, in_forest):
 
 @njit(parallel=True)
 def relabel(schedule, size, edges, new_ends, state):
-    """Replace the ends of every edge by their roots, and clear the minima of both where the roots differ.
+    """Replace the ends of every edge by their roots, and clear the minima of both if the roots differ.
 
     `new_ends` are two arrays like ``edges.a``, written; they may be the ends of `edges` themselves.
     """
@@ -255,7 +255,7 @@ def gather_by_ticket(schedule, in_forest, forest):
 
 @njit
 def gather_serially(in_forest, forest):
-    """As `gather_by_ticket`, but with the ids ascending, and on one thread."""
+    """Like `gather_by_ticket`, but with the ids ascending, and on one thread."""
     place = 0
     for e in range(in_forest.size):
         if in_forest[e]:

@@ -1,6 +1,6 @@
-"""Borůvka's steps where every component has an owner thread (Durbhakula, §2.2).
+"""Borůvka's steps if every component has an owner thread (Durbhakula, §2.2).
 
-A worker looks at all edges and lowers the minima of the components it owns, so minima need no atomics; then
+A worker visits all edges and lowers the minima of the components it owns, so minima need no atomics; then
 it unites its components along them. ``edges`` are `mst.kernels.primitives.packed_edges.PackedEdges`, shape (m,), in the
 order of their ids, so that an edge's position is its id. Their ends `a` and `b` are vertices in all rounds. ``state``
 is a `State`, and ``x`` and ``y`` are roots.
@@ -21,9 +21,9 @@ from mst.kernels.union_find.concurrent import find
 
 FREE = -1
 FAILED = FINISHED
-"""Place in the tallies: unions that were given up since another thread held or had linked a component."""
+"""Place in the tallies: unions that were given up because another thread held or had linked a component."""
 VISITS = LIVE
-"""Place in the tallies: edges that a worker looked at, each time that one did."""
+"""Place in the tallies: visits of edges by workers."""
 
 
 class State(NamedTuple):
@@ -54,7 +54,7 @@ class State(NamedTuple):
 def scan(worker, first, last, edges, state):
     """Lower the minima of the components owned by `worker` by the edges ``first … last - 1``.
 
-    Also marks edges inside a component as covered, and returns how many edges it looked at. Workers may run it at the
+    Also marks edges inside a component as covered, and returns how many edges it visited. Workers may run it at the
     same time, as long as none unites.
     """
     u, v, words, ids = edges
@@ -82,7 +82,7 @@ def find_minima(width, edges, state, staggered, tallies):
     """Write every root's minimum: each of `width` workers passes over all edges for the components it owns.
 
     If `staggered`, a bool, each worker starts at a different edge and wraps around, else all start at edge 0.
-    ``tallies[VISITS]``, of `unite_minima`, counts the edges that each worker looks at.
+    ``tallies[VISITS]``, of `unite_minima`, counts the edges that each worker visits.
     """
     owner, minimum = state.owner, state.minimum
     m = edges.words.size

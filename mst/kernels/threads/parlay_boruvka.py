@@ -180,11 +180,11 @@ def compact(schedule, size, mask, starts, edges, out):
     Parameters
     ----------
     schedule : Schedule
-        Of the grain that `relabel` had.
+        With the same grain as for `relabel`.
     size : int
     mask : array of uint64, shape (ceil(size / 64),)
     starts : array of int64, shape (chunks,)
-        Where the output of each chunk begins: the exclusive prefix sum of the counts of `relabel`.
+        The place at which the output of each chunk begins: the exclusive prefix sum of the counts of `relabel`.
     edges, out : PackedEdges
         `out` is overwritten, and shares no memory with `edges`.
     """

@@ -118,9 +118,9 @@ def gather_ends(schedule, ids, u, v, a, b):
 
 @njit(parallel=True)
 def reserve(schedule, size, iterates, loop):
-    """Replace the ends of the edges of the first `size` iterates by their roots, and reserve both where they differ.
+    """Replace the ends of the edges of the first `size` iterates by their roots, and reserve both if they differ.
 
-    ``iterates.waiting`` is written: 1 where they differ, else 0.
+    ``iterates.waiting`` is written: 1 if they differ, else 0.
     """
     width, grain, tallies = schedule
     a, b, parent, reservations, _ = loop

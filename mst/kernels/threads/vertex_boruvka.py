@@ -27,7 +27,7 @@ class Slots(NamedTuple):
     others : numpy.ndarray of int32 or int64, shape (slots,)
     words : numpy.ndarray of uint64, shape (slots,)
     ids : numpy.ndarray of int64, shape (slots,) or (0,)
-        Empty where the words hold the ids.
+        Empty if the words hold the ids.
     """
 
     others: np.ndarray
@@ -65,7 +65,7 @@ def scan_rows(schedule, rows, slots, kept, state):
         ``ends`` move down; roots and lightest slots are written.
     slots, kept : Slots
         `slots` are read; those of row `x` that leave its component are written to `kept`, from ``begins[x]`` on and in
-        their order, with the other end's root for the other end. Both may be the same arrays.
+        their order, with the other end replaced by its root. Both may be the same arrays.
     state : State
 
     Returns

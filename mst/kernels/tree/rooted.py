@@ -1,10 +1,10 @@
 """A forest with a root in each tree, and the paths between pairs of its vertices, by the reconstruction tree.
 
 The root of a tree is its root in the reconstruction tree. The path from there enters every other cluster at one of its
-vertices, its *entry*, and a cluster linked by an edge is entered by that edge, unless it lies on the path to the
-entry of the cluster it became part of: the edges between those were linked the other way round. So the children's
-entries follow from the parent's, and clusters of the same depth are independent. No vertex needs to
-be visited from its neighbours.
+vertices, its *entry*. A cluster is entered by the edge that linked it, unless it is on the path between the entry of
+the cluster that it became part of and the vertex after which that is named: there, links lead the other way. So the
+children's entries follow from the parent's, and clusters of the same depth are independent. No vertex needs to be
+visited from its neighbours.
 
 `links` and `merges` are from `mst.kernels.proof.reconstruction.link_trees`: uint32 or uint64 of shape (n, 2), and
 records of shape (k,). Arrays of ends, ranks and vertices have the dtype of `links`.
@@ -153,7 +153,7 @@ def _follow(x, y, links, above, below, ranks, size):
 
 @njit(inline="always")
 def _joining(links, x, y):
-    """Return the rank that joined two vertices (n or more if none did), the vertex it linked, and if `x` led there.
+    """Return the rank that joined two vertices (n or more if none), the vertex it linked, and whether `x` led there.
 
     All but the last, a bool, are uint64.
     """
