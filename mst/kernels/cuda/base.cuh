@@ -8,7 +8,7 @@
 //     hook: every order makes the same sets), and
 // (b) single words of 32 or 64 bits of which every value, old or new, is right: a parent or a label that leads to
 //     the same root, a minimum that only falls. They are read and written with relaxed operations, or through the
-//     first-level cache where a file says why an old value is right, too.
+//     first-level cache if a file says why an old value is right, too.
 // Everything else that one thread writes and another reads is separated by `GridBarrier::sync` or by a kernel's end.
 #pragma once
 

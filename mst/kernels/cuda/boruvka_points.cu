@@ -1,7 +1,7 @@
 // Borůvka's rounds over points, on a k-d tree whose leaves are blocks of 32 points: mst/kernels/points has the method, and
 // mst/algorithms/cuda/device/points.py the order of the kernels.
 //
-// DIMENSIONS: of the points. LISTED: nearest neighbours that are listed for each point. CORES: 1 where an edge weighs at
+// DIMENSIONS: of the points. LISTED: nearest neighbours that are listed for each point. CORES: 1 if an edge weighs at
 // least the core distances of its ends.
 //
 // Points are numbered by place, in the order of the leaves: block `b` has the places from 32 b on, and a warp works for
@@ -30,7 +30,7 @@
 static const u32 LEAF = 32;
 // Components of nodes that have points of several, and no points.
 static const u32 SEVERAL = 0xffffffffu, EMPTY = 0xfffffffeu;
-// Bits of a point's state: its candidate is its least edge that leaves the component; its list is not read any more.
+// Bits of a point's state: its candidate is its least edge that leaves the component; its list is no longer read.
 static const u32 EXACT = 1, READ = 2;
 static const u64 INFINITE = 0x7ff0000000000000ull;
 static const u32 STEPS = 16;  // of a link that is followed in one pass
@@ -228,8 +228,8 @@ DEVICE double distance_to_box(const BoruvkaPoints& t, u32 node, const double (&x
   return total;
 }
 
-// Goes through the tree from a leaf upwards, nearer nodes first: `wanted(node)` tells whether a lane wants the node, and
-// `visit(block)` is done for the blocks of the leaves, other than the first, that some lane wants. Call with all lanes.
+// Traverses the tree from a leaf upwards, nearer nodes first: `wanted(node)` says whether a lane wants the node, and
+// `visit(block)` is called for the blocks of the other leaves that some lane wants. Call with all lanes.
 template <class Wanted, class Visit>
 DEVICE void traverse(const BoruvkaPoints& t, u32 leaf, Wanted wanted, Visit visit) {
   const u32 leaves = 1u << t.levels;
@@ -375,8 +375,8 @@ DEVICE void lower_limit(const BoruvkaPoints& t, u32 component, double weight) {
   if (bits_of(weight) < load_relaxed(t.limits + component)) atomicMin(t.limits + component, bits_of(weight));
 }
 
-// A thread for a place. Drops a candidate that has come to be within the component and takes one of the list, if that
-// leads out of it. Lowers limits; writes ends, weights, apart, bounds, state.
+// A thread for a place. Drops a candidate that now lies within the component, and takes one from the list if that leads
+// out of it. Lowers limits; writes ends, weights, apart, bounds, state.
 extern "C" __global__ void read_lists(const BoruvkaPoints t) {
   for (u64 p = thread_index(); p < t.n; p += thread_count()) {
     const u32 own = t.of[p];
@@ -416,7 +416,7 @@ extern "C" __global__ void read_lists(const BoruvkaPoints t) {
   }
 }
 
-// A thread for a node, of 2 to 2 leaves - 1. Where all its points are of one component, an edge to a point of another one
+// A thread for a node, of 2 to 2 leaves - 1. If all its points are of one component, an edge to a point of another one
 // in the sibling limits the searches: far clusters have no neighbours outside in their lists. Lowers limits.
 extern "C" __global__ void look_across(const BoruvkaPoints t) {
   for (u32 node = 2 + thread_index(); node < 2u << t.levels; node += thread_count()) {
@@ -555,8 +555,8 @@ extern "C" __global__ void follow_links(const BoruvkaPoints t) {
   }
 }
 
-// A warp for a leaf. Writes `of`, of_node of the leaves, and what the next round begins with of limits, distances, pairs
-// and choices.
+// A warp for a leaf. Writes `of`, of_node of the leaves, and the values of limits, distances, pairs and choices with
+// which the next round begins.
 extern "C" __global__ void relabel(const BoruvkaPoints t) {
   const u32 leaves = 1u << t.levels;
   for (u32 leaf = warp_index(); leaf < leaves; leaf += warp_count()) {

@@ -3,8 +3,8 @@
 // computation on sparse graphs", section IV, and with the segmented minimum that he suggests as future work.
 //
 // A round: find candidates, remove mirrored edges, propagate colours, number the roots by a scan, count and scan
-// degrees, insert slots. The steps that have a loop over a row come twice: a thread per vertex, and a thread per slot,
-// which finds its row by binary search.
+// degrees, insert slots. The steps that loop over a row exist twice: with a thread per vertex, and with a thread per
+// slot, which finds its row by binary search.
 //
 // Geometry: one thread per vertex or slot of this round, as each kernel says; any block size.
 //
@@ -29,7 +29,7 @@ struct ContractBoruvka {
   u32* colours;               // [n] parent, then root of each vertex's tree
   u32* new_labels;            // [n] 1 for a root; after the scan, each root's vertex in the next round
   u32* leaving;               // [n] slots of each vertex that leave its component
-  u32* next_slot;             // [n of the next round] where the next slot of a new row goes; at first its offset
+  u32* next_slot;             // [n of the next round] place of the next slot of a new row; at first its offset
   unsigned char* chosen;      // [m] 1: of the forest
   u32* changed;               // [1] whether a colour changed
   u32* scanned;               // [length] the array that is scanned
@@ -111,7 +111,7 @@ extern "C" __global__ void initialise_colours(const ContractBoruvka g) {
   g.colours[x] = slot == NONE ? x : g.neighbours[slot];
 }
 
-// A thread per vertex: one step of pointer jumping. Sets changed where a colour changed.
+// A thread per vertex: one step of pointer jumping. Sets changed if a colour changed.
 extern "C" __global__ void propagate_colours(const ContractBoruvka g) {
   const u32 x = thread_index();
   if (x >= g.n) return;

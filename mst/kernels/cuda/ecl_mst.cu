@@ -4,14 +4,14 @@
 // RUNG removes its optimisations one after the other, as the paper's Table 5 does:
 //   1 atomic guards   2 a warp for long rows   3 filtering (by the caller)   4 implicit path compression
 //   5 one direction per edge   6 tuples in the worklist   7 worklist   8 edges as the unit of work
-// WITHOUT removes one of the first six alone. JUMPING replaces path halving by pointer jumping where compression is
+// WITHOUT removes one of the first six alone. JUMPING replaces path halving by pointer jumping if compression is
 // explicit.
 //
 // Geometry: a thread per vertex, worklist entry or slot, as each kernel says; any block size. A kernel over a worklist
 // reads its length in `lengths`, so there may be more threads than entries.
 //
 // Ordering: a launch ends every step, so a step sees all that earlier ones wrote, and no thread waits for another.
-// Threads of a step meet in atomics and in parent words. Where compression is implicit, parents change in `unite` alone,
+// Threads of a step meet in atomics and in parent words. If compression is implicit, parents change in `unite` alone,
 // and only by compare-and-swap, so `populate` and `minimise` may read them through the read-only cache. Else a find that
 // reads a parent word while a union or a compression writes it gets the old or the new parent, both on the path to the
 // root; so first-level caches may be used, which is much faster, because most threads read the same few roots.
@@ -112,7 +112,7 @@ DEVICE u32 parent_of(const EclMst& g, u32 x) {
 #endif
 }
 
-// The root of x; with path compression where that is explicit.
+// The root of x; with path compression if that is explicit.
 DEVICE u32 find(const EclMst& g, u32 x) {
   u32 parent = parent_of(g, x);
 #if REMOVED(IMPLICIT_COMPRESSION) && JUMPING
@@ -250,7 +250,7 @@ extern "C" __global__ void minimise(const EclMst g) {
   lower_minimum(g.minimum + q, minimum_word(edge));
 }
 
-// The representative of an end of a worklist's edge: the end itself where compression is implicit.
+// The representative of an end of a worklist's edge: the end itself if compression is implicit.
 DEVICE u32 representative(const EclMst& g, u32 x) {
 #if !REMOVED(IMPLICIT_COMPRESSION)
   return x;
@@ -272,8 +272,8 @@ extern "C" __global__ void minimise_ids(const EclMst g) {
 }
 
 // Lines 27 to 33, a thread per entry: an edge that is the minimum of either end unites both. Writes parent, chosen.
-// Where compression is explicit, a representative may have changed since the minima were taken; the edge then waits for the next
-// round, unless it is the minimum of the new one too.
+// If compression is explicit, a representative may have changed since the minima were taken; the edge then waits for
+// the next round, unless it is the minimum of the new one too.
 extern "C" __global__ void unite(const EclMst g) {
   const u32 i = thread_index();
   if (i >= g.lengths[g.source]) return;

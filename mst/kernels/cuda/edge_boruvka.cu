@@ -5,14 +5,14 @@
 // minimum pass. BY_VERTEX takes minima row by row, with one atomic per vertex instead of two per edge; the worklist
 // then holds the vertices that still have an edge to another set.
 //
-// Two things differ from the listings: ties are broken by edge id, where the authors ask for distinct weights, and
+// Two things differ from the listings: ties are broken by edge id, whereas the authors ask for distinct weights, and
 // self-loops are left out (Listing 6 does not test for them).
 //
 // Geometry: a thread per entry of the worklist that is read (or of the input), as many as `length`; any block size.
 //
 // Ordering: a launch ends every step. Within a step, threads meet in atomic minima, in the length of the list that they
 // append to, and in the words of `wait_free_union_find.cuh`. A thread that reads these while another unites still gets
-// to a root of the set, and `unite_sets` tries again if that has been linked meanwhile.
+// to a root of the set, and `unite_sets` tries again if that has been linked in the meantime.
 #include "append.cuh"
 #include "edge_minimum.cuh"
 #include "wait_free_union_find.cuh"

@@ -4,9 +4,9 @@
 // KEY_BITS: of the keys that `write_keys` writes.
 // WIDE: 1 if `survey_edges` has ends of 64 bits, from which it writes those of 32.
 //
-// A key is an unsigned integer of the order of the weights: an integer with its sign bit flipped; the bits of a float,
-// all flipped if it is negative, with the sign bit set if not, and of zero for -0.0. 32-bit keys have the least one
-// subtracted. Doubles that are all exact as floats, and 64-bit integers of a range below 2^32, have 32-bit keys.
+// Keys are unsigned integers in the order of the weights: an integer with its sign bit flipped; the bits of a float,
+// all flipped if it is negative, with the sign bit set if not, and those of 0.0 for -0.0. The least key is subtracted
+// from 32-bit keys. Doubles that are all exact as floats, and 64-bit integers of a range below 2^32, have 32-bit keys.
 #include "base.cuh"
 
 #ifndef WEIGHT
@@ -26,7 +26,7 @@ typedef u32 Word;
 typedef u64 Word;
 #endif
 
-static const u32 NOT_A_NUMBER = 1, INEXACT = 2;  // flags: some weight is NaN; some double is no float
+static const u32 NOT_A_NUMBER = 1, INEXACT = 2;  // flags: some weight is NaN; some double is not exact as a float
 static const u32 EDGES_PER_THREAD = 4;           // in flight
 
 // Passed by value.

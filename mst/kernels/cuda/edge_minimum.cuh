@@ -1,4 +1,4 @@
-// The lightest edge of each representative in one 64-bit word that atomicMin lowers: (key, id) where keys have 32 bits,
+// The lightest edge of each representative in one 64-bit word that atomicMin lowers: (key, id) if keys have 32 bits,
 // else the key, with the smallest id of that key in a second array and by a second pass.
 //
 // `g` is the argument of a kernel that has

@@ -4,8 +4,8 @@
 // steps are in the files that this one includes: threshold.cuh, row_minima.cuh, rounds.cuh, finish_in_block.cuh.
 //
 // Each phase takes a band of edges by (key, id): the first one those up to a sampled threshold, the last one all that
-// are left. Mostly there are two. But where weights depend on the place, the lightest edges may leave small components
-// in place of a giant; then the heavy edges of most vertices would stay open, and a phase with a higher threshold comes
+// are left. Mostly there are two. But if weights depend on the place, the lightest edges may leave small components
+// instead of a giant; then the heavy edges of most vertices would stay open, and a phase with a higher threshold comes
 // in between (`next_rank`).
 //
 // A later phase may skip every edge inside the giant component: the rounds before ran until no edge up to the lower end
@@ -354,7 +354,7 @@ DEVICE void all_phases(const FilterBoruvka& g, GridBarrier& grid, const Threshol
     counters.heavy_round = next;
     round = {next, components, g.component_hooks, giant};
     mostly_outside = outside > g.n / 2;
-    // As if ends were drawn independently, where degrees are unknown.
+    // If degrees are unknown, as if ends were drawn independently.
     const float crossing = CSR ? (float)g.control->open_slots / g.m : 2.0f * outside / g.n;
     rank = counters.count + 1 < PHASES ? next_rank(g, rank, crossing < 1.0f ? crossing : 1.0f) : g.samples;
     last = rank == g.samples;

@@ -104,7 +104,7 @@ DEVICE Slot slot_at(const FilterBoruvka& g, u32 slot) {
   return {pair.x, pair.y};
 }
 
-// Whether a slot is up to a threshold: (key, id) <= threshold. The id is looked up only where keys are equal.
+// Whether a slot is up to a threshold: (key, id) <= threshold. The id is looked up only if the keys are equal.
 DEVICE bool slot_upto(const FilterBoruvka& g, const Threshold& t, Key key, u32 slot) {
   return key < t.key || (key == t.key && slot_at(g, slot).id <= t.id);
 }

@@ -6,7 +6,7 @@
 // MERGED      no `prepare`: each look-up of a vertex flattens its path, and `update_mst` resets for the next round
 // BOTH_WAYS   the list has every edge twice, once each way, and each lowers the minimum of its first end only
 // FLAG        an edge that two components chose counts once because its flag is taken atomically, instead of by
-//             looking whether the other component chose it too
+//             checking whether the other component chose it too
 // CONTIGUOUS  each thread processes consecutive edges of its block's chunk, instead of every blockDim-th one
 //
 // Geometry: any number of blocks and threads; kernels stride over vertices, or over a chunk of the edge list per block.

@@ -54,7 +54,7 @@ extern "C" __global__ void minimum_weights(const Gunrock g) {
   if (passes) g.frontier[index] = slot;
 }
 
-// A thread per entry of the frontier: lowers minimum_id where it has the smallest key.
+// A thread per entry of the frontier: lowers minimum_id if it has the smallest key.
 extern "C" __global__ void minimum_edges(const Gunrock g) {
   const u32 i = thread_index();
   if (i >= g.frontier_length) return;

@@ -2,14 +2,14 @@
 // Spanning Tree on GPU" (SBAC-PADW '17), as Fallin et al. (SC '23, section 2) describe it, for connected graphs.
 //
 // The lightest edges of all vertices form a strut. An edge that both its ends chose is a zero difference: there is
-// one per component of the strut. When one is left, the tree is complete; otherwise components get new labels, and
-// edges get these for ends. The edge list keeps its length; edges inside a component are marked. Components are found
+// one per component of the strut. When one is left, the tree is complete; until then, components get new labels, which
+// become the ends of edges. The edge list keeps its length; edges inside a component are marked. Components are found
 // by labels that spread along the strut's edges, or by pointer jumping.
 //
 // Geometry: a thread per edge or per vertex, as each kernel says; any block size.
 //
 // Ordering: a launch ends every step. Lightest edges meet in compare-and-swap, degrees in addition, labels in atomic
-// minima: they only fall, and a launch that sees no difference across an edge ends their spread. Where pointers jump,
+// minima: they only fall, and a launch that sees no difference across an edge ends their spread. If pointers jump,
 // components are shortened in place: every value that a reader may see lies on the path to the root.
 #include "argmin.cuh"
 
@@ -129,7 +129,7 @@ extern "C" __global__ void label_roots(const Jucele g) {
   if (x < g.n && g.component[x] == x) g.new_label[x] = atomicAdd(g.arrivals, 1u);
 }
 
-// A thread per edge: writes its ends as new labels, or NONE where it is inside a component.
+// A thread per edge: writes its ends as new labels, or NONE if it is inside a component.
 extern "C" __global__ void relabel_edges(const Jucele g) {
   const u32 edge = thread_index();
   if (edge >= g.m) return;

@@ -52,8 +52,8 @@ DEVICE bool shorten_paths(u32* hooks, u32 count) {
 // root's label in the next round, and publishes them. Hooks make trees, because the order is total. A pass multiplies
 // the span of each hook by PATH_STEPS or ends at the root, so that few passes shorten a chain of all components; nearly
 // always one suffices. `long_paths` of the round holds the number of the last pass that left a path unfinished: a pass
-// begins only if the one before it did, so that a block that reads it late decides as the others did. It is a phase of
-// its own, so that the next one finds roots in the first-level cache: many edges share few of them.
+// begins only if the one before it did, so that a block that reads it late decides as the others did. It is a separate
+// phase, so that the next one finds roots in the first-level cache: many edges share few of them.
 DEVICE void compress_paths(const FilterBoruvka& g, GridBarrier& grid, u32* hooks, u32 count, u32 round, Phase phase) {
   u32* last = g.control->long_paths + round;
   for (u32 pass = 1;; pass++) {

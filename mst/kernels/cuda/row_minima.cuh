@@ -2,7 +2,7 @@
 // row ascend by edge id, so the first lightest slot is also the smallest by (key, edge id).
 //
 // A row is read by a group of `lanes_per_row` lanes if it is short (up to two batches), by its warp if it is longer,
-// and in pieces by any warps if it has more than `long_row` slots; the pieces are listed meanwhile and read after a
+// and in pieces by any warps if it has more than `long_row` slots; the pieces are listed first and read after a
 // barrier.
 #pragma once
 #include "filter_boruvka.cuh"

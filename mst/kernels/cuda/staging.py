@@ -81,7 +81,7 @@ def find_driver() -> None:
 
 @njit
 def upload(width, lanes, pieces, words):
-    """Start copies of pieces of arrays to the device, in order; return once all were handed to the driver.
+    """Start copies of pieces of arrays to the device, in order; return once all have been passed to the driver.
 
     Parameters
     ----------
@@ -89,9 +89,9 @@ def upload(width, lanes, pieces, words):
         Workers.
     lanes : Lanes
     pieces : numpy.ndarray of int64, shape (k, 4)
-        Address on the host, address on the device, bytes there, no more than a buffer has; and -1, or the array in
-        `words` of which the lower halves are copied: then the first word's index in place of its address.
-    words : tuple of two numpy.ndarray of uint64, read-only
+        Address on the host, address on the device, bytes there, no more than a buffer has; and -1, or the number of the
+        array in `words` of which the lower halves are copied: then the first word's index replaces its address.
+    words : tuple of two numpy.ndarray of uint64, shape (k,), read-only
 
     Returns
     -------

@@ -71,7 +71,7 @@ DEVICE u32 select_word(Histogram& h, const u32 (&words)[SAMPLES_PER_THREAD], boo
 }
 
 // Returns the sample of a rank, the same in every block. Samples are drawn with replacement, the same ones in each call,
-// and ids are compared only where a sampled key occurs more than once. Call with all threads of the block.
+// and ids are compared only if a sampled key occurs more than once. Call with all threads of the block.
 DEVICE Threshold sample_threshold(const FilterBoruvka& g, u32 rank, Histogram& h) {
   u32 at[SAMPLES_PER_THREAD], words[SAMPLES_PER_THREAD];
   Key keys[SAMPLES_PER_THREAD];

@@ -6,7 +6,7 @@
 //
 // Ordering: a root is linked below one of larger (rank, number), and that pair only grows towards the root, so no cycle
 // arises. A union retries until its compare-and-swap meets the word that it read; it reads past the first-level cache,
-// so a stale word cannot make it retry forever. Where no union runs at the same time, `find` may use that cache: a
+// so a stale word cannot make it retry forever. If no union runs at the same time, `find` may use that cache: a
 // launch starts with it empty, and shortened paths lead to the same root.
 #pragma once
 #include "base.cuh"

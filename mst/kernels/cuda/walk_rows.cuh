@@ -36,7 +36,7 @@ struct Chunk {
 };
 
 // Walks the first `rows` rows of `list`, of which a warp takes up to `most_at_once` (up to 32) at a time, then the pieces
-// of long rows. Where there are fewer rows than warps, several warps share each. Call with all threads of the grid.
+// of long rows. If there are fewer rows than warps, several warps share each. Call with all threads of the grid.
 template <class Visitor>
 DEVICE void walk_rows(const FilterBoruvka& g, const u32* list, u32 rows, u32 most_at_once, Visitor& visitor) {
   __shared__ u32 row_lanes[BLOCK / 32][32];  // per warp: lanes that hold a row with slots, in order

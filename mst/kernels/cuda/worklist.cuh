@@ -1,8 +1,8 @@
 // The worklist of a round, and the minimum that each component takes over its edges in the order of (key, edge id).
 //
 // A minimum is one 64-bit word, lowered by atomicMin to the smallest candidate. An edge's candidate has its index in
-// the worklist in the low bits and, in the high bits that the index leaves, a prefix of its (key, edge id). Where keys
-// and graph are small the prefix is all of it, and the minimum exact. Else two edges of one component may have equal
+// the worklist in the low bits and, in the high bits that the index leaves, a prefix of its (key, edge id). If keys
+// and graph are small, the prefix is all of it, and the minimum exact. Else two edges of one component may have equal
 // prefixes: they tie. The second of the two to arrive sees the other's prefix, in the guard or as the result of its
 // atomicMin, and notes the one that lost; after the barrier `resolve_ties` lowers the minimum to the noted edges by
 // compare-and-swap in the full order. So the full minimum is found.
@@ -53,7 +53,7 @@ DEVICE u64 prefix_of(const FilterBoruvka& g, u64 candidate) { return candidate >
 DEVICE u32 index_of(const FilterBoruvka& g, u64 candidate) { return (u32)(candidate & ((1ull << g.index_bits) - 1)); }
 
 // Notes that the edge at `index` tied for the minimum of a component, for `resolve_ties`. Past the capacity only the
-// overflow matters, so the contended counter is not raised any more. An old value of it, read relaxed, costs one more
+// overflow matters, so the contended counter is no longer raised. An old value of it, read relaxed, costs one more
 // addition; each note has its own index, and is read after the next barrier.
 DEVICE void note_tie(const FilterBoruvka& g, u32 round, u32 component, u32 index) {
   u32* count = g.control->ties + round;
