@@ -46,9 +46,9 @@ def collect(first, last, candidates, components, found):
 
 @njit
 def choose(found, alone, points, candidates, components, choices):
-    """Choose the lightest candidate of each component among those of the places `found`.
+    """Choose the lightest candidate of each component among those of the places `found`, int32 of shape (k,).
 
-    `alone` is as in `mst.kernels.points.state.lower`.
+    `points` is that of the k-d tree.
     """
     _, apart, ends, _, _, _ = candidates
     of, _, _ = components

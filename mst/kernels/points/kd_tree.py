@@ -6,6 +6,8 @@ each, are the last level.
 
 All distances are squared, and sums of squares are added up in the order of the dimensions: a lower bound from a box,
 even after rounding, is never above the distance of a point in it.
+
+In the functions, `coordinates`, `points` and `keys` are as in `mst.kernels.points.splits`.
 """
 
 from __future__ import annotations

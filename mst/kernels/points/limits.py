@@ -38,7 +38,7 @@ def lower_limits(top, end, alone, tree, lists, components):
     """Lower the limit of each component that fills a node below `top` by an edge from there to the sibling.
 
     Without this, the tree would be searched for most points of such a component before one that has a short edge. Nodes
-    from `end` on, the first of a level, are left out. `alone` is as in `lower`.
+    from `end` on, the first of a level, are left out.
     """
     of_node = components.of_node
     scratch, nodes, size = np.empty((3, LEAF)), np.empty(tree.levels + 2, np.int64), 0

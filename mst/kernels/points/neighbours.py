@@ -113,7 +113,8 @@ def _neighbours_worker(worker, schedule, tree, places, distances):
 def _find_in_leaf(own, blocks, points, places, distances, radius, near, ranks, order):
     """Write the neighbours of the points of a block within it, and the radius in which others may be nearer.
 
-    `radius` and `near` are float64 (LEAF,), `ranks` and `order` int32 (LEAF,); all but the first are scratch space.
+    `places` and `distances` are as for `find_neighbours`, `blocks` and `points` those of the k-d tree. `radius` and
+    `near` are float64 (LEAF,), `ranks` and `order` int32 (LEAF,); all four but `radius` are scratch space.
     """
     listed = min(places.shape[1], LEAF - 1)
     # Whether two distances in the leaf may be equal.
@@ -140,7 +141,10 @@ def _find_in_leaf(own, blocks, points, places, distances, radius, near, ranks, o
 
 @njit
 def _insert(lanes, near, b, points, found, found_distances):
-    """Insert these lanes of block `b`, at the distances `near`, float64 (LEAF,), into sorted neighbours."""
+    """Insert these lanes of block `b`, at the distances `near`, float64 (LEAF,), into sorted neighbours.
+
+    These are `found`, places, int32 of shape (k,), and `found_distances`, float64 of the same shape.
+    """
     last = found.size - 1
     while lanes != 0:
         j = first_lane(lanes)

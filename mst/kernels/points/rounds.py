@@ -8,6 +8,10 @@ cannot lower the *limit*, the smallest weight that any point of the component ha
 
 Each step is a module: in a round, `lists`, `limits`, `search` and `choose` find the edges, and `link` and `relabel`
 join components by them. `parts` takes these steps within parts of the tree first. All share the arrays of `state`.
+
+In the functions of these modules, `tree` is a `KdTree`; `lists`, `candidates`, `components` and `joins` are the named
+tuples of `state`; `choices` is that of `Joins`, `of_node` that of `Components`, `roots` and `left` those of `State`.
+`plain` says whether core distances do not count, and `alone` whether no other thread has points of the component.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """Splits the points of nodes of a k-d tree at a median of one coordinate, each node by one worker or by all of them.
 
 The last bits of a key, which stands for a coordinate, hold the point itself: only keys are moved, and no two are equal.
+In the functions, `coordinates` is float64 of shape (points, dimensions), `points`, int32, and `keys`, float64, are by
+place, and `blocks` is the number of blocks of the tree.
 """
 
 from __future__ import annotations

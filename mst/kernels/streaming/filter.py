@@ -273,7 +273,10 @@ def keep_open(u, v, w, bounds, marked, joined, places):
 
 @njit(nogil=True)
 def _above_levels(u, v, w, bounds, level, some, count):
-    """Move those of the first `count` of `some` edges that their ends' levels do not drop to the front."""
+    """Of the first `count` of `some` edges, keep those that the levels of their ends do not drop; return how many.
+
+    `some` is uint32 of shape (k,), `level` that of `Joined`; the others are as for `keep_open`.
+    """
     n, levels = np.uint64(level.size), np.uint64(bounds.size)
     left = _ZERO
     for i in range(count):
@@ -292,7 +295,8 @@ def _above_levels(u, v, w, bounds, level, some, count):
 def _keep_of_many(u, v, w, bounds, joined, begin, words, places, kept):
     """Write the places of open edges from `begin` on that have a bit in `words`, after `kept` others.
 
-    Their ends are usually neighbours, with levels and labels in cache.
+    Their ends are usually neighbours, with levels and labels in cache. `words` is uint64 of shape (k,), a bit for each
+    edge from `begin` on; the others are as for `keep_open`.
     """
     label, level, _, _ = joined
     n, levels = np.uint64(label.size), np.uint64(bounds.size)
@@ -316,12 +320,12 @@ def _keep_of_many(u, v, w, bounds, joined, begin, words, places, kept):
 
 @njit(nogil=True)
 def _possibly_open(u, v, w, first, end, highest, joined):
-    """Look at up to 64 edges without branches or stores, so that it is vectorised.
+    """Test the edges ``first … end - 1``, up to 64, without branches or stores, so that the loop is vectorised.
 
     Returns
     -------
     word : uint64
-        Bit j says whether edge ``first + j`` is not a self-loop and is light or has an end outside the largest tree.
+        Bit j: edge ``first + j`` is not a self-loop, and is below `highest` or has an end outside the largest tree.
     largest : scalar of the ends' dtype
     unordered : uint64
     """
