@@ -253,8 +253,8 @@ def same_ends(records, i, a, b):
 def link(records, first, last, parent, alone):
     """Link trees by the edges ``first … last - 1`` in any order; move closing edges to the end, return their start.
 
-    Their ends are roots from `find_roots`. `alone` says that no other worker links at the same time. No look-up may run
-    meanwhile: it could overwrite a new link with the root's own number. Roots are only linked below those of higher
+    Their ends are roots from `find_roots`. `alone` says whether no other worker links at the same time. No look-up may
+    run then: it could overwrite a new link with the root's own number. Roots are only linked below those of higher
     priority, so links by any number of workers form no cycle; the new parent may no longer be a root.
     """
     i, end = first, last
@@ -309,7 +309,7 @@ def link_root(parent, x, y, alone):
 # takes from that share. The worker that finished phase ``2 b + 1`` drops the batch's cycle edges after opening the
 # next phase, so no worker waits for a batch whose cycle edges take long to drop.
 #
-# Below, `state` is from `new_state` and `chunks` that of `Batches`; phases, chunks and workers are int64 numbers.
+# Below, `state` is from `new_state` and `chunks` that of `Batches`; phases, chunks and workers are numbers, int64.
 
 _LEFT, _PHASE, _TICKETS = 0, 16, 32
 _NONE_LEFT = np.int64(1) << np.int64(31)

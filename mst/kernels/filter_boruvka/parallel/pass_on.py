@@ -8,6 +8,8 @@ as ends. No worker waits for another's answer or accesses the parents of another
 As on one core (`mst.kernels.filter_boruvka.sequential.join`), a batch's edges are joined in any order: if each edge
 not passed on links a root, they close no cycle, even if all vertices below were one. Otherwise they are joined
 again, in order. Edges passed on stay in their batch.
+
+In the functions, `parent` and `taken` are as for `pass_on`; `x` and `lowest` are uint32.
 """
 
 from __future__ import annotations
@@ -140,7 +142,11 @@ def _root(parent, x, lowest):
 
 @njit
 def _in_order(words, a, b, ids, order, lowest, parent, taken, size, out):
-    """Join the edges of a batch in `order`, one by one; return the new `size` and `out`."""
+    """Join the edges of a batch in `order`, one by one; return the new `size` and `out`.
+
+    `words` are the records in one dimension, with those passed on so far before `out`, a uint64; `a`, `b` and `ids`,
+    uint32 (k,), are the roots and ids of the edges, and `order` is uint32 (count,).
+    """
     for i in order:
         x, y = _root(parent, a[i], lowest), _root(parent, b[i], lowest)
         x, y = max(x, y), min(x, y)

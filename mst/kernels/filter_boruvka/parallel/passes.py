@@ -304,7 +304,11 @@ def _join_worker(worker, width, records, ends, ranges, smallest, lowest, taken, 
 
 @njit
 def _take_part(worker, width, records, ends, ranges, smallest, lowest, taken, keys, forest, state):
-    """Join range by range of a stage until the last stage is over or a worker has failed."""
+    """Join range by range of a stage until the last stage is over or a worker has failed.
+
+    `ends` and `ranges` are from `_cut_into_ranges`, `smallest` is that of `Buckets`, `state` is int64 of shape
+    (16 + 32 * width,), and the other arguments are as for `join`.
+    """
     waited, end = 0, 2 * (ranges.shape[0] - 1)
     while load(state, _STAGES) < end and load(state, _FAILED) == 0:
         # Any worker takes over a stage whose own worker has not started yet.
@@ -319,7 +323,10 @@ def _take_part(worker, width, records, ends, ranges, smallest, lowest, taken, ke
 
 @njit
 def _join_next(stage, width, records, ends, ranges, smallest, lowest, taken, keys, forest, state):
-    """Join the next range of a stage if it is ready and no other worker does so; return whether it was joined."""
+    """Join the next range of a stage if it is ready and no other worker does so; return whether it was joined.
+
+    The other arguments are as for `_take_part`.
+    """
     place = _STAGES + 32 * stage
     progress = load(state, place)
     i = progress >> 1

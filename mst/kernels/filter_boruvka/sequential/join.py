@@ -247,7 +247,10 @@ def _sort_by_upper_bits(words, places, starts, spare, spare_places):
 
 @njit
 def _sort_by_byte(words, places, low, shift, starts, to_words, to_places):
-    """Write words and places to the other arrays, stably sorted by 8 bits of ``word - low`` from bit `shift` on."""
+    """Write words and places to the other arrays, stably sorted by 8 bits of ``word - low`` from bit `shift` on.
+
+    The arrays are as for `_sort_by_upper_bits`; `low` and `shift` are uint64.
+    """
     for value in range(256):
         starts[value] = np.uint32(0)
     for i in range(words.size):

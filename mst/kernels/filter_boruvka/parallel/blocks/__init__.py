@@ -14,7 +14,7 @@ Within a block, vertices have numbers from `first` on: 0 is the outside, and the
 other numbers below `first`. Roots are linked below smaller numbers, so a root's number shows whether it is frozen.
 
 In the functions, `parent`, uint32, is a union-find over these numbers; `keys` are `LazyKeys` by edge id, `u` and `v`
-uint32 of shape (m,); `forest` is a `Forest`, `cut` a `Cut`, `block` a `Block`, `size` the number of edges of the forest
-so far, `held` that of deferred edges; `codes`, uint64 (k,), are those of
-`mst.kernels.filter_boruvka.sequential.select`.
+uint32 of shape (m,); `forest` is a `Forest`, `cut` a `Cut`, `block` a `Block`, `classified` a `Classified`, `parts` a
+`Parts`, `rest` a `_Rest`, `whole` a `Whole`; `size` is the number of edges of the forest so far, `held` that of
+deferred edges; `codes`, uint64 (k,), are those of `mst.kernels.filter_boruvka.sequential.select`.
 """

@@ -251,7 +251,7 @@ def _divide_stretch(first, last, keys, cut, block, places, parts, light):
 
 @njit
 def _divide_mixed(first, last, edges, cut, next_places, parts):
-    """Write the edges ``first … last - 1``."""
+    """Write the edges ``first … last - 1``; `next_places`, a `Classified` from `_of_chunk`, advances."""
     (u, v, keys), codes, leaving = edges, parts.codes, parts.leaving
     classes, _, places, places_at_u, _ = next_places
     cells, shift, split_keys, split_ids = cut.cells, cut.shift, cut.split_keys, cut.split_ids

@@ -95,7 +95,10 @@ def sorted_pairs(words, places):
 
 @njit
 def join(edges, block, codes, largest_level, forest, size, held):
-    """Join edges that are lighter than any later one; return the new `size` and `held`. The codes are overwritten."""
+    """Join edges, of levels up to `largest_level`, that are lighter than any later one; overwrite the codes.
+
+    Returns the new `size` and `held`. `edges` is an `Edges`.
+    """
     count = np.int64(codes.size)
     if count == 0:
         return size, held
@@ -289,7 +292,10 @@ def _at(order, direction, j, count):
 
 @njit
 def _join_batches(records, ends, in_order, keys, block, forest, size, held):
-    """Join the records in the batches of `batch_ends`; return the new `size` and `held`."""
+    """Join the records in the batches that `ends` and `in_order` describe, as for `sequential.join.join_batches`.
+
+    Returns the new `size` and `held`.
+    """
     # Unpacked once: taking an array from a tuple counts its references.
     parent, edges, _, across, state, _ = forest
     longest = start = np.int64(0)
