@@ -14,5 +14,5 @@ join          `sequential.join`                  `parallel.join`, to the trees o
 cycle edges   `sequential.join` (undo, repeat)   `parallel.drop_cycle_edges`
 ============= ================================== ===================================================================
 
-`policy` decides how many edges are light and when another filter pays. The proof shares it.
+`policy` decides how many edges are light and when another filter pays off. The proof shares it.
 """

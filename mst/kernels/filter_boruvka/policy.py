@@ -1,4 +1,4 @@
-"""The decisions of Filter-Borůvka: how many edges are light, when another filter pays, how large a batch is.
+"""The decisions of Filter-Borůvka: how many edges are light, when another filter pays off, how large a batch is.
 
 They only affect costs: any value gives the same forest. One core, threads, ranks, hosts and the proof share the rules,
 each with its own `Policy`. Below, *ids are local* means that most edges connect vertices with nearby ids, and *weights
@@ -29,8 +29,8 @@ class Policy:
     take_all : float
         Share of light edges above which all edges are treated as light: a filter would read nearly all of them twice.
     fewest_to_filter : int
-        Heavy edges, times edges per vertex, below which one core joins all edges at once: while all fits its caches,
-        joining an edge is as fast as filtering it (``one-core.md``).
+        Heavy edges, times edges per vertex, below which one core joins all edges at once: as long as all data fit in
+        its caches, joining an edge is as fast as filtering it (``one-core.md``).
     giant : float
         If one tree has more than this share of the vertices, a bitmap of that tree replaces all roots. Threads and
         ranks copy the edges that leave it, which costs more than a bitmap (``many-cores.md``, step 21).
@@ -49,8 +49,8 @@ class Policy:
         Edges that can be read in the time it takes to scatter and join one. A further filter pays off if it saves
         more time in joining than it takes to read all others again.
     round_cost : int
-        Edges that a worker reads in the time that a round takes whatever its size: sampling, bounds, and waiting for
-        the others. Ranks synchronise about ten times per round (``message-passing.md``), threads three times.
+        Edges that a worker reads in the fixed time of a round, whatever its size: sampling, bounds, and waiting for the
+        others. Ranks synchronise about ten times per round (``message-passing.md``), threads three times.
     batches_per_tree : int
         Trees per edge of a batch at width 1: smaller batches gain nothing (``many-cores.md``, step 22).
     batch_wait : float
@@ -157,12 +157,12 @@ def takes_all(light: float, edges: float, policy: Policy) -> bool:
 
 
 def filters(edges: int, vertices: int, policy: Policy) -> bool:
-    """Return whether a graph has enough edges for a filter to pay on one core."""
+    """Return whether a graph has enough edges for a filter to pay off on one core."""
     return edges * (edges - vertices) >= policy.fewest_to_filter * vertices
 
 
 def sample_size(edges: int, light: int) -> int:
-    """Return how many of `edges` one core samples to find about the `light` lightest, of which about 64 or more hit."""
+    """Return how many of `edges` one core samples to find the `light` lightest: about 64 of these, within limits."""
     return min(32_768, max(1024, 64 * edges // light))
 
 

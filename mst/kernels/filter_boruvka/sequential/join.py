@@ -59,7 +59,7 @@ def join(records, buckets, smallest, largest, keys, forest, size):
     records : numpy.ndarray of uint64, shape (k, 2)
         From `scatter`, by bucket.
     buckets : numpy.ndarray of uint32, shape (buckets,)
-        Where each bucket ends.
+        The end of each bucket.
     smallest, largest : int
         Buckets above `largest` records are cut into batches; `scatter.sort_large_buckets` must have sorted them.
     keys : LazyKeys

@@ -102,7 +102,7 @@ class Parts(NamedTuple):
     codes : numpy.ndarray of uint64, shape (k,)
         By class; an edge between two blocks is in both of them. For class ``3 b + 2`` there is only space.
     starts : numpy.ndarray of int64, shape (3 * blocks + 1,)
-        Where each class begins, and the end.
+        The place at which each class begins, and the end.
     classes, common : numpy.ndarray of uint8
         Those of `Classified`.
     leaving : numpy.ndarray of uint32, shape (edges that leave their block,)
