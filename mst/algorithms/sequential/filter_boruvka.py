@@ -76,7 +76,7 @@ class Buckets(NamedTuple):
     shift : uint64
         The bucket of a code is ``code >> shift``.
     starts : numpy.ndarray of uint32, shape (buckets,)
-        Where each bucket starts; scattering advances them to the ends.
+        The start of each bucket; scattering advances these to the ends.
     smallest, largest : int
         Records per batch; larger buckets are sorted and split.
     uneven : bool

@@ -4,7 +4,7 @@
 // steps are in the files that this one includes: threshold.cuh, row_minima.cuh, rounds.cuh, finish_in_block.cuh.
 //
 // Each phase takes a band of edges by (key, id): the first one those up to a sampled threshold, the last one all that
-// are left. Mostly there are two. But if weights depend on the place, the lightest edges may leave small components
+// are left. Mostly there are two. But if nearby edges have similar weights, the lightest may leave small components
 // instead of a giant; then the heavy edges of most vertices would stay open, and a phase with a higher threshold comes
 // in between (`next_rank`).
 //

@@ -106,7 +106,7 @@ def in_unified_memory(layout: Layout, inputs: Mapping[str, Any], purpose: str) -
     Raises
     ------
     OutOfMemoryError
-        They need more than is free on the card: a kernel that moves pages between host and device may hang.
+        They need more than is free on the card: a kernel that thrashes between host and device can hang the card.
     """
     import cupy
 
