@@ -148,7 +148,7 @@ def rounds_of(p: port.Problem) -> Rounds:
 
 
 def worklist_rounds(p: port.Problem, device: Any) -> Iterator[int]:
-    """Listing 6: three launches a round, and one at the end that finds the worklist empty."""
+    """Listing 6: three launches per round, and one at the end that finds the worklist empty."""
     length = p.m
     while length := _minimise_to_other_list(device, length):
         _unite(p, device, length)
@@ -157,7 +157,7 @@ def worklist_rounds(p: port.Problem, device: Any) -> Iterator[int]:
 
 
 def first_version_rounds(p: port.Problem, device: Any) -> Iterator[int]:
-    """Listing 5: four launches a round."""
+    """Listing 5: four launches per round."""
     g, length = device.argument, p.m
     while length:
         g["length"] = length

@@ -182,7 +182,7 @@ class Host:
             joined.closing[:] = joined.parallel[:] = 0
             join.open_first_phase(self.state, p.width, batches.chunks)
         comm.Barrier()
-        # All ranks look at the records before any of them moves some.
+        # All ranks look at the records before any rank moves one.
         forest = join.Forest(p.parent, self.forest, p.is_contended(records))
         comm.Barrier()
         shared = join.Shared(self.state, self.tallies)

@@ -2,7 +2,7 @@
 #pragma once
 #include "base.cuh"
 
-// Returns the index in the list of each appending lane's item, by one addition a warp. Call with all lanes.
+// Returns the index in the list of each appending lane's item, by one addition per warp. Call with all lanes.
 DEVICE u32 append_in_warp(u32* length, bool appends) {
   const u32 votes = __ballot_sync(FULL, appends);
   u32 base = 0;

@@ -5,8 +5,8 @@
 // least the core distances of its ends.
 //
 // Points are numbered by place, in the order of the leaves: block `b` has the places from 32 b on, and a warp works for
-// the points of a block, one a lane. Nodes are in the order of a heap: the root is 1, the children of `i` are 2 i and
-// 2 i + 1, and the last of all levels has the leaves, of one block or none.
+// the points of a block, one per lane. Nodes are in heap order: the root is 1, the children of `i` are 2 i and 2 i + 1,
+// and the last level has the leaves, of one block or none.
 //
 // Distances are squared and added up in the order of the dimensions without fused operations, so that they are those of
 // the host, bit by bit; a bound from a box, rounded as it is, is never above the distance of a point in it. Edges compare
@@ -95,7 +95,7 @@ DEVICE u32 leaf_of(const BoruvkaPoints& t, u32 block) {
 
 // ---- The k-d tree: nodes are split at the median of the dimension in which a sample of 32 points spreads most.
 
-// Sorts one number a lane over the lanes of a warp. Call with all lanes.
+// Sorts one number per lane over the lanes of a warp. Call with all lanes.
 DEVICE double sorted_in_warp(double x) {
   for (u32 size = 2; size <= 32; size *= 2)
     for (u32 distance = size / 2; distance; distance /= 2) {
@@ -153,8 +153,8 @@ extern "C" __global__ void key_places(const BoruvkaPoints t) {
   }
 }
 
-// Does `join(node)` for the nodes of the levels above `t.level`, as many as a block can from there; the rest is for
-// another launch. A block has `blockDim.x` nodes of the first of these levels.
+// Calls `join(node)` for the nodes of levels above `t.level`, as many levels as one block can join; further launches do
+// the rest. A block has `blockDim.x` nodes of the first of these levels.
 template <class Join>
 DEVICE void join_upwards(const BoruvkaPoints& t, Join join) {
   u32 level = t.level;

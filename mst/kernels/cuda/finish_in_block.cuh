@@ -151,7 +151,7 @@ DEVICE void finish_in_block(const FilterBoruvka& g, BlockForest& block, u32 roun
       if (partner != NONE && !(c < partner && block.partner[partner] == c)) block.parent[c] = partner;
     }
     __syncthreads();
-    // Paths are shortened once a round. Roots are first written to `partner`, so that no parent changes while it is
+    // Paths are shortened once per round. Roots are first written to `partner`, so that no parent changes while it is
     // followed.
     for (u32 c = threadIdx.x; c < components; c += blockDim.x) block.partner[c] = root_in_block(block, c);
     __syncthreads();

@@ -1,6 +1,6 @@
 // Boruvka over an edge list with flattened component trees: Bhargava and Zaia, "Parallelizing Minimum Spanning Tree
 // Using Boruvka's Algorithm in ParlayLib and CUDA" (15-618), written from its sections Approach and Optimizations for
-// CUDA. Three kernels a round: `prepare` (reset and flatten), `assign_cheapest`, `update_mst`.
+// CUDA. Three kernels per round: `prepare` (reset and flatten), `assign_cheapest`, `update_mst`.
 //
 // WAIT_FREE   the union-find of `wait_free_union_find.cuh` instead of trees of depth one
 // MERGED      no `prepare`: each look-up of a vertex flattens its path, and `update_mst` resets for the next round

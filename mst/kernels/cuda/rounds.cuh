@@ -30,7 +30,7 @@ struct Round {
 // One pass of path compression: every hook is replaced by one further along its path, of PATH_STEPS steps at least, or
 // by the word of the root. Accesses are relaxed, because paths are shortened while other threads follow them: a hook is
 // read as it was published by the last barrier, or as a later one of its path, and either leads to the same root. On a
-// long path a thread writes down how far it has come while it goes on, so that those behind it jump: their steps double.
+// long path, a thread stores how far it has come at each step, so that those behind it jump: their steps double.
 // Returns whether this thread left a path unfinished.
 DEVICE bool shorten_paths(u32* hooks, u32 count) {
   bool unfinished = false;

@@ -176,7 +176,7 @@ def _distinct(xp: Any, points: Any) -> tuple[Any, Any]:
     is_first = xp.ones(len(points), bool)
     is_first[order[1:]] = ~equal
     first = xp.flatnonzero(is_first)
-    # In hash order, the last first point before each.
+    # In hash order, each run of equal hashes begins with the first point of its place.
     starts = xp.flatnonzero(xp.concatenate((xp.ones(1, bool), ~equal)))
     run = xp.cumsum(xp.concatenate((xp.zeros(1, bool), ~equal)))
     place = xp.empty(len(points), xp.int64)

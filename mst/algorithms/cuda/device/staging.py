@@ -45,7 +45,7 @@ def download(words: Any, dtype: Any = np.int64) -> np.ndarray:
 
 
 def download_array(array: Any) -> np.ndarray:
-    """Return a copy of a device array, one-dimensional and of 32 or 64 bits an element, on the host."""
+    """Return a host copy of a one-dimensional device array of 32- or 64-bit elements."""
     return download(array.view(np.uint32), np.uint32).view(array.dtype)
 
 
