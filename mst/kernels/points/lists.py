@@ -51,7 +51,7 @@ def read_lists(first, last, alone, plain, lists, candidates, components):
                     weight, distance = np.inf, np.inf
                     for i in range(listed):
                         other, d = places[p, i], distances[p, i]
-                        # Later ones have no smaller weight, and are farther.
+                        # Later neighbours have no smaller weight, and are no nearer.
                         if other < 0 or max(d, core[p]) >= weight:
                             break
                         w = max(d, core[p], core[other])

@@ -195,7 +195,7 @@ def prune_leaves(records, chunks, degrees, places):
     found = np.uint64(0)
     for chunk in range(len(chunks)):
         for i in range(chunks[chunk, FIRST], chunks[chunk, LAST]):
-            # An abandoned search has marked some.
+            # An abandoned search has marked some as dropped.
             set_dropped(records, i, False)
             a, b = ends_at(records, i)
             for at in (_hashed(a, degrees), _hashed(b, degrees)):

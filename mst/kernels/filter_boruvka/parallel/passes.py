@@ -332,7 +332,7 @@ def _join_next(stage, width, records, ends, ranges, smallest, lowest, taken, key
     i = progress >> 1
     if progress & 1 or i == ranges.shape[0] - 1:
         return False
-    # The stage above has left the range to this one.
+    # Whether the stage above has finished with the range.
     ready = stage == width - 1 or load(state, place + 32) >> 1 > i
     if not ready or compare_and_swap(state, place, progress, progress + 1) != progress:
         return False
