@@ -193,7 +193,7 @@ def light_edges(edges: float, trees: int, policy: Policy) -> float:
 
 
 def expected_drop_share(kept: float, heavy: int) -> float:
-    """Return the share of `heavy` edges that another filter may drop, 0 to 1, expected from those that one kept."""
+    """Return the share of edges that another filter may drop, 0 to 1, expected from one that kept `kept` of `heavy`."""
     return min(1.0, max(0.0, 2 * (1 - kept / max(heavy, 1))))
 
 

@@ -63,7 +63,7 @@ class _Buckets(NamedTuple):
     Attributes
     ----------
     shift : int
-        The smaller end's bits below those that number its bucket.
+        The number of bits of the smaller end below those of its bucket.
     bits : int
         Bits of an end.
     starts : numpy.ndarray of int64, shape (buckets + 1,)

@@ -144,7 +144,7 @@ class _CacheImpl(CompileResultCacheImpl):
     _locator_classes = [_Locator]  # noqa: RUF012
 
     def rebuild(self, target_context: Any, payload: Any) -> Any:
-        """Return loaded code that passes on to its callers which functions must be loaded before it.
+        """Return loaded code that records, for its callers, which functions must be loaded before it.
 
         numba forgets these. A caller compiled with this code inside would be kept without them, and call the address 0.
         """

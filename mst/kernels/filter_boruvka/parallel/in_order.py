@@ -35,7 +35,7 @@ _NEXT, _JOINED, _HELD = 0, 16, 32
 
 
 class Ranges(NamedTuple):
-    """Ranges of rows, and the edges that were kept of those that are being filtered or joined.
+    """Ranges of rows, and the edges that were kept in the ranges that are being filtered or joined.
 
     Attributes
     ----------

@@ -57,7 +57,7 @@ class Forest(NamedTuple):
 
 
 class _Batch(NamedTuple):
-    """Roots of both ends, and ids, of the edges of one batch that may be taken, and those between frozen trees.
+    """Roots of both ends, and ids, of edges of one batch: those that may be taken, and those between frozen trees.
 
     All are uint32 of one length.
     """
@@ -184,7 +184,7 @@ def _join_rows(edges, block, codes, direction, forest, size, held):
     parent, taken, deferred, across = forest.parent, forest.edges, forest.deferred, forest.across
     start, size_of_block = np.uint64(block.start), np.uint64(block.stop - block.start)
     if block.at_once:
-        # Edges that descend then grow a tree that keeps its root, as those that ascend do upwards.
+        # Numbers follow the edges' direction, so that the growing tree keeps its root.
         state[2] = direction
     base, step = numbering(block, state[2]), np.uint64(state[2])
     j = np.int64(0 if direction > 0 else codes.size - 1)
@@ -249,7 +249,7 @@ def _may_be_taken(across, x, y):
 
 @njit
 def _defer(keys, forest, batch, count, held):
-    """Defer those of the first `count` edges between frozen trees of a batch that lighter ones do not connect.
+    """Of a batch's first `count` edges between frozen trees, defer those whose trees lighter ones do not connect.
 
     Returns the new `held`.
     """
