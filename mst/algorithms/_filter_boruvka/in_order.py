@@ -1,4 +1,4 @@
-"""Joins rows that are already sorted by weight in their order, while other threads drop edges that close cycles."""
+"""Joins rows that are already sorted by weight, in order, while other threads drop edges that close cycles."""
 
 from __future__ import annotations
 

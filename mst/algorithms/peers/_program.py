@@ -1,4 +1,4 @@
-"""Any program on disk as an algorithm: its input is written, it is run, and its output read (see `mst.programs`)."""
+"""Any program on disk as an algorithm: writes its input, runs it, and reads its output (see `mst.programs`)."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
 S. M. Durbhakula, "Parallel Minimum Spanning Tree Algorithms and Evaluation" (arXiv 2005.06913), §2.2.1; no program
 was published, so this is a port of the listing. Every thread passes over all edges and keeps the minima of the
-components that it owns; to unite two components it must hold permission for both, and skips those for which it gets
-none.
+components that it owns; to unite two components it must hold permission for both, and skips them if it does not get
+both.
 
 The listing is wrong in five ways, in spite of its proof (`tests/test_published_failures.py` shows each). Numbers are
 its lines; each item ends with the remedy here:

@@ -15,7 +15,7 @@ They report three bugs in their program. Tests reproduce them (`tests/test_publi
   root writes "this is a root" back after another thread has linked it to another tree, and undoes that union.
   Links go from the larger root to the smaller one, by compare-and-swap; theirs went from the first end to the second.
 - *A failed exchange* overwrites, in C++, the value that it expects. Their union compares with that value before it
-  tries again, and after one failure no root ever has it: a loop without end that compare-before-swap makes rare.
+  tries again, and after one failure no root ever has that value: an endless loop, which compare-before-swap makes rare.
 """
 
 from __future__ import annotations

@@ -207,7 +207,7 @@ def _contracted(xp: Any, chose: Any, end_sums: Any, components: int) -> Any:
     chose : array of bool, shape (components,)
         Whether a component chose an edge.
     end_sums : array of uint32, shape (components,)
-        Sum of the two ends of that edge, so that less one end it is the other.
+        Sum of the two ends of that edge: minus one end, it is the other.
     """
     index = xp.arange(components, dtype=xp.uint32)
     hook = xp.where(chose, end_sums - index, index)
