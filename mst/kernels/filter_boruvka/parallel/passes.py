@@ -50,7 +50,7 @@ def _select_all_worker(worker, width, keys, window, codes):
 
 @njit(inline="always")
 def _share(worker, width, size):
-    """Return the begin and the end of a worker's share of `size` edges."""
+    """Return the start and the end of a worker's share of `size` edges."""
     return worker * size // width, (worker + 1) * size // width
 
 
