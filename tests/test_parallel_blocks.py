@@ -38,7 +38,7 @@ def grid(rows, columns):
 
 
 def graphs(rng):
-    """Yield graphs of which few to nearly all edges leave their block, with weights that follow places or do not."""
+    """Yield graphs of which few to nearly all edges leave their block, with weights that follow rows or do not."""
     n, m, reach = int(rng.integers(2, 400)), int(rng.integers(1, 1500)), int(rng.integers(1, 40))
     u = rng.integers(0, n, m)
     near = np.clip(u + rng.integers(-reach, reach + 1, m), 0, n - 1)

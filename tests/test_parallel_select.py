@@ -114,7 +114,7 @@ def test_of_many_trees_none_is_joined_with_itself(width, rng):
     within = np.stack(np.triu_indices(size, 1), axis=1)
     ends = (np.arange(clusters)[:, None, None] * size + within).reshape(-1, 2)
     between = rng.integers(0, clusters * size, (clusters * 4, 2))
-    # Ids that follow places would be solved in blocks.
+    # Local ids would be solved in blocks.
     u, v = rng.permutation(clusters * size)[np.concatenate([ends, between]).T]
     # All edges inside a cluster may be light; edges that leave it are heavy, and so is a half of those inside.
     w = np.concatenate([rng.integers(0, 2000, len(ends)), rng.integers(1000, 2000, len(between))])

@@ -89,7 +89,7 @@ def compare(graph, width, turn):
         per_vertex_in_order=(turn % 3, turn % 3, 64),
         fewest_edges=0,
     )
-    if turn % 4 == 0:  # in blocks, wherever ids follow places
+    if turn % 4 == 0:  # in blocks, wherever ids are local
         policy = replace(policy, largest_chunk=1024, leaving=1.0, light_leaving=1.0)
     storage = ours.rows(graph) if turn % 2 else ours.edge_list(graph, graph.w)
     options = ours.Options(policy, delay_seed=turn % 3)

@@ -60,7 +60,7 @@ class Weights(StrictModel):
         hash; or ecl, the weights that ECL-MST's artifact gives to files without any (`mst.weights.ecl_weights`):
         the other keys do not apply to it.
     order : str
-        random; ascending, descending or local (nearly ascending) by row, so that weights follow places.
+        random; ascending, descending or local (nearly ascending) by row.
     """
 
     dtype: Literal["int32", "int64", "float32", "float64"] = "int32"
