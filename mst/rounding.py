@@ -35,7 +35,10 @@ def refuse_rounded(given: Sequence[Any], stored: np.ndarray, named: Callable[[in
     if stored.dtype.kind != "f":
         return
     for row, (number, kept) in enumerate(zip(given, stored.tolist())):
-        if isinstance(number, int | np.integer) and kept != int(number):
+        whole = isinstance(number, int | np.integer) or (
+            isinstance(number, np.ndarray) and number.dtype.kind in "iu"
+        )
+        if whole and kept != int(number):
             raise InputError(f"{named(row)} has weight {number}, which float64 cannot represent: use one dtype")
 
 
