@@ -126,7 +126,7 @@ def of_extremes(
     widening = np.array([[_widening(number, count)] for count in processes])
     chosen = choose(estimate + widening * symmetric, axis=0)
     # Rounded, since the last bits of a logarithm differ between processors; zero has one sign.
-    rounded = np.round(estimate, 9) + 0.0
+    rounded = np.round(rows, 3) + 0.0
     seed = hashlib.sha256(rounded.tobytes() + choose.__name__.encode()).digest()
     found = np.concatenate((choose(estimate, axis=0), np.random.default_rng(list(seed)).permutation(chosen)))
     return np.exp(found) if positive else found
