@@ -149,3 +149,21 @@ def test_a_call_works_after_one_was_interrupted_while_it_loaded_numba():
     command = [sys.executable, "-c", textwrap.dedent(LOADING)]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=240)
     assert ended.returncode == 0, ended.stderr[-2000:]
+
+
+LEFT_OPEN = """
+    from mst.kernels.parallel.pool import Pool
+
+    def calls():
+        with Pool(2) as pool:
+            yield pool.submit(pow, 2, 3).result()
+            yield pool
+
+    results = calls()
+    assert next(results) == 8
+"""
+
+
+def test_a_process_ends_while_a_generator_holds_a_pool():
+    command = [sys.executable, "-c", textwrap.dedent(LEFT_OPEN)]
+    assert subprocess.run(command, timeout=60).returncode == 0

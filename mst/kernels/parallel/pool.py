@@ -8,6 +8,7 @@ no Python code.
 from __future__ import annotations
 
 import _thread
+import sys
 import threading
 from collections.abc import Callable, Iterable
 from queue import SimpleQueue
@@ -84,7 +85,8 @@ class Pool:
 
     def __exit__(self, *error: object) -> None:
         self._end()
-        for _ in range(self._width):
+        # Once the interpreter ends, its other threads run no more.
+        for _ in range(0 if sys.is_finalizing() else self._width):
             self._ended.get()
 
     def _end(self) -> None:
