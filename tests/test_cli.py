@@ -556,6 +556,16 @@ def test_forests_that_keep_ids_from_1_are_verified(suffix, tmp_path, capsys):
     assert "declares 4 vertices, the graph has 3" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("graph", ["# Nodes: 3 Edges: 2\n1 2 1.5\n2 3 2.5\n", "1 2 1.5\n2 3 2.5\n"])
+def test_forests_of_more_vertices_must_keep_the_ids(graph, tmp_path, capsys):
+    (file := tmp_path / "from-1.txt").write_text(graph)
+    (forest := tmp_path / "forest.txt").write_text("# Nodes: 4 Edges: 2\n0 1 1.5\n1 2 2.5\n")
+    assert main(["verify", str(file), str(forest)]) == 1
+    assert "which has no vertex 0" in capsys.readouterr().out
+    forest.write_text("# Nodes: 4 Edges: 2\n1 2 1.5\n2 3 2.5\n")
+    assert main(["verify", str(file), str(forest)]) == 0
+
+
 def test_parquet_forests_are_verified_without_a_limit_of_memory(triangle, tmp_path, capsys):
     forest = str(tmp_path / "forest.parquet")
     assert main(["solve", str(triangle), "--out", forest]) == 0

@@ -109,7 +109,8 @@ def _found(graph: RawGraph, bits: np.ndarray, *wanted: np.ndarray) -> tuple[np.n
 def _ends(graph: RawGraph, forest: RawGraph) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield the graph's vertices of the forest's edges, -1 if there is none, for each numbering that is possible."""
     ends = forest.u.astype(np.int64), forest.v.astype(np.int64)
-    if not (_names_vertices(forest) or _keeps_ids(graph, forest)):
+    kept = _keeps_ids(graph, forest)
+    if not (_names_vertices(forest) or kept):
         yield _within(graph, ends)
         return
     if forest.original_ids is not None:
@@ -120,12 +121,13 @@ def _ends(graph: RawGraph, forest: RawGraph) -> Iterator[tuple[np.ndarray, np.nd
         found = [np.where(known[place] == column, place, -1) if len(known) else np.full_like(column, -1)
                  for place, column in zip(places, ends)]  # fmt: skip
         yield found[0], found[1]
-        yield _within(graph, ends)
+        if not kept:
+            yield _within(graph, ends)
         return
     low, high = (min(map(np.min, ends)), max(map(np.max, ends))) if forest.m else (0, 0)
-    if low == 0 or high != graph.n:
+    if not kept and (low == 0 or high != graph.n):
         yield _within(graph, ends)
-    if low > 0:
+    if kept or low > 0:
         yield _within(graph, (ends[0] - 1, ends[1] - 1))
 
 
