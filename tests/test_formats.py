@@ -413,6 +413,17 @@ def test_lists_of_edges_by_their_header_or_comment_have_no_counts_in_the_first_r
         assert sum(len(batch.u) for batch in open_edges(path).batches(0)) == text.count("\n")
 
 
+@pytest.mark.parametrize("top", ["vertices edges", "n m", "c triangle"])
+def test_counts_below_other_words_are_no_edge(top, tmp_path):
+    (path := tmp_path / "a.txt").write_text(f"{top}\n3 2\n0 1\n1 2\n")
+    with pytest.raises(FormatError, match=f"line 1: '{top}'"):
+        read_raw(path)
+    with pytest.raises(FormatError, match="edges or headed"):
+        list(open_edges(path).batches(0))
+    path.write_text(f"{top}\n3 7\n0 1\n1 2\n".replace(" ", ","))
+    assert read(path).m == 3
+
+
 def test_headed_list_longer_than_the_head_is_detected(tmp_path):
     path = tmp_path / "a.txt"
     n = 50_000

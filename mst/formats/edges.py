@@ -83,7 +83,7 @@ def sniff(source: Source) -> bool:
     rows = [_split(line, delimiter) for line in sample[:2]]
     if any(len(row) >= 2 and all(map(_NUMBER.fullmatch, row[:2])) for row in rows):
         return True
-    return _is_header_row(rows[0]) and len(_classified([_column_name(field) for field in rows[0]])[0]) == 2
+    return _names_ends(rows[0])
 
 
 def _first_rows(source: Source) -> list[bytes] | None:
@@ -130,9 +130,14 @@ def _read(source: Source, *, allow_headed: bool) -> RawGraph:
 
 
 def _is_declared(source: Source, preamble: _Preamble) -> bool:
-    """True when a count of vertices, KONECT's comment or a header row says that all rows of numbers are edges."""
+    """True when a count of vertices, KONECT's comment or a header row says that all rows of numbers are edges.
+
+    Two words of other meaning, such as ``vertices edges``, may also be above counts.
+    """
     rows = _first_rows(source) or [b""]
-    named = _is_header_row(_split(rows[0], delimiter_in(rows[-1])))
+    delimiter = delimiter_in(rows[-1])
+    fields = _split(rows[0], delimiter)
+    named = _names_ends(fields) or (delimiter != "" and _is_header_row(fields))
     return preamble.n is not None or preamble.konect or named
 
 
@@ -302,6 +307,11 @@ def _is_header_row(fields: list[bytes]) -> bool:
         and all(not _column_name(field) or _LETTER.search(field) for field in fields)
         and not any(map(_NUMBER.fullmatch, fields))
     )
+
+
+def _names_ends(fields: list[bytes]) -> bool:
+    """True for a header row with the names of both ends."""
+    return _is_header_row(fields) and len(_classified([_column_name(field) for field in fields])[0]) == 2
 
 
 def _column_name(field: bytes) -> str:
