@@ -562,6 +562,9 @@ def test_forests_of_more_vertices_must_keep_the_ids(graph, tmp_path, capsys):
     (forest := tmp_path / "forest.txt").write_text("# Nodes: 4 Edges: 2\n0 1 1.5\n1 2 2.5\n")
     assert main(["verify", str(file), str(forest)]) == 1
     assert "which has no vertex 0" in capsys.readouterr().out
+    forest.write_text("# Nodes: 4 Edges: 2\n2 3 1.5\n3 4 2.5\n")
+    assert main(["verify", str(file), str(forest)]) == 1
+    assert "declares 4 vertices, the graph has 3" in capsys.readouterr().out
     forest.write_text("# Nodes: 4 Edges: 2\n1 2 1.5\n2 3 2.5\n")
     assert main(["verify", str(file), str(forest)]) == 0
 

@@ -145,6 +145,8 @@ def _count_differs(graph: RawGraph, forest: RawGraph) -> bool:
 def _keeps_ids(graph: RawGraph, forest: RawGraph) -> bool:
     """True for the forest of an edge list that was read in parts: its vertices are all numbers up to the largest id."""
     ids = graph.original_ids
+    if FROM_ONE in forest.summary.remarks:
+        return False
     if ids is None:
         return FROM_ONE in graph.summary.remarks and forest.n == graph.n + 1
     return len(ids) > 0 and forest.n - 1 == ids.max()
