@@ -569,6 +569,13 @@ def test_forests_of_more_vertices_must_keep_the_ids(graph, tmp_path, capsys):
     assert main(["verify", str(file), str(forest)]) == 0
 
 
+def test_a_forest_with_every_id_of_an_edge_list_one_too_high_is_refuted(tmp_path, capsys):
+    (graph := tmp_path / "graph.csv").write_text("0,1,5\n1,2,7\n")
+    (forest := tmp_path / "forest.csv").write_text("source,target,weight\n1,2,5\n2,3,7\n")
+    assert main(["verify", str(graph), str(forest)]) == 1
+    assert "which has no vertex 3" in capsys.readouterr().out
+
+
 def test_parquet_forests_are_verified_without_a_limit_of_memory(triangle, tmp_path, capsys):
     forest = str(tmp_path / "forest.parquet")
     assert main(["solve", str(triangle), "--out", forest]) == 0

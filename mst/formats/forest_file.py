@@ -125,9 +125,11 @@ def _ends(graph: RawGraph, forest: RawGraph) -> Iterator[tuple[np.ndarray, np.nd
             yield _within(graph, ends)
         return
     low, high = (min(map(np.min, ends)), max(map(np.max, ends))) if forest.m else (0, 0)
-    if not kept and (low == 0 or high != graph.n):
+    # The ids of an edge list are its vertices, unless it counts them from 1.
+    from_one = kept or (low > 0 and (graph.format != "edges" or FROM_ONE in graph.summary.remarks))
+    if not kept and not (from_one and high == graph.n):
         yield _within(graph, ends)
-    if kept or low > 0:
+    if from_one:
         yield _within(graph, (ends[0] - 1, ends[1] - 1))
 
 
