@@ -556,3 +556,18 @@ def test_memory_stays_within_the_bound_with_a_file(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert float(done.stdout.splitlines()[-1]) <= 1
+
+
+@pytest.mark.parametrize("kind", ["trace", "profile"])
+def test_a_debugger_sees_the_iterator_of_batches(kind):
+    seen = set()
+
+    def batches():
+        yield [0, 1], [1, 2], [5, 7]
+
+    getattr(threading, f"set{kind}")(lambda frame, event, argument: seen.add(frame.f_code.co_name))
+    try:
+        assert mst.minimum_spanning_forest(batches()).weight == 12
+    finally:
+        getattr(threading, f"set{kind}")(None)
+    assert "batches" in seen

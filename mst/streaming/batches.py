@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread
 import queue
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sized
@@ -266,6 +267,9 @@ class ResultsAhead(Generic[_Sized]):
         _thread.start_new_thread(self._read, (parts,))
 
     def _read(self, parts: Iterator[tuple[Batch, int]]) -> None:
+        # As in a `threading.Thread`: the iterator's code may be debugged, or its coverage measured.
+        sys.settrace(threading.gettrace())
+        sys.setprofile(threading.getprofile())
         try:
             for part, start in parts:
                 if not self._space.acquire(len(part.w)):
