@@ -169,6 +169,8 @@ def _batches(arguments: argparse.Namespace, n: int, width: int) -> tuple[Iterato
             graph = raw.graph()
             return iter([batch_of((graph.u, graph.v, graph.w), str(arguments.graph))]), lambda: raw.n
     file = open_edges(arguments.graph, format=arguments.format, width=width, memory=arguments.memory)
+    if (declared := file.n) is not None:
+        return file.batches(0), lambda: declared
     largest = (file.least_n or 0) - 1
 
     def batches() -> Iterator[Batch]:
@@ -177,7 +179,7 @@ def _batches(arguments: argparse.Namespace, n: int, width: int) -> tuple[Iterato
             largest = max(largest, *(int(ids.max(initial=-1)) for ids in (batch.u, batch.v)))
             yield batch
 
-    return batches(), lambda: largest + 1 if file.n is None else file.n
+    return batches(), lambda: largest + 1
 
 
 def _refuse_new_numbers(arguments: argparse.Namespace, n: int) -> None:
