@@ -648,7 +648,7 @@ def test_runs_whose_interval_is_wide_judge_nothing_but_their_spread_and_counters
     assert verdict(times, 5e-5, 5e-5, 6e-5).verdict == CONFIRMED
 
 
-def test_wide_interval_of_95_percent_judges_a_direction(records, book):
+def test_wide_interval_of_95_percent_judges_a_direction_and_misses_a_range(records, book):
     """It holds for the noise that widened it: the whole of it lies on one side, or nothing is decided."""
     records.add("boruvka", ROAD, 2.0)
 
@@ -660,8 +660,10 @@ def test_wide_interval_of_95_percent_judges_a_direction(records, book):
     assert verdict({"above": 0.9}, *six) == CONFIRMED and verdict({"below": 0.9}, *six) == CONTRADICTED
     assert verdict({"above": 1.2}, *six) == UNDECIDED
     # The range of five covers the median with 93.75 %, and a range may contain a value by luck.
-    assert verdict({"above": 0.9}, *six[:5]) == NOT_MEASURED
-    assert verdict({"low": 0.0, "high": 2.0}, *six) == NOT_MEASURED
+    missed, met, overlapped = {"low": 2.0, "high": 2.5}, {"low": 0.0, "high": 2.0}, {"low": 1.4, "high": 1.9}
+    assert verdict({"above": 0.9}, *six[:5]) == verdict(missed, *six[:5]) == NOT_MEASURED
+    assert verdict(missed, *six) == CONTRADICTED
+    assert verdict(met, *six) == verdict(overlapped, *six) == NOT_MEASURED
 
 
 def test_published_claims_compare_what_alone_differs():

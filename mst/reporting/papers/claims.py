@@ -294,16 +294,23 @@ class _Case:
         return Outcome(self.claim.id, self.source.name, verdict, reason, self.on_kind, by, result)
 
     def value(self, *, programs: bool, stand_ins: bool = False) -> Result:
-        """Return the formula's value, of the original programs or of our ports; one on stand-ins has to be whole."""
+        """Return the formula's value, of the original programs or of our ports; one on stand-ins has to be whole.
+
+        A range counts wide intervals only where they contradict it: noise may lead into a range, but not all out of it.
+        """
         source = self.source.of_programs(self.book.originals) if programs else self.source
-        direction = self.criterion is not None and self.criterion.range is None
-        return evaluate(
-            self.formula,
-            replace(source, direction=direction),
-            self.names,
-            stand_ins=stand_ins,
-            whole=stand_ins,
-        )
+
+        def of(*, wide: bool) -> Result:
+            counted = replace(source, wide=wide)
+            return evaluate(self.formula, counted, self.names, stand_ins=stand_ins, whole=stand_ins)
+
+        if self.criterion is None or self.criterion.range is None:
+            return of(wide=self.criterion is not None)
+        with suppress(Missing):
+            result = of(wide=True)
+            if not result.missing and self.criterion.judge(result) is False:
+                return result
+        return of(wide=False)
 
     def measure(self) -> tuple[Result, str, str]:
         """Return the formula's value, whose runs gave it, and which run of a program is missing.

@@ -31,7 +31,7 @@ FACTS = {"n": "vertices", "m": "edges", "components": "components", "maximum_deg
 
 
 def objection(
-    record: Record, quantity: str = "", numbers: Sequence[float] | None = None, *, direction: bool = False
+    record: Record, quantity: str = "", numbers: Sequence[float] | None = None, *, wide: bool = False
 ) -> str:
     """Return why a quantity of a record judges no claim, or an empty string.
 
@@ -40,7 +40,7 @@ def objection(
     the spread may itself be the claimed quantity.
 
     The quantity is a leaf of formulas (`mst.reporting.papers.formula`), `numbers` are those of each process, if
-    processes have one, and `direction` says whether a direction is judged, not a range.
+    processes have one, and `wide` says whether wide intervals of 95 % may judge.
     """
     measurement = record.measurement
     disturbed = sorted(DISTURBED & set(measurement["conditions"]["flags"]))
@@ -58,7 +58,7 @@ def objection(
         none_measured = not measurement["samples"]["compute"]
         if lacking := [name for name in wanted if not (stated.get(name) or (none_measured and name == "cuda"))]:
             return f"does not state the version of {' and '.join(lacking)}"
-    return "" if numbers is None else objection_to_numbers(quantity, numbers, direction=direction)
+    return "" if numbers is None else objection_to_numbers(quantity, numbers, wide=wide)
 
 
 def _on_gpu(record: Record) -> bool:
@@ -75,11 +75,11 @@ def sessions(records: Iterable[Record]) -> dict[Path, tuple[str, float]]:
     return found
 
 
-def objection_to_numbers(quantity: str, numbers: Sequence[float], *, direction: bool = False) -> str:
+def objection_to_numbers(quantity: str, numbers: Sequence[float], *, wide: bool = False) -> str:
     """Return why the numbers of a run's processes judge no claim, or an empty string.
 
-    A direction is decided by the whole interval, so a wide one is less likely to decide it; it only has to cover the
-    median with 95 %, as that of six processes does. The value of a wide interval may be inside a range by chance.
+    Where the whole interval decides (a direction, or that a range is missed), a `wide` one is less likely to, so it
+    only has to cover the median with 95 %, as that of six processes does. Its value may be inside a range by chance.
 
     >>> objection_to_numbers("T", [1.0, 1.02, 1.2])
     'spread too wide (1 to 1.2 s)'
@@ -88,7 +88,7 @@ def objection_to_numbers(quantity: str, numbers: Sequence[float], *, direction: 
     >>> objection_to_numbers("I", [6e-4] * 9)
     'a first call of less than a millisecond'
     >>> times = [1.0, 1.02, 1.2, 1.1, 1.05, 1.3]
-    >>> objection_to_numbers("T", times), objection_to_numbers("T", times, direction=True)
+    >>> objection_to_numbers("T", times), objection_to_numbers("T", times, wide=True)
     ('spread too wide (1 to 1.3 s)', '')
     """
     is_time = quantity in TIMES
@@ -101,7 +101,7 @@ def objection_to_numbers(quantity: str, numbers: Sequence[float], *, direction: 
     if quantity == "I" and found.median < FIRST_CALL_SECONDS:
         return "a first call of less than a millisecond"
     widest = max(SPREAD * found.median, IDLE_SECONDS) if is_time else SPREAD
-    if is_time and direction and found.coverage >= COVERAGE:
+    if is_time and wide and found.coverage >= COVERAGE:
         return ""
     if (is_time or quantity == "share") and found.high - found.low > widest:
         return f"spread too wide ({found.low:.3g} to {found.high:.3g}{' s' * is_time})"

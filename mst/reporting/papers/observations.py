@@ -31,7 +31,7 @@ class Measured(Source):
     several layouts the fastest; `others` the other layouts and older versions, for numbers that those lack; `reasons`
     why planned runs were not possible; `facts` the manifests by graph; `programs` the program that is looked up in
     place of each port. If it is `judging`, records that judge no claim (`mst.reporting.papers.evidence`) are missing;
-    for a `direction` wide intervals serve.
+    if it is `wide`, wide intervals that cover 95 % serve.
     """
 
     machine: Mapping[str, Any]
@@ -42,7 +42,7 @@ class Measured(Source):
     sessions: Mapping[Path, tuple[str, float]] = field(default_factory=dict)
     programs: Mapping[str, str] | None = None
     judging: bool = False
-    direction: bool = False
+    wide: bool = False
     known: dict[tuple, Leaf | None] = field(default_factory=dict, repr=False)
     """Numbers that were read before, which are the same for all programs and whether or not this is judging."""
 
@@ -74,7 +74,7 @@ class Measured(Source):
         return best
 
     def _number(self, key: Key, record: Record, quantity: str, name: str) -> Leaf | None:
-        place = (record.path, quantity, name, self.direction)
+        place = (record.path, quantity, name, self.wide)
         if place not in self.known:
             self.known[place] = self._read_versions(key, record, quantity, name)
         return self.known[place]
@@ -84,7 +84,7 @@ class Measured(Source):
             behind = None if quantity == "excess" else _read(each, quantity, name)
             value = self._excess(each) if behind is None else summarise(behind).median
             if each.proved and value is not None:
-                against = objection(each, quantity, behind, direction=self.direction)
+                against = objection(each, quantity, behind, wide=self.wide)
                 leaf = _leaf(value, each, against, behind or ())
                 return replace(leaf, session=self.sessions.get(each.path)) if quantity in TIMES else leaf
         return None
