@@ -87,8 +87,8 @@ def minimum_spanning_forest(
         usable cores, or on the GPU if CuPy is loaded (`mst.advice`); or, while a process has solved only small graphs,
         one that needs no compiling or loading of code (`mst.advice.first`).
     threads : int, optional
-        Threads that may be used, by default all usable cores; more than these are refused. Algorithms for one core or
-        one GPU accept only 1.
+        Threads that may be used, by default all usable cores, or as many as a container's quota of time can keep
+        busy; more than the usable cores are refused. Algorithms for one core or one GPU accept only 1.
     maximum : bool
         Whether to find the heaviest forest; among equal weights, the smaller edge id still comes first. Only for
         graphs in host memory.
@@ -366,7 +366,7 @@ def _width_in_process(algorithm: registry.Algorithm, threads: int | None) -> int
 
 
 def width_of(algorithm: registry.Algorithm, threads: int | None, *, cores: int | None = None) -> int:
-    """Return the width that `threads` means for an algorithm: all usable cores when it is not given."""
+    """Return the width that `threads` means for an algorithm: `usable_width` when it is not given."""
     threads = whole_threads(threads)
     if algorithm.paradigm in ("sequential", "peer") and threads not in (None, 1):
         raise UnsupportedError(f"{algorithm.id} runs on one thread, not on {threads}: leave threads out")

@@ -384,7 +384,7 @@ def test_load_of_other_programs_is_flagged_busy(probe):
 
 
 def test_stolen_time_is_a_share_of_the_processors_of_a_run(monkeypatch):
-    monkeypatch.setattr(measuring, "usable_cores", lambda: 16)
+    monkeypatch.setattr(measuring, "granted_cores", lambda: 16)
     still = {"others_cores": 0.0, "granted_width": None, "throttled": 0, "after": {"throttled": 0}}
 
     def flags(algorithm: str, width: int, stolen: float) -> list[str]:

@@ -173,7 +173,7 @@ def test_processes_return_the_rows_of_one(settled, monkeypatch):
     first, _ = rewritten(settled, monkeypatch)
     (settled / ".table-rows.parquet").unlink()
     monkeypatch.setattr(tidy, "CHUNK", 50)
-    monkeypatch.setattr(tidy, "usable_cores", lambda: 2)
+    monkeypatch.setattr(tidy, "granted_cores", lambda: 2)
     started = []
     monkeypatch.setattr(
         tidy, "ProcessPoolExecutor", lambda *given: started.append(given) or ProcessPoolExecutor(*given)

@@ -27,7 +27,7 @@ from mst.atomic import replacing
 from mst.bench import statistics
 from mst.bench.records import schema as record_schema
 from mst.bench.records import store
-from mst.cores import usable_cores
+from mst.cores import granted_cores
 
 KEY = ("machine", "graph", "algorithm", "options", "width", "layout")
 NOT_RUN = ("unsupported", "unavailable")
@@ -192,7 +192,7 @@ def _each(task: Callable[[list[File]], Chunk], files: Iterator[File]) -> Iterato
     """Yield the results of a task on chunks of files, in their order; processes read while the others are listed."""
     chunks = iter(lambda: list(islice(files, CHUNK)), [])
     first = list(islice(chunks, AHEAD))
-    count = min(usable_cores(), MOST)
+    count = min(granted_cores(), MOST)
     if count < 2 or len(first) < AHEAD:
         yield from map(task, chain(first, chunks))
         return

@@ -23,7 +23,7 @@ from mst.bench.planning.experiment import Measure
 from mst.bench.records.schema import MEASUREMENT_VERSION
 from mst.bench.records.store import Run
 from mst.bench.statistics import summarise
-from mst.cores import usable_cores
+from mst.cores import granted_cores
 
 _distributions = functools.cache(metadata.packages_distributions)
 _OF_GRAPH = ("name", "n", "m", "family", "digest", "recipe", "weight_dtype")
@@ -78,7 +78,7 @@ def measurement_of(
 
 def _flags(run: Run, outcome: Outcome, measure: Measure, conditions: dict[str, Any]) -> list[str]:
     """Return keywords that warn readers of the figures."""
-    processes, cores = outcome.processes, usable_cores()
+    processes, cores = outcome.processes, granted_cores()
     spread = summarise([float(np.median(p["compute"])) for p in processes]).spread
     granted = conditions["granted_width"]
     shares_cores = registry.get(run.algorithm).paradigm in ("threads", "mpi")

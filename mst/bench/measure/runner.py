@@ -25,7 +25,7 @@ from mst.bench.measure.outcome import Outcome, resumed
 from mst.bench.measure.processes import pinned_environment
 from mst.bench.planning.experiment import Measure
 from mst.bench.records.store import Run, save_ids, write_json
-from mst.cores import usable_cores
+from mst.cores import granted_cores
 from mst.progress import step
 
 _MOST_TOGETHER = 64
@@ -48,7 +48,7 @@ class Request:
 
     def refused(self) -> str:
         """Return why this machine cannot run it as requested, or an empty string."""
-        cores, paradigm = usable_cores(), registry.get(self.run.algorithm).paradigm
+        cores, paradigm = granted_cores(), registry.get(self.run.algorithm).paradigm
         if self.run.width_here > cores and paradigm in ("threads", "mpi") and not self.oversubscribe:
             return (
                 f"{self.run.algorithm}: width {self.run.width_here} is above the {cores} usable cores; "

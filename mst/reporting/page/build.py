@@ -14,7 +14,7 @@ from markupsafe import Markup
 from mst.atomic import write_text
 from mst.bench.records.reference import Reference
 from mst.bench.records.store import Record, load_records
-from mst.cores import usable_cores
+from mst.cores import granted_cores
 from mst.reporting.charts.figures import draw_all
 from mst.reporting.charts.workers import rare_collections, workers
 from mst.reporting.data import prepared_rows
@@ -57,7 +57,7 @@ def write_report(
         made.mkdir(parents=True, exist_ok=True)
     kind, name = scope_of(config)
     found: Iterable[Record] = load_records(*records)
-    with workers(min(usable_cores(), len(rows) // 60)) as run:  # two start in the time that one draws 120 rows
+    with workers(min(granted_cores(), len(rows) // 60)) as run:  # two start in the time that one draws 120 rows
         figures = draw_all(rows, folder, baseline, run)
         papers: list[dict[str, Any]] = []
         # A report about one graph or algorithm has no papers.
