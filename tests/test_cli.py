@@ -521,16 +521,28 @@ def test_a_target_that_cannot_be_written_is_refused_before_any_work(
     assert "forest" in (err := capsys.readouterr().err) or "none" in err
 
 
-def test_new_numbers_of_vertices_are_said(tmp_path, capsys):
-    gaps = "5 10 1.5\n10 20 2.5\n"
-    counted = "# Nodes: 3 Edges: 2\n" + gaps  # SNAP counts the vertices in use
-    for name, text in (("gaps.txt", gaps), ("gaps.snap", counted), ("whole.txt", "0 1 1.5\n1 2 2.5\n")):
-        (tmp_path / name).write_text(text)
-        assert main(["solve", str(tmp_path / name), "--out", str(tmp_path / "forest.txt")]) == 0
-        said = capsys.readouterr().err
-        assert ("numbers the vertices from 0" in said) == ("gaps" in name) and "no vertex count" not in said
-        assert main(["verify", str(tmp_path / name), str(tmp_path / "forest.txt")]) == 0
-        capsys.readouterr()
+@pytest.mark.parametrize("suffix", ["txt", "csv", "gr", "parquet"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "5 10 1.5\n10 20 2.5\n",
+        "# Nodes: 3 Edges: 2\n5 10 1.5\n10 20 2.5\n",  # SNAP counts the vertices in use
+        "# Nodes: 3 Edges: 2\n1 2 1.5\n2 3 2.5\n",
+        "# Nodes: 4 Edges: 3\n1 2 1.5\n2 3 2.5\n4 4 1\n",
+        "0 1 1.5\n1 2 2.5\n",
+        "7 7 1\n",
+    ],
+)
+def test_forests_of_edge_lists_keep_the_ids_or_say_so(text, suffix, tmp_path, capsys):
+    (graph := tmp_path / "graph.txt").write_text(text)
+    forest = tmp_path / f"forest.{suffix}"
+    assert main(["solve", str(graph), "--out", str(forest)]) == 0
+    numbered = text.startswith("0")
+    assert ("numbers the vertices" in capsys.readouterr().err) == (suffix in ("gr", "parquet") and not numbered)
+    if suffix in ("txt", "csv"):
+        rows = [line.replace(",", " ") for line in forest.read_text().splitlines() if line[0].isdigit()]
+        assert rows == [line for line in text.splitlines() if line[0].isdigit() and line[0] != line[2]]
+    assert main(["verify", str(graph), str(forest)]) == 0
 
 
 @pytest.mark.parametrize("suffix", ["txt", "mtx", "gr", "arrow"])

@@ -14,6 +14,8 @@ from mst.progress import remark, step
 from mst.units import counted, seconds
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from mst.solver import Request
 
 HELP = "compute the minimum spanning forest of a graph file"
@@ -72,11 +74,11 @@ def run(arguments: argparse.Namespace) -> int:
     parts = {"read": read_seconds, **forest.seconds, "code": code_seconds()}
     if arguments.out:
         with step(f"writing {arguments.out}"):
-            write_forest(arguments.out, forest)
-        if ids is not None:
+            write_forest(arguments.out, forest, ids)
+        if ids is not None and not _keeps_ids(arguments.out):
             remark(
-                f"{arguments.out} numbers the vertices from 0, in the order of their ids in {arguments.file}; "
-                "use --memory to keep the ids"
+                f"{arguments.out} numbers the vertices in the order of their ids in {arguments.file}; "
+                "write .txt or .csv, or use --memory, to keep the ids"
             )
     summary = {
         "file": arguments.file,
@@ -155,8 +157,15 @@ def _refuse_within(out: Path, graph: Path) -> None:
         raise InputError(f"{out} would become part of the graph: write the forest to another folder")
 
 
-def write_forest(path: Path, forest: Any) -> None:
-    """Write the forest's edges as a graph file; the suffix names the format."""
+def _keeps_ids(path: Path) -> bool:
+    """Return whether a forest that is written there keeps any ids of vertices."""
+    from mst import formats
+
+    return not _is_parquet_name(path) and formats.FORMATS[formats.check_target(path)].keeps_ids
+
+
+def write_forest(path: Path, forest: Any, ids: np.ndarray | None = None) -> None:
+    """Write the forest's edges as a graph file, in the format that the suffix names; edge lists keep `ids`."""
     from mst.formats import write
     from mst.graph import Graph
 
@@ -167,7 +176,8 @@ def write_forest(path: Path, forest: Any) -> None:
         write_parquet(path, forest)
     else:
         n, name = (forest.graph.n, forest.graph.name) if hasattr(forest, "graph") else (forest.n, "")
-        write(path, Graph(n, u, v, w, name=f"forest of {name}"))
+        graph = Graph(n, u, v, w, name=f"forest of {name}")
+        write(path, graph, ids=ids if _keeps_ids(path) else None)
 
 
 def _is_parquet_name(path: Path) -> bool:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -98,6 +98,13 @@ class RawGraph:
         return len(self.u)
 
     @property
+    def ids(self) -> np.ndarray | None:
+        """The file's id of each vertex, int64 of shape (n,), if that of an edge list is not its number."""
+        if FROM_ONE in self.summary.remarks:
+            return np.arange(1, self.n + 1)
+        return self.original_ids if self.has_new_ids else None
+
+    @property
     def has_new_ids(self) -> bool:
         """Whether the file's ids of the vertices are not their numbers, other than by counting from 1."""
         ids = self.original_ids
@@ -148,12 +155,14 @@ class Format:
     read : callable
         ``read(source)`` returns a `RawGraph`.
     write : callable, optional
-        ``write(sink, graph)``, where `sink` is a binary stream.
+        ``write(sink, graph)``, where `sink` is a binary stream; ``write(sink, graph, ids)`` if it `keeps_ids`.
     stream : callable, optional
         ``stream(source)`` returns a `RawStream`, for files that do not fit into memory.
     read_detected, stream_detected : callable, optional
         Replace `read` and `stream` when the format was detected rather than named, for content that turns out to be of
         a similar format only after it was read.
+    keeps_ids : bool
+        Whether vertices may have any ids, rather than being numbered.
     """
 
     id: str
@@ -161,10 +170,11 @@ class Format:
     suffixes: tuple[str, ...]
     sniff: Callable[[Source], bool]
     read: Callable[[Source], RawGraph]
-    write: Callable[[IO[bytes], Graph], None] | None = None
+    write: Callable[..., None] | None = None
     read_detected: Callable[[Source], RawGraph] | None = None
     stream: Callable[[Source], RawStream] | None = None
     stream_detected: Callable[[Source], RawStream] | None = None
+    keeps_ids: bool = False
 
     @property
     def writable(self) -> bool:

@@ -401,27 +401,29 @@ def _compact_ids(u: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, 
     return compact_ids(u, v)
 
 
-def write(sink: IO[bytes], graph: Graph) -> None:
-    """Write the counts as a comment like SNAP's, and a row per edge, with ids from 0."""
-    sink.write(
-        f"# Undirected graph\n# Nodes: {graph.n} Edges: {graph.m}\n# FromNodeId ToNodeId Weight\n".encode()
-    )
-    write_rows(sink, graph, base=0)
+def write(sink: IO[bytes], graph: Graph, ids: np.ndarray | None = None) -> None:
+    """Write the counts as a comment like SNAP's, and a row per edge, with ids from 0; no counts with other `ids`.
+
+    A count would say that vertices are numbered if all ids happen to be below it; without edges there is no id.
+    """
+    counts = f"# Nodes: {graph.n} Edges: {graph.m}\n" if ids is None or graph.m == 0 else ""
+    sink.write(f"# Undirected graph\n{counts}# FromNodeId ToNodeId Weight\n".encode())
+    write_rows(sink, graph, ids=ids)
 
 
-def _write_csv(sink: IO[bytes], graph: Graph) -> None:
-    """Write a header and a row per edge, with ids from 0, as pandas and spreadsheets read them."""
+def _write_csv(sink: IO[bytes], graph: Graph, ids: np.ndarray | None = None) -> None:
+    """Write a header and a row per edge, with ids from 0 or `ids`, as pandas and spreadsheets read them."""
     sink.write(b"source,target,weight\n")
-    write_rows(sink, graph, base=0, delimiter=",")
+    write_rows(sink, graph, ids=ids, delimiter=",")
 
 
 FORMAT = Format(
     "edges", "Edge list: blanks, commas, tabs; with or without weights (SNAP, KONECT, CSV)",
     (".txt", ".tsv", ".edges", ".el", ".wel", ".cedge"), sniff, read, write, _read_detected, stream,
-    _stream_detected,
+    _stream_detected, keeps_ids=True,
 )  # fmt: skip
 # Such a file is read as any edge list is.
 CSV_FORMAT = Format(
     "csv", "Edge list with a header, for pandas and spreadsheets; without a vertex count",
-    (".csv",), lambda source: False, read, _write_csv, _read_detected, stream, _stream_detected,
+    (".csv",), lambda source: False, read, _write_csv, _read_detected, stream, _stream_detected, keeps_ids=True,
 )  # fmt: skip

@@ -68,12 +68,12 @@ def read(path: str | os.PathLike[str], *, format: str | None = None) -> Graph:
 def read_numbered(
     path: str | os.PathLike[str], *, format: str | None = None
 ) -> tuple[Graph, np.ndarray | None]:
-    """Return a graph as `read` does, and the file's id of each vertex if that is not its number (`RawGraph`)."""
+    """Return a graph as `read` does, and the ids of its vertices in an edge list that does not number them from 0."""
     with _as_file(file_path(path)) as file:
         raw = read_raw(file, format=format)
         if raw.format == canonical.FORMAT.id:
             return canonical.read_canonical(file, trusted=True), None  # read_raw has checked it
-        return raw.graph(name=_graph_name(file)), raw.original_ids if raw.has_new_ids else None
+        return raw.graph(name=_graph_name(file)), raw.ids
 
 
 def read_raw(path: str | os.PathLike[str], *, format: str | None = None) -> RawGraph:
@@ -143,7 +143,9 @@ def open_stream(source: Source, *, format: str | None = None) -> RawStream:
     return ((format is None and chosen.stream_detected) or chosen.stream)(source)
 
 
-def write(path: str | os.PathLike[str], graph: Graph, *, format: str | None = None) -> None:
+def write(
+    path: str | os.PathLike[str], graph: Graph, *, format: str | None = None, ids: np.ndarray | None = None
+) -> None:
     """Write a graph to a file, in the format and compression of the file name's suffixes.
 
     An error leaves no incomplete file behind.
@@ -155,6 +157,8 @@ def write(path: str | os.PathLike[str], graph: Graph, *, format: str | None = No
     graph : Graph
     format : str, optional
         A key of `FORMATS`; by default, the suffix chooses the format.
+    ids : numpy.ndarray of int64, shape (n,), optional
+        Ids of the vertices, ascending, for formats that keep any (`Format.keeps_ids`).
 
     Raises
     ------
@@ -183,7 +187,7 @@ def write(path: str | os.PathLike[str], graph: Graph, *, format: str | None = No
     if problem := too_many_vertices(graph.n, graph.m):
         raise InputError(f"{path} cannot be written: {problem}")
     with replacing(path) as temporary, sink(temporary, SUFFIXES.get(path.suffix.lower())) as stream:
-        chosen.write(stream, graph)
+        chosen.write(stream, graph, *([] if ids is None else [ids]))
 
 
 def check_target(path: str | os.PathLike[str], *, format: str | None = None) -> str:

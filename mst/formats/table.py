@@ -375,10 +375,19 @@ def _as_text(column: np.ndarray) -> Any:
     return pc.replace_substring_regex(texts, r"^(-?\d+)$", r"\1.0")
 
 
-def write_rows(sink: IO[bytes], graph: Graph, *, base: int, tag: str = "", delimiter: str = " ") -> None:
-    """Write a row ``u v weight`` per edge, with ids counted from `base`, each after `tag` if there is one."""
+def write_rows(
+    sink: IO[bytes],
+    graph: Graph,
+    *,
+    base: int = 0,
+    ids: np.ndarray | None = None,
+    tag: str = "",
+    delimiter: str = " ",
+) -> None:
+    """Write a row ``u v weight`` per edge, after `tag` if there is one; vertices have `ids`, or count from `base`."""
     for start in range(0, graph.m, _ROWS_PER_BLOCK):
         part = slice(start, start + _ROWS_PER_BLOCK)
         u, v, w = graph.u[part], graph.v[part], graph.w[part]
         tags = [np.full(len(u), tag)] if tag else []
-        write_columns(sink, *tags, u + base, v + base, w, delimiter=delimiter)
+        u, v = (u + base, v + base) if ids is None else (ids[u], ids[v])
+        write_columns(sink, *tags, u, v, w, delimiter=delimiter)
