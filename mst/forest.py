@@ -161,8 +161,8 @@ class Forest:
         ----------
         nodes : iterable of hashable, length n, optional
             Names of the vertices in order: ``list(graph)`` if the graph came from the networkx graph
-            ``graph``. By default they are the labels if it came from a table of labels; otherwise vertex i is
-            named i.
+            ``graph``. By default they are the labels if it came from a table of labels, or the ids of an edge list
+            that does not number its vertices from 0; otherwise vertex i is named i.
         weight : str
             The edge attribute that holds the weight, a Python number; ``id`` holds the edge id.
 
@@ -208,7 +208,8 @@ class Forest:
         -------
         pyarrow.Table
             Columns ``u, v, w``, and ``id``: rows of the graph's edge list, ascending. Endpoints are labels if the graph
-            came from a table of labels; otherwise they are vertex numbers, and the metadata contain ``n``.
+            came from a table of labels, or the ids of an edge list that does not number its vertices from 0; otherwise
+            they are vertex numbers, and the metadata contain ``n``.
 
         Raises
         ------

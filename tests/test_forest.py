@@ -94,6 +94,28 @@ def test_to_networkx_names_nodes_and_keeps_numbers(rng):
         assert networkx.number_connected_components(tree) == forest.components if graph.n else True
 
 
+@pytest.mark.parametrize(
+    ("text", "ids"),
+    [
+        ("20 5 1.5\n10 20 2.5\n", [5, 10, 20]),
+        ("# Nodes: 5 Edges: 2\n20 5 1.5\n10 20 2.5\n", [5, 10, 20, -1, -2]),
+        ("# Nodes: 3 Edges: 2\n3 1 1.5\n2 3 2.5\n", [1, 2, 3]),
+        ("2 0 1.5\n1 2 2.5\n", None),
+    ],
+)
+def test_edge_lists_have_their_ids_back(text, ids, tmp_path):
+    (path := tmp_path / "graph.txt").write_text(text)
+    forest = mst.minimum_spanning_forest(path)
+    assert getattr(forest.graph, "labels", None) == ids and forest.graph.n == len(ids or range(3))
+    rows = [line.split() for line in text.splitlines() if line[0] != "#"]
+    u, v, w = (forest.to_table()[name].to_pylist() for name in "uvw")
+    assert list(zip(u, v, w)) == [(int(a), int(b), float(c)) for a, b, c in rows]
+    tree = forest.to_networkx()
+    assert set(tree) == set(ids or range(3)) and {frozenset(edge) for edge in tree.edges} == set(
+        map(frozenset, zip(u, v))
+    )
+
+
 def test_to_networkx_leads_back_to_the_callers_nodes():
     original = networkx.Graph()
     original.add_weighted_edges_from([("a", "b", 1.5), ("b", "c", 2.5), ("a", "c", 0.5)])

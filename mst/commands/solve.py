@@ -14,8 +14,6 @@ from mst.progress import remark, step
 from mst.units import counted, seconds
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from mst.solver import Request
 
 HELP = "compute the minimum spanning forest of a graph file"
@@ -50,6 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Read, solve, print."""
     import mst
     from mst import formats, registry
+    from mst.graph import LabelledGraph
     from mst.solver import Request, check_request, choose, code_seconds, width_of
 
     options: dict[str, Any] = assignments(arguments.option, "--option", "sort=radix")
@@ -62,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _solve_in_parts(arguments, asked)
     with step(f"reading {arguments.file}") as working:
         started = perf_counter()
-        graph, ids = formats.read_numbered(arguments.file, format=arguments.format)
+        graph = formats.read(arguments.file, format=arguments.format)
         read_seconds = perf_counter() - started - code_seconds()
         named, threads = arguments.algorithm, arguments.threads
         if asked.is_auto:
@@ -74,8 +73,8 @@ def run(arguments: argparse.Namespace) -> int:
     parts = {"read": read_seconds, **forest.seconds, "code": code_seconds()}
     if arguments.out:
         with step(f"writing {arguments.out}"):
-            write_forest(arguments.out, forest, ids)
-        if ids is not None and not _keeps_ids(arguments.out):
+            write_forest(arguments.out, forest)
+        if isinstance(graph, LabelledGraph) and not _keeps_ids(arguments.out):
             remark(
                 f"{arguments.out} numbers the vertices in the order of their ids in {arguments.file}; "
                 "write .txt or .csv, or use --memory, to keep the ids"
@@ -164,10 +163,12 @@ def _keeps_ids(path: Path) -> bool:
     return not _is_parquet_name(path) and formats.FORMATS[formats.check_target(path)].keeps_ids
 
 
-def write_forest(path: Path, forest: Any, ids: np.ndarray | None = None) -> None:
-    """Write the forest's edges as a graph file, in the format that the suffix names; edge lists keep `ids`."""
+def write_forest(path: Path, forest: Any) -> None:
+    """Write the forest's edges as a graph file, in the format that the suffix names; edge lists keep ids."""
+    import numpy as np
+
     from mst.formats import write
-    from mst.graph import Graph
+    from mst.graph import Graph, LabelledGraph
 
     u, v, w = forest.edges()
     if _is_parquet_name(path):
@@ -175,9 +176,10 @@ def write_forest(path: Path, forest: Any, ids: np.ndarray | None = None) -> None
 
         write_parquet(path, forest)
     else:
-        n, name = (forest.graph.n, forest.graph.name) if hasattr(forest, "graph") else (forest.n, "")
-        graph = Graph(n, u, v, w, name=f"forest of {name}")
-        write(path, graph, ids=ids if _keeps_ids(path) else None)
+        graph = getattr(forest, "graph", None)
+        n, name = (graph.n, graph.name) if graph else (forest.n, "")
+        ids = np.array(graph.labels) if isinstance(graph, LabelledGraph) and _keeps_ids(path) else None
+        write(path, Graph(n, u, v, w, name=f"forest of {name}"), ids=ids)
 
 
 def _is_parquet_name(path: Path) -> bool:

@@ -15,7 +15,7 @@ Examples
 
 from mst.formats.base import FileSummary, Format, RawGraph, RawStream
 from mst.formats.detection import FORMATS
-from mst.formats.files import check_target, detect, file_path, open_stream, read, read_numbered, read_raw, write
+from mst.formats.files import check_target, detect, file_path, open_stream, read, read_raw, write
 
 __all__ = [
     "FORMATS",
@@ -28,7 +28,6 @@ __all__ = [
     "file_path",
     "open_stream",
     "read",
-    "read_numbered",
     "read_raw",
     "write",
 ]

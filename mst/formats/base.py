@@ -99,10 +99,16 @@ class RawGraph:
 
     @property
     def ids(self) -> np.ndarray | None:
-        """The file's id of each vertex, int64 of shape (n,), if that of an edge list is not its number."""
+        """The id of each vertex, int64 of shape (n,), in an edge list that does not number them from 0.
+
+        Vertices that the file counts but no edge names have the ids -1, -2, …
+        """
         if FROM_ONE in self.summary.remarks:
             return np.arange(1, self.n + 1)
-        return self.original_ids if self.has_new_ids else None
+        if self.original_ids is None or not self.has_new_ids:
+            return None
+        unnamed = self.original_ids < 0
+        return np.where(unnamed, -np.cumsum(unnamed, dtype=np.int64), self.original_ids)
 
     @property
     def has_new_ids(self) -> bool:

@@ -18,7 +18,7 @@ from mst.formats import canonical
 from mst.formats.base import Format, RawGraph, RawStream, replacing, too_many_vertices
 from mst.formats.detection import FORMATS, format_by_suffix, format_named, format_of, writable_formats
 from mst.formats.source import SUFFIXES, Source, is_pipe, sink, strip_compression
-from mst.graph import Graph
+from mst.graph import Graph, LabelledGraph
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,7 +39,9 @@ def read(path: str | os.PathLike[str], *, format: str | None = None) -> Graph:
     -------
     Graph
         Edges in the file's order, including self-loops and parallel edges, which `mst.simplify.simplify` removes.
-        Adjacency lists that hold each edge at both ends give it once.
+        Adjacency lists that hold each edge at both ends give it once. If an edge list does not number its vertices from
+        0, it is a `mst.graph.LabelledGraph` whose ``labels`` are the file's ids, ascending; vertices that the file
+        counts but no edge names have -1, -2, …
 
     Raises
     ------
@@ -62,18 +64,14 @@ def read(path: str | os.PathLike[str], *, format: str | None = None) -> Graph:
     ...     formats.read(file)
     <Graph 'triangle': n=3 m=3 weights int32>
     """
-    return read_numbered(path, format=format)[0]
-
-
-def read_numbered(
-    path: str | os.PathLike[str], *, format: str | None = None
-) -> tuple[Graph, np.ndarray | None]:
-    """Return a graph as `read` does, and the ids of its vertices in an edge list that does not number them from 0."""
     with _as_file(file_path(path)) as file:
         raw = read_raw(file, format=format)
         if raw.format == canonical.FORMAT.id:
-            return canonical.read_canonical(file, trusted=True), None  # read_raw has checked it
-        return raw.graph(name=_graph_name(file)), raw.ids
+            return canonical.read_canonical(file, trusted=True)  # read_raw has checked it
+        graph, ids = raw.graph(name=_graph_name(file)), raw.ids
+    if ids is None:
+        return graph
+    return LabelledGraph(ids.tolist(), graph.u, graph.v, graph.w, name=graph.name, trusted=True)
 
 
 def read_raw(path: str | os.PathLike[str], *, format: str | None = None) -> RawGraph:
