@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 from time import perf_counter
@@ -17,6 +17,7 @@ from mst.units import counted, seconds
 if TYPE_CHECKING:
     from mst.proof import Proof
     from mst.streaming.batches import Batch
+    from mst.streaming.files import EdgeFile
 
 HELP = "prove a forest, or the measurement of a run, against its graph"
 _NAMED = 20
@@ -126,6 +127,7 @@ def _verify_files(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def _verify_in_parts(arguments: argparse.Namespace) -> dict[str, Any]:
     from mst.cores import cores_for
+    from mst.errors import InputError
     from mst.streaming import prove_batches
     from mst.streaming.files import read_forest
     from mst.streaming.memory import require_memory
@@ -136,14 +138,24 @@ def _verify_in_parts(arguments: argparse.Namespace) -> dict[str, Any]:
         forest = read_forest(arguments.forest)
     if arguments.memory is not None:
         require_memory(arguments.memory, forest.n)
-    batches, vertices = _batches(arguments, forest.n, width)
+    file = _edges(arguments, forest.n, width)
+    edges = _Counted(file)
     read = perf_counter()
-    proof = prove_batches(forest, batches, width=width)
-    if proof.ok and forest.n != (n := vertices()):
-        reason = f"the forest file declares {forest.n:,} vertices, the graph has {n:,}"
+    proof = prove_batches(forest, edges, width=width)
+    keeps_ids = arguments.memory is not None and file.n is None
+    if keeps_ids and not proof.ok:
+        # The proof has ended at the first mistake.
+        for _ in (edges := _Counted(file)):
+            pass
+    if keeps_ids and forest.n != edges.n:
+        raise InputError(
+            f"{arguments.forest} has {forest.n:,} vertices and {arguments.graph}, whose ids --memory keeps, "
+            f"{edges.n:,}: without --memory, vertices are renumbered if the file does not state how many there are; "
+            "verify such a forest without --memory, too"
+        )
+    if proof.ok and forest.n != edges.n:
+        reason = f"the forest file declares {forest.n:,} vertices, the graph has {edges.n:,}"
         proof = replace(proof, ok=False, reason=reason)
-    if arguments.memory is not None and not proof.ok:
-        _refuse_new_numbers(arguments, forest.n)
     return _verdict(proof, {"read": read - started})
 
 
@@ -153,50 +165,34 @@ def _verdict(proof: Proof, times: dict[str, float]) -> dict[str, Any]:
     return asdict(proof) | own | {"mismatches": []}
 
 
-def _batches(arguments: argparse.Namespace, n: int, width: int) -> tuple[Iterator[Batch], Callable[[], int]]:
-    """Return the graph's edges in parts, or all at once if its forest of `n` vertices was found in memory.
-
-    The function returns the number of its vertices, once all edges were read.
-    """
+def _edges(arguments: argparse.Namespace, n: int, width: int) -> EdgeFile:
+    """Return the graph's edges in parts, or all at once if its forest of `n` vertices was found in memory."""
     from mst import formats
     from mst.streaming import open_edges
     from mst.streaming.batches import batch_of
+    from mst.streaming.files import EdgeFile
 
     if not reads_in_parts(arguments.graph, arguments.format, arguments.memory):
         raw = formats.read_raw(arguments.graph, format=arguments.format)
         # An edge list may be renumbered in memory, but keeps its ids when it is read in parts.
         if raw.n == n or raw.format != "edges":
             graph = raw.graph()
-            return iter([batch_of((graph.u, graph.v, graph.w), str(arguments.graph))]), lambda: raw.n
-    file = open_edges(arguments.graph, format=arguments.format, width=width, memory=arguments.memory)
-    if (declared := file.n) is not None:
-        return file.batches(0), lambda: declared
-    largest = (file.least_n or 0) - 1
+            batch = batch_of((graph.u, graph.v, graph.w), str(arguments.graph))
+            return EdgeFile(arguments.graph, raw.n, graph.m, lambda start: iter([batch.after(start)]))
+    return open_edges(arguments.graph, format=arguments.format, width=width, memory=arguments.memory)
 
-    def batches() -> Iterator[Batch]:
-        nonlocal largest
-        for batch in file.batches(0):
-            largest = max(largest, *(int(ids.max(initial=-1)) for ids in (batch.u, batch.v)))
+
+class _Counted:
+    """The edges of a file; `n` is the number of its vertices once all edges were read."""
+
+    def __init__(self, file: EdgeFile):
+        self._file, self.n = file, (file.least_n or 0) if file.n is None else file.n
+
+    def __iter__(self) -> Iterator[Batch]:
+        for batch in self._file.batches(0):
+            if self._file.n is None:
+                self.n = max(self.n, *(1 + int(ids.max(initial=-1)) for ids in (batch.u, batch.v)))
             yield batch
-
-    return batches(), lambda: largest + 1
-
-
-def _refuse_new_numbers(arguments: argparse.Namespace, n: int) -> None:
-    """Raise `InputError` if the forest has `n` vertices and the graph, whose ids are kept in parts, another number."""
-    from mst.errors import InputError
-    from mst.streaming import open_edges
-
-    file = open_edges(arguments.graph, format=arguments.format, memory=arguments.memory)
-    if file.n is not None:
-        return
-    ends = (ids.max(initial=-1) for batch in file.batches(0) for ids in (batch.u, batch.v))
-    if n != (kept := max(file.least_n or 0, 1 + max(map(int, ends), default=-1))):
-        raise InputError(
-            f"{arguments.forest} has {n:,} vertices and {arguments.graph}, whose ids --memory keeps, {kept:,}: without "
-            "--memory, vertices are renumbered if the file does not state how many there are; verify such a forest "
-            "without --memory, too"
-        )
 
 
 def _summary(mismatches: list[str]) -> str:
