@@ -9,8 +9,12 @@ import pytest
 from mst import catalog, config
 from mst.bench.machine import this_machine
 from mst.bench.planning import batches
+from mst.bench.records.account import check_table
 from mst.cli import main
 from mst.commands.measure import reference_of
+from mst.errors import InputError
+from mst.reporting.page.build import write_report
+from mst.reporting.papers.section import write_exhibit
 
 GRAPH = "rmat-17"
 DAMAGES = ["", "{", "[]", "null", "\0\0\0"]
@@ -46,6 +50,20 @@ def test_a_manifest(settings, content, capsys):
         assert (
             "not a manifest of this version of mst; move a damaged file away, and it is made again" in message
         )
+
+
+@pytest.mark.parametrize("content", [*DAMAGES, "PAR1"])
+def test_a_table(tmp_path, content):
+    (table := tmp_path / "table.parquet").write_text(content)
+    page, exhibit, checked = (tmp_path / name for name in ("report.html", "figure-2.csv", "checked.json"))
+    for read in (
+        lambda: write_report(table=table, graphs=[], config={}, out=page),
+        lambda: write_exhibit("durbhakula", "figure-2", records=[], table=table, manifests=[], csv=exhibit),
+        lambda: check_table(table, checked),
+    ):
+        with pytest.raises(InputError, match=f"{table}: not a table: delete it, and the workflow"):
+            read()
+    assert list(tmp_path.iterdir()) == [table]
 
 
 @pytest.mark.parametrize("content", [*DAMAGES, "{}"])

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mst.bench.output import fields_of, scheduler_output
-from mst.bench.records.store import write_json
+from mst.bench.records.store import reading_table, write_json
 from mst.errors import MSTError
 from mst.units import counted
 
@@ -107,7 +107,8 @@ def check_table(table: Path, out: Path, *, strict: bool = False) -> None:
     import pyarrow.parquet as pq
 
     columns = ["machine", "graph", "algorithm", "options", "width", "status", "reason", "current", "origin"]
-    rows = [row for row in pq.read_table(table, columns=columns).to_pylist() if row["current"]]
+    with reading_table(table):
+        rows = [row for row in pq.read_table(table, columns=columns).to_pylist() if row["current"]]
     elsewhere = [row for row in rows if row["origin"] == "reference"]
     rows = [row for row in rows if row["origin"] != "reference"]
     refused = ("wrong", "unavailable") if strict else ("wrong",)

@@ -262,6 +262,17 @@ def _print_once(text: str) -> None:
     print(f"set aside: {text}", file=sys.stderr)
 
 
+@contextmanager
+def reading_table(file: Path) -> Iterator[None]:
+    """Raise `InputError` where the file of the tidy table cannot be read."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except (OSError, ValueError, pa.ArrowException):
+        raise InputError(f"{file}: not a table: delete it, and the workflow makes it again") from None
+
+
 def medians(measurement: Mapping[str, Any], part: str = "compute") -> list[float]:
     """Return the median of each process, in seconds."""
     return [statistics.median(samples) for samples in measurement["samples"].get(part, []) if samples]

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from mst.atomic import write_text
 from mst.bench.records.reference import Reference
-from mst.bench.records.store import Record, load_records
+from mst.bench.records.store import Record, load_records, reading_table
 from mst.cores import granted_cores
 from mst.reporting.charts.figures import draw_all
 from mst.reporting.charts.workers import rare_collections, workers
@@ -47,7 +47,7 @@ def write_report(
     """
     baseline = str(config.get("baseline", "kruskal"))
     # Choosing rows is several times as fast where the strings are Python's, not Arrow's.
-    with pd.option_context("mode.string_storage", "python"):
+    with reading_table(table), pd.option_context("mode.string_storage", "python"):
         rows = prepared_rows(pd.read_parquet(table), baseline)
     set_aside = set_aside_of(table)
     manifests = read_manifests(graphs, set_aside.append)

@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup, escape
 
-from mst.bench.records.store import load_records
+from mst.bench.records.store import load_records, reading_table
 from mst.bench.statistics import COVERAGE, interval_ranks
 from mst.errors import ConfigError, nearest
 from mst.reporting.charts.axes import Panel
@@ -227,9 +227,9 @@ def write_exhibit(
     if name not in known:
         hint = f"{nearest(name, known)}; it has: {', '.join(known)}"
         raise ConfigError(f"{paper} has no table or figure {name!r}{hint}")
-    sources = gather(
-        load_records(*records), pd.read_parquet(table).to_dict("records"), read_manifests(manifests, print)
-    )
+    with reading_table(table):
+        rows = pd.read_parquet(table).to_dict("records")
+    sources = gather(load_records(*records), rows, read_manifests(manifests, print))
     filled = fill(paper, known[name], sources, claims.document().names())
     stem = csv.with_suffix("")
     tables.write_files(filled, stem)
