@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -145,6 +147,15 @@ def papers(config: Config) -> dict[str, Experiment]:
 
 def _paper_files() -> list[Path]:
     return sorted(resource("config/papers").glob("*.yaml"))
+
+
+def check_interpreter() -> None:
+    """Refuse a Python that Snakemake cannot start scripts with: it hands the path to a shell without quotes."""
+    if re.search(r"[^\w@%+=:,./-]", sys.executable):
+        raise ConfigError(
+            f"Snakemake cannot start scripts with {sys.executable}: its path has a blank or another character that the "
+            "shell interprets. Move the clone, or its .venv, to a path without such characters"
+        )
 
 
 def check_graphs(config: Config, catalog: Catalog) -> None:

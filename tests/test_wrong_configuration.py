@@ -229,6 +229,15 @@ def test_the_workflow_is_not_started_with_a_mistake(tmp_path, monkeypatch, capsy
     assert [file.name for file in tmp_path.iterdir()] == ["Snakefile"]
 
 
+def test_nothing_is_measured_with_a_python_that_the_workflow_cannot_start(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.executable", "/a clone/.venv/bin/python")
+    (tmp_path / "Snakefile").touch()
+    assert main(["experiment"]) == 2
+    assert "cannot start scripts with /a clone/.venv/bin/python" in capsys.readouterr().err
+    assert [file.name for file in tmp_path.iterdir()] == ["Snakefile"]
+
+
 def test_the_workflow_is_not_started_with_an_unknown_graph(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv(config.ENVIRONMENT, json.dumps(yaml.safe_load(TEXT.replace("rmat-17", "rmat-171"))))

@@ -78,12 +78,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _check_arguments(cores: str, targets: list[str]) -> None:
-    """Refuse at once calls that the engine would refuse later: outside a clone, without cores, of unknown targets."""
+    """Refuse at once calls that the engine would refuse later, such as those outside a clone or of unknown targets."""
     from mst import config
     from mst.scopes import Scopes
 
     if not Path("Snakefile").is_file():
         raise ConfigError(f"no Snakefile in {Path.cwd()}: run this in the root of a clone of mst")
+    config.check_interpreter()
     if cores != "all" and not (cores.isdecimal() and int(cores)):
         raise ConfigError(f"--cores must be a whole number from 1, or all, got {cores!r}")
     if scopes := list(filter(_is_scope, targets)):

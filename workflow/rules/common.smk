@@ -6,7 +6,6 @@ import getpass
 import hashlib
 import json
 import os
-import re
 import shlex
 import sys
 from pathlib import Path
@@ -23,13 +22,6 @@ from mst.errors import MSTError, nearest
 from mst.units import counted
 from mst.yaml_models import read_yaml
 
-if re.search(r"[^\w@%+=:,./-]", sys.executable):
-    # Snakemake hands this path to a shell without quotes.
-    raise WorkflowError(
-        f"Snakemake cannot start scripts with {sys.executable}: its path has a blank or another character that the "
-        "shell interprets. Move the clone, or its .venv, to a path without such characters"
-    )
-
 if not workflow.is_main_process and settings_of.ENVIRONMENT in os.environ:
     # Jobs follow the configuration of the plan, even if a file has been edited since.
     config.update(json.loads(os.environ[settings_of.ENVIRONMENT]))
@@ -40,6 +32,7 @@ merged = [Path(file) for file in workflow.configfiles if file not in given.confi
 merged += given.configfiles
 
 try:
+    settings_of.check_interpreter()
     if workflow.is_main_process:
         for file in merged:
             read_yaml(file)
