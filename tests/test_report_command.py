@@ -52,11 +52,15 @@ def test_report_without_records_is_an_error_and_writes_nothing(tmp_path, asked, 
 
 
 def test_a_page_that_cannot_be_written_is_refused_before_anything_is_written(tmp_path, asked, capsys):
-    folder = tmp_path / "a folder"
-    folder.mkdir()
+    (folder := tmp_path / "a folder").mkdir()
     fake_records.write_experiment(tmp_path / "results", graphs=fake_records.GRAPHS[:1])
-    assert main(["report", "--results", str(tmp_path / "results"), "--out", str(folder)]) == 2
-    assert f"{folder} cannot be written: it is a folder" in capsys.readouterr().err
+    for out, reason in (
+        (str(folder), "cannot be written: it is a folder"),
+        ("-", "is no file, and the page has others beside it"),
+        ("/dev/null", "is no file, and the page has others beside it"),
+    ):
+        assert main(["report", "--results", str(tmp_path / "results"), "--out", out]) == 2
+        assert f"mst report: {out} {reason}" in capsys.readouterr().err
     assert not asked and not list(tmp_path.rglob("table.*"))
 
 

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mst.atomic import is_stream
 from mst.commands._arguments import add_results, results_of
 from mst.progress import step
 
@@ -36,6 +37,8 @@ def run(arguments: argparse.Namespace) -> int:
     out = arguments.out or results / "report.html"
     if out.is_dir():
         raise InputError(f"{out} cannot be written: it is a folder; name a file, such as {out / 'report.html'}")
+    if is_stream(out):
+        raise InputError(f"{out} is no file, and the page has others beside it: name one, such as report.html")
     if out.parent.is_dir():
         check_place(out)
     with step("writing the page"):
