@@ -8,7 +8,6 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sized
-from concurrent.futures import Executor
 from contextlib import suppress
 from time import perf_counter
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -180,11 +179,9 @@ def slices(
             start += len(part.w)
 
 
-def map_ahead(
-    pool: Executor | Pool, function: Callable[..., _T], calls: Iterable[tuple], ahead: int
-) -> Iterator[_T]:
+def map_ahead(pool: Pool, function: Callable[..., _T], calls: Iterable[tuple], ahead: int) -> Iterator[_T]:
     """Yield the results of calls by a pool, in their order; up to `ahead` calls more are begun or done."""
-    pending: deque[Any] = deque()
+    pending: deque[Future[_T]] = deque()
     for arguments in calls:
         pending.append(pool.submit(function, *arguments))
         if len(pending) > ahead:
