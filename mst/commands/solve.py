@@ -14,7 +14,9 @@ from mst.progress import remark, step
 from mst.units import counted, seconds
 
 if TYPE_CHECKING:
+    from mst.forest import Forest
     from mst.solver import Request
+    from mst.streaming import StreamForest
 
 HELP = "compute the minimum spanning forest of a graph file"
 
@@ -70,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
         working.update(f"{named} on {graph_size(graph.n, graph.m)}")
         forest = mst.minimum_spanning_forest(graph, algorithm=named, threads=threads, **options)
     algorithm = registry.get(forest.algorithm)
-    parts = {"read": read_seconds, **forest.seconds, "code": code_seconds()}
+    taken = {"read": read_seconds, **forest.seconds, "code": code_seconds()}
     if arguments.out:
         with step(f"writing {arguments.out}"):
             write_forest(arguments.out, forest)
@@ -79,23 +81,9 @@ def run(arguments: argparse.Namespace) -> int:
                 f"{arguments.out} numbers the vertices in the order of their ids in {arguments.file}; "
                 "write .txt or .csv, or use --memory, to keep the ids"
             )
-    summary = {
-        "file": arguments.file,
-        "vertices": graph.n,
-        "edges": graph.m,
-        "components": forest.components,
-        "forest_edges": len(forest),
-        "weight": forest.weight,
-        "algorithm": algorithm.id,
-        "options": algorithm.resolve(options),
-        "width": width_of(algorithm, threads),
-        "seconds": {
-            part: round(taken, 6)
-            for part, taken in parts.items()
-            if taken > 1e-4 or part not in ("transfer", "code")
-        },
-    }
-    _print_summary(arguments, summary)
+    taken = {part: value for part, value in taken.items() if value > 1e-4 or part not in ("transfer", "code")}
+    width = width_of(algorithm, threads)
+    _print_summary(arguments, forest, algorithm.id, algorithm.resolve(options), width, taken)
     return 0
 
 
@@ -116,26 +104,33 @@ def _solve_in_parts(arguments: argparse.Namespace, asked: Request) -> int:
             write_forest(arguments.out, forest)
     if checkpoint:
         checkpoint.unlink(missing_ok=True)
-    _print_summary(
-        arguments,
-        {
-            "file": arguments.file,
-            "vertices": forest.n,
-            "edges": forest.m,
-            "components": forest.components,
-            "forest_edges": len(forest),
-            "weight": forest.weight,
-            "algorithm": forest.algorithm or arguments.algorithm,
-            "options": asked.options,
-            "width": width,
-            "seconds": {part: round(taken, 6) for part, taken in forest.seconds.items()}
-            | {"all": round(perf_counter() - started, 6), "code": round(code_seconds(), 6)},
-        },
-    )
+    taken = {**forest.seconds, "all": perf_counter() - started, "code": code_seconds()}
+    _print_summary(arguments, forest, forest.algorithm or arguments.algorithm, asked.options, width, taken)
     return 0
 
 
-def _print_summary(arguments: argparse.Namespace, summary: dict[str, Any]) -> None:
+def _print_summary(
+    arguments: argparse.Namespace,
+    forest: Forest | StreamForest,
+    algorithm: str,
+    options: dict[str, Any],
+    width: int,
+    taken: dict[str, float],
+) -> None:
+    # The forest of a stream has the size of its graph itself.
+    graph: Any = getattr(forest, "graph", forest)
+    summary = {
+        "file": arguments.file,
+        "vertices": graph.n,
+        "edges": graph.m,
+        "components": forest.components,
+        "forest_edges": len(forest),
+        "weight": forest.weight,
+        "algorithm": algorithm,
+        "options": options,
+        "width": width,
+        "seconds": {part: round(value, 6) for part, value in taken.items()},
+    }
     print(json_text(summary) if arguments.json else _as_text(summary), file=message_stream(arguments.out))
 
 
