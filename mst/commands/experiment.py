@@ -266,8 +266,7 @@ class _Progress:
 
     def _measured(self) -> list[str]:
         """Return the algorithms of all measurements, those of unfinished batches included."""
-        from mst.bench.records.store import STAGED
+        from mst.bench.records.store import STAGED, measurement_files
 
         folders = (self._settings.records, self._settings.root / STAGED)
-        files = (file for folder in folders for file in folder.glob("*/*/*/*/*/*.json"))
-        return [file.parts[-4] for file in files if not file.name.endswith(".proof.json")]
+        return [Path(file).parts[-4] for folder in folders for file in measurement_files(str(folder))]
