@@ -59,7 +59,8 @@ def run(arguments: argparse.Namespace) -> int:
         b = _side(arguments.b, records, Path(scratch, "b"))
         compared = compare(a, b, part=arguments.part, margin=arguments.margin)
     if arguments.json:
-        print(json_text(_document(arguments, compared), indent=1))
+        asked = {name: getattr(arguments, name) for name in ("a", "b", "part", "margin")}
+        print(json_text(asked | asdict(compared), indent=1))
     else:
         print(_table(compared.comparisons))
         print(_summary(arguments, compared))
@@ -97,16 +98,6 @@ def _side(text: str, records: Sequence[Record], scratch: Path) -> list[Record]:
         if commit in ("", text):
             raise
         return select_records(records, commit)
-
-
-def _document(arguments: argparse.Namespace, compared: Compared) -> dict:
-    return {
-        "a": arguments.a,
-        "b": arguments.b,
-        "part": arguments.part,
-        "margin": arguments.margin,
-        **asdict(compared),
-    }
 
 
 def _table(comparisons: tuple[Comparison, ...]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from mst.units import counted
 
 if TYPE_CHECKING:
     from mst.bench.planning.plan import Planned
+    from mst.bench.records.store import Run
     from mst.config import Config
 
 HELP = "print an experiment's times on this machine, compared with those of one algorithm"
@@ -44,8 +45,8 @@ def run(arguments: argparse.Namespace) -> int:
     settings = config.load(arguments.configfile)
     known = Scopes.of(settings, [config.local_machine(settings)])
     planned = [known.plan(scope) for scope in arguments.scopes]
-    done = {row.run.path: row for row in chain.from_iterable(planned) if row.status == "done" and row.run}
-    proved = list(_measured(settings, done.values()))
+    done = {row.run: row for row in chain.from_iterable(planned) if row.status == "done" and row.run}
+    proved = list(_measured(settings, done))
     measured = dict(proved)
     part = PARTS[arguments.part]
     found = {key: value for key, m in measured.items() if (value := part(m)) is not None}
@@ -98,14 +99,12 @@ def table(
     return rows
 
 
-def _measured(settings: Config, rows: Iterable[Planned]) -> Iterator[tuple[tuple[str, str], Measurement]]:
+def _measured(settings: Config, done: Mapping[Run, Planned]) -> Iterator[tuple[tuple[str, str], Measurement]]:
     """Yield every proved measurement with the name of its run and its graph."""
     from mst.bench.records.store import read_measurement, read_proof
 
-    for row in rows:
-        if row.status != "done" or row.run is None:
-            continue
-        path = settings.records / row.run.path
+    for run, row in done.items():
+        path = settings.records / run.path
         measurement = read_measurement(path)
         if (read_proof(path, measurement) or {}).get("status") == "ok":
             options = f"[{row.options}]" if row.options != "default" else ""
