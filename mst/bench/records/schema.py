@@ -7,8 +7,8 @@ numbers without a finite double are refused anywhere in a document.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from functools import lru_cache
 from math import isfinite
@@ -229,15 +229,22 @@ def parse_json(text: str | bytes) -> dict[str, Any]:
 
 def read_json(path: Path, *keys: str) -> dict[str, Any]:
     """Return the object, with these keys, in a JSON file of the results; `InputError` says how to go on without it."""
-    try:
+    with reading(path, "move a damaged file away, and it is made again"):
         value = parse_json(path.read_bytes())
         if missing := [key for key in keys if key not in value]:
             raise InputError(f"it lacks {', '.join(missing)}")
+    return value
+
+
+@contextmanager
+def reading(path: Path, remedy: str) -> Iterator[None]:
+    """Make errors of reading a file name it; `InputError` says how to go on without it."""
+    try:
+        yield
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from None
     except InputError as error:
-        raise InputError(f"{path}: {error}; move a damaged file away, and it is made again") from None
-    return value
+        raise InputError(f"{path}: {error}; {remedy}") from None
 
 
 def check_proof(value: Mapping[str, Any], measurement: Mapping[str, Any]) -> None:

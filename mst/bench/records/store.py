@@ -31,6 +31,7 @@ from mst.bench.records.schema import (
     check_proof,
     check_version,
     parse_json,
+    reading,
     valid,
 )
 from mst.bench.statistics import summarise
@@ -134,21 +135,10 @@ def read_measurement(path: Path) -> dict[str, Any]:
     Raises `InputError` where it cannot be read, breaks its schema, or is of another run than its path says.
     """
     run = Run.from_path(path)
-    with _naming(path, "delete it to run again"):
+    with reading(path, "delete it to run again"):
         value = parse_json(path.read_bytes())
         check_measurement(value, run)
     return value
-
-
-@contextmanager
-def _naming(path: Path, remedy: str) -> Iterator[None]:
-    """Make errors name a file."""
-    try:
-        yield
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}") from None
-    except InputError as error:
-        raise InputError(f"{path}: {error}; {remedy}") from None
 
 
 def check_measurement(value: dict[str, Any], run: Run) -> None:
@@ -165,7 +155,7 @@ def read_proof(record: Path, measurement: Mapping[str, Any]) -> dict[str, Any] |
     Raises `InputError` where it cannot be read, breaks its schema, or contradicts the measurement.
     """
     path = proof_path(record)
-    with _naming(path, "delete it to prove again"), suppress(FileNotFoundError):
+    with reading(path, "delete it to prove again"), suppress(FileNotFoundError):
         proof = parse_json(path.read_bytes())
         check_proof(proof, measurement)
         return proof
