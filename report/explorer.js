@@ -14,25 +14,26 @@
   );
   const whole = (run) => run.time + (run.init ?? 0) + (run.transfer ?? 0);
   const plain = (value) => value && { value, low: null, high: null };
+  // The sign is 1 if less is better.
   const metrics = {
     time: {
-      name: "time to find the forest", unit: "s", better: "left",
+      name: "time to find the forest", unit: "s", sign: 1,
       of: (run) => ({ value: run.time, low: run.low, high: run.high }),
     },
-    whole: { name: "time with preparation and transfers", unit: "s", better: "left", of: (run) => plain(whole(run)) },
-    call: { name: "time of a whole call, from arrays to the forest", unit: "s", better: "left", of: (run) => plain(run.call) },
+    whole: { name: "time with preparation and transfers", unit: "s", sign: 1, of: (run) => plain(whole(run)) },
+    call: { name: "time of a whole call, from arrays to the forest", unit: "s", sign: 1, of: (run) => plain(run.call) },
     throughput: {
-      name: "undirected edges per second", unit: "edges/s", better: "right",
+      name: "undirected edges per second", unit: "edges/s", sign: -1,
       of: (run) => ({ value: run.graph.m / run.time, low: run.graph.m / run.high, high: run.graph.m / run.low }),
     },
-    speedup: { name: "speedup", unit: "×", better: "right", of: (run) => ratio(same(run, state.baseline, FASTEST), run) },
+    speedup: { name: "speedup", unit: "×", sign: -1, of: (run) => ratio(same(run, state.baseline, FASTEST), run) },
     "self-speedup": {
-      name: "self-speedup, T(1) / T(p)", unit: "×", better: "right",
+      name: "self-speedup, T(1) / T(p)", unit: "×", sign: -1,
       of: (run) => (["threads", "mpi", "cuda"].includes(run.algorithm.paradigm) ? ratio(same(run, run.algorithm.name, 1), run) : null),
     },
-    peak: { name: "peak resident memory", unit: "B", better: "left", of: (run) => plain(run.peak) },
-    working: { name: "working memory per edge", unit: "B/edge", better: "left", of: (run) => plain(run.working / run.graph.m) },
-    energy: { name: "energy per solve", unit: "J", better: "left", of: (run) => plain(run.joules) },
+    peak: { name: "peak resident memory", unit: "B", sign: 1, of: (run) => plain(run.peak) },
+    working: { name: "working memory per edge", unit: "B/edge", sign: 1, of: (run) => plain(run.working / run.graph.m) },
+    energy: { name: "energy per solve", unit: "J", sign: 1, of: (run) => plain(run.joules) },
   };
   const views = { graph: "a panel for each graph", size: "against the number of edges m", width: "against the width" };
   const lists = { machines: data.machines, graphs: data.graphs, algorithms: data.algorithms };
@@ -60,7 +61,7 @@
   // State and address
 
   const usable = Object.keys(metrics).filter((name) =>
-    name === "speedup" || name === "self-speedup" ? true : runs.some((run) => metrics[name].of(run)),
+    name.endsWith("speedup") || runs.some((run) => metrics[name].of(run)),
   );
   const initial = () => ({
     metric: "time", baseline: data.baseline, view: "graph", width: "best",
@@ -263,8 +264,7 @@
 
   // A row for each series, best on top.
   function dots(list, width) {
-    const unit = metrics[state.metric].unit;
-    const sign = metrics[state.metric].better === "left" ? 1 : -1;
+    const { unit, sign } = metrics[state.metric];
     const rows = list.sort((a, b) => sign * (a.value - b.value));
     const label = Math.min(Math.max(...rows.map((p) => seriesOf(p).length)) * 6.6 + 14, width * 0.5);
     const height = rows.length * 21 + 34;
@@ -387,8 +387,7 @@
         ? `No run fits: ${state.baseline} was not run on the chosen machines.`
         : "No run fits this choice.";
     }
-    const { better, unit } = metrics[state.metric];
-    const sign = better === "left" ? 1 : -1;
+    const { unit, sign } = metrics[state.metric];
     const best = [...list].sort((a, b) => sign * (a.value - b.value))[0];
     // The smallest graph has the best time of several.
     const fair = ["×", "edges/s"].includes(unit) || new Set(list.map((p) => p.graph)).size === 1;
@@ -406,10 +405,7 @@
   function showTable(list) {
     const wanted = ["machine", "graph", "algorithm", "width", "value", "low", "high", "proof", "flags", "date", "commit"];
     const unit = metrics[state.metric].unit;
-    const head = node("tr", {}, ...wanted.map((name) => {
-      const cell = node("th", { scope: "col" }, name);
-      return cell;
-    }));
+    const head = node("tr", {}, ...wanted.map((name) => node("th", { scope: "col" }, name)));
     const body = list.map((p) => {
       const all = cells(p);
       return node("tr", {}, ...wanted.map((name) => {
