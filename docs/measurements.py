@@ -138,7 +138,7 @@ def _newest(records: Iterable[Record]) -> dict[tuple[str, Column], Record]:
     """Return the newest proved record of each run, by graph and column without a name."""
     found: dict[tuple[str, Column], Record] = {}
     for record in sorted(records, key=lambda record: record.measurement["created"]):
-        if record.status == "ok" and record.proof and record.proof["status"] == "ok":
+        if record.proved:
             run = record.run
             found[run.graph, Column("", run.algorithm, run.width, run.options)] = record
     return found
