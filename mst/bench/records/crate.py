@@ -40,16 +40,14 @@ def write_crate(out: Path, *, root: Path, results: Path, records: Iterable[Recor
     """Write the crate of a finished workflow, a zip archive that appears when it is complete.
 
     `root` is the clone, `results` has the page and the table, and the records give times and machines. Without a page
-    or a table, or without the package rocrate, this raises `InputError`.
+    or a table, this raises `InputError`.
     """
+    from rocrate.rocrate import ROCrate
+
     page, table = results / "report.html", results / "table.csv"
     for file in (root / "Snakefile", page, table):
         if not file.is_file():
             raise InputError(f"{file} is missing: run the workflow first, in the root of a clone")
-    try:
-        from rocrate.rocrate import ROCrate
-    except ImportError:
-        raise InputError("an RO-Crate needs rocrate: pip install '.[workflow]' in a clone of mst") from None
     crate = ROCrate(version="1.1")
     _describe(crate)
     workflow = crate.add_workflow(root / "Snakefile", "Snakefile", main=True, lang="snakemake")
