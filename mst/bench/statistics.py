@@ -12,6 +12,7 @@ import statistics
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import accumulate
 from math import comb, exp, fsum, log, nan, sqrt
 
 import numpy as np
@@ -194,12 +195,9 @@ def ratio(a: Sequence[float], b: Sequence[float]) -> Ratio:
 @cache
 def _rank_cut(a: int, b: int) -> int | None:
     """Return how many pairwise shifts may be dropped at each end for 95 % coverage; None if even 0 covers less."""
-    tail, total = 0, comb(a + b, a)
-    for u, count in enumerate(_mann_whitney(a, b)):
-        tail += count
-        if 2 * tail > (1 - COVERAGE) * total:
-            return u - 1 if u else None
-    return None
+    total, tails = comb(a + b, a), accumulate(_mann_whitney(a, b))
+    first = next(u for u, tail in enumerate(tails) if 2 * tail > (1 - COVERAGE) * total)
+    return first - 1 if first else None
 
 
 def _mann_whitney(a: int, b: int) -> list[int]:
