@@ -114,8 +114,6 @@ wildcard_constraints:
     machine="[^/]+",
     number=r"\d+",
     where="(reports/(papers|graphs|algorithms)/[^/]+/)?",
-    paper="[^/]+",
-    exhibit="[^/]+",
 
 
 def sources(*patterns):

@@ -17,6 +17,7 @@ rule exhibit:
         RESULTS / "logs/papers/{paper}/{exhibit}.log",
     wildcard_constraints:
         paper="|".join(PAPERS),
+        exhibit="[^/]+",
     group:
         shared("page")
     conda:
