@@ -47,8 +47,10 @@ def write_report(
     """
     baseline = str(config.get("baseline", "kruskal"))
     # Choosing rows is several times as fast where the strings are Python's, not Arrow's.
-    with reading_table(table), pd.option_context("mode.string_storage", "python"):
-        rows = prepared_rows(pd.read_parquet(table), baseline)
+    with pd.option_context("mode.string_storage", "python"):
+        with reading_table(table):
+            rows = pd.read_parquet(table)
+        rows = prepared_rows(rows, baseline)
     set_aside = set_aside_of(table)
     manifests = read_manifests(graphs, set_aside.append)
     folder = out.with_name("figures")
