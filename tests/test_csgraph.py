@@ -13,6 +13,10 @@ from scipy.sparse.csgraph import minimum_spanning_tree as scipys
 import mst
 from mst import InputError
 from mst.csgraph import ShapeError, minimum_spanning_tree
+from mst.graph import frozen
+
+# Once code is loaded, matrices of few entries are solved by this alone.
+from mst.kernels.sequential.kruskal_rows import forest_of_rows
 
 
 def alike(ours, theirs) -> bool:
@@ -83,6 +87,56 @@ def test_random_matrices_with_ties_have_the_same_weight(rng):
         assert ours.sum() == theirs.sum() and ours.nnz == theirs.nnz
         kept = ours.tocoo()
         assert (dense[kept.row, kept.col] == kept.data).all()
+
+
+WEIGHTS = {
+    "fractions": lambda rng, m: rng.standard_normal(m),
+    "narrow fractions": lambda rng, m: rng.random(m).astype(np.float32).astype(float),
+    "ties": lambda rng, m: rng.integers(-2, 3, m).astype(float),
+    "zeros": lambda rng, m: rng.choice([0.0, -0.0, 5e-324, -5e-324], m),
+    "infinities": lambda rng, m: rng.choice([np.inf, -np.inf, 1e308, 0.0], m),
+    "nan": lambda rng, m: rng.choice([np.nan, np.inf, 1.0, 0.0], m),
+}
+
+
+@pytest.mark.parametrize("name", WEIGHTS)
+def test_few_entries_give_the_tree_of_an_algorithm(name, rng):
+    for _ in range(40):
+        n, m = int(rng.integers(1, 60)), int(rng.integers(0, 300))
+        offsets = np.concatenate([[0], np.cumsum(rng.multinomial(m, np.ones(n) / n))])
+        # Unsorted, with repeated entries and a diagonal.
+        matrix = sparse.csr_array((WEIGHTS[name](rng, m), rng.integers(0, n, m), offsets), shape=(n, n))
+        for keep_zeros in (False, True):
+            few = minimum_spanning_tree(matrix, keep_zeros=keep_zeros)
+            general = minimum_spanning_tree(matrix, keep_zeros=keep_zeros, algorithm="kruskal")
+            assert alike(few, general) and few.data.tobytes() == general.data.tobytes()
+
+
+@pytest.mark.parametrize(
+    "name", ["csr array", "csr matrix", "csc matrix", "dense", "bool", "empty sparse", "one vertex"]
+)
+def test_few_entries_are_solved_in_one_call(name, monkeypatch):
+    monkeypatch.setattr(mst, "minimum_spanning_forest", lambda *graph, **how: pytest.fail("a general solve"))
+    assert alike(minimum_spanning_tree(INPUTS[name]), scipys(INPUTS[name]))
+
+
+@pytest.mark.parametrize(
+    ("offsets", "columns", "weights"),
+    [
+        ([1, 1, 2], [0, 1], [1, 2]),
+        ([0, 2, 1], [0, 1], [1, 2]),
+        ([0, -1, 2], [0, 1], [1, 2]),
+        ([0, 3, 2], [0, 1], [1, 2]),
+        ([0, 1, 3], [0, 1], [1, 2]),
+        ([0, 1, -1], [0, 1], [1, 2]),
+        ([0, 1, 2], [0, 2], [1, 2]),
+        ([0, 1, 2], [-1, 1], [1, 2]),
+        ([0, 1, 2], [0, 1], [1, np.nan]),
+    ],
+)
+def test_few_entries_that_are_damaged_are_left_to_the_general_checks(offsets, columns, weights):
+    arrays = (np.array(offsets, np.int32), np.array(columns, np.int32), np.array(weights, float))
+    assert [len(part) for part in forest_of_rows(*map(frozen, arrays), False)] == [0, 0, 0]
 
 
 @pytest.mark.parametrize("overwrite", (False, True))

@@ -106,6 +106,14 @@ def sized(n: int, m: int) -> Graph:
     return Graph(n, ends, ends, ends, trusted=True)
 
 
+def test_code_for_small_calls_is_loaded_once_they_have_missed_as_much(new_process, monkeypatch):
+    assert first.compiled_code_pays(0.1), "other code is loaded, and this takes little more"
+    monkeypatch.delitem(sys.modules, "mst.kernels.primitives.jit")
+    assert [first.compiled_code_pays(0.4) for _ in range(3)] == [False, False, True]
+    monkeypatch.setattr(registry, "is_importable", lambda package: False)
+    assert not first.compiled_code_pays(0.4)
+
+
 def test_importing_loads_not_even_numpy():
     loaded = subprocess.run(
         [
@@ -362,6 +370,7 @@ def test_warming_compiles_and_notes_it(new_process, monkeypatch, capsys):
 WARM_THEN_SOLVE = """
 import sys
 import numpy as np
+import scipy.sparse
 import mst
 from mst.advice import first
 from mst.cli import main
@@ -383,6 +392,7 @@ for n, m, near in ((50, 100, 0), (1000, 100_000, 0), (100_000, 1_500_000, 0), (5
         graph = mst.Graph(n, u, v, w + (near * 10**9 * (u // 40)).astype(w.dtype))
         for algorithm in ("auto", "filter-boruvka"):
             mst.minimum_spanning_forest(graph, algorithm=algorithm, threads=1).weight
+mst.csgraph.minimum_spanning_tree(scipy.sparse.random_array((50, 50), density=0.1, format="csr"))
 late = versions() - warmed
 sys.exit("\\n".join(late) or 0)
 """

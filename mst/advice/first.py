@@ -166,6 +166,18 @@ def numba_is_loaded() -> bool:
     return "numba" in sys.modules
 
 
+def compiled_code_pays(saving: float) -> bool:
+    """Return whether this process has loaded compiled code, or has passed up as many seconds as loading it takes.
+
+    `saving` is how many a call passes up now without it.
+    """
+    global _passed_up
+    if "mst.kernels.primitives.jit" in sys.modules:
+        return True
+    _passed_up += saving
+    return _passed_up >= _IMPORTING + _LOADING and registry.is_importable("numba")
+
+
 def solved(
     graph: Any, algorithm: registry.Algorithm, options: Mapping[str, Any], width: int, *, bits: int = 0
 ) -> None:

@@ -30,7 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Solve small graphs of every kind by each algorithm, and read files of text."""
+    """Solve small graphs of every kind by each algorithm, and a matrix of few entries; read files of text."""
     from mst import registry
     from mst.advice import first, table
     from mst.cache import cache_root
@@ -64,6 +64,8 @@ def run(arguments: argparse.Namespace) -> int:
                     forest = minimum_spanning_forest(graph, algorithm=algorithm.id, threads=width, **options)
                     totals.append(forest.weight)  # whose sum is compiled, too
                     first.solved(graph, algorithm, options, width, bits=64)
+        working.update("compiling the solver of small matrices")
+        solve_rows()
         working.update("compiling the readers of text files")
         read_texts()
     names = ", ".join(dict.fromkeys(algorithm.id for algorithm, _ in ways))
@@ -123,6 +125,17 @@ def graphs(cores: int) -> Iterator[Any]:
             for n in (m // max(10, cores), m // 2):
                 u, v = random.integers(0, n, (2, m))
                 yield Graph(n, u, v, np.arange(m, dtype=dtype), threads=cores)
+
+
+def solve_rows() -> None:
+    """Solve a matrix of few entries, as `mst.csgraph` does."""
+    import numpy as np
+
+    from mst.graph import frozen
+    from mst.kernels.sequential.kruskal_rows import forest_of_rows
+
+    index = frozen(np.zeros(1, np.int32))
+    forest_of_rows(index, index[1:], frozen(np.empty(0)), False)
 
 
 def read_texts() -> None:
