@@ -35,6 +35,12 @@ INPUTS = {
     "dense": np.array([[0, 8, 0, 3], [0, 0, 2, 5], [0, 0, 0, 6], [0, 0, 0, 0]]),
     "list": [[0, 1.5], [2.5, 0]],
     "dense with infinities": np.array([[0, np.inf, 2], [1, 0, np.nan], [0, 0, 0]]),
+    "dense, nearly zero": np.array([[0, 1e-8, 2e-8], [-1e-8, 0, 0], [5e-324, 1.1e-8, 0]]),
+    "dense, float32": np.array([[0, 1e-8, 1.1e-8], [np.inf, 0, 3], [0, 0, np.nan]], np.float32),
+    "dense, Fortran order": np.array([[0, 8, 0, 3], [0, 0, 2, 5], [7, 1, 0, 6], [0, 0, 0, 0]], order="F"),
+    "dense, bytes swapped": np.array([[0, 2, 1], [3, 0, 4], [0, 0, 0]], ">i4"),
+    "dense, unsigned": np.array([[0, 2**64 - 1], [2**63, 0]], np.uint64),
+    "matrix": np.ones((3, 3)).view(np.matrix),
     "masked": np.ma.masked_equal([[0, 2, 9], [3, 0, 0], [9, 4, 0]], 9),
     "csr array": sparse.csr_array([[0, 2, 1], [3, 0, 4], [0, 0, 0]]),
     "csr matrix": sparse.csr_matrix([[0, 2, 1], [3, 0, 4], [0, 0, 0]]),
@@ -59,6 +65,12 @@ INPUTS = {
 @pytest.mark.parametrize("name", INPUTS)
 def test_every_kind_of_input_gives_scipys_output(name):
     assert alike(minimum_spanning_tree(INPUTS[name]), scipys(INPUTS[name]))
+
+
+def test_a_masked_array_without_a_mask_has_an_edge_for_each_element():
+    # SciPy fails here.
+    tree = minimum_spanning_tree(np.ma.masked_array([[1.0, 3, 9], [2, 1, 5], [9, 9, 1]]))
+    assert tree.toarray().tolist() == [[0, 0, 0], [2, 0, 5], [0, 0, 0]]
 
 
 def test_unsorted_and_repeated_entries_count_as_scipy_counts_them():
