@@ -346,6 +346,11 @@ WRONG = {
         "non-decreasing",
         ValueError,
     ),
+    "csgraph, rows that end before the first entry": (
+        lambda: minimum_spanning_tree(sparse_with(indptr=[0, 5, 3, 0])),
+        "non-decreasing",
+        ValueError,
+    ),
     "csgraph, rows beyond the end": (
         lambda: minimum_spanning_tree(sparse_with(indptr=[0, 3, 6, 99])),
         "damaged",
@@ -357,6 +362,11 @@ WRONG = {
         Exception,
     ),
     "sparse, rows that descend": (lambda: solve(sparse_with(indptr=[0, 5, 3, 9])), "damaged", Exception),
+    "sparse, rows that end before the first entry": (
+        lambda: solve(sparse_with(indptr=[0, 5, 3, -1])),
+        "damaged",
+        Exception,
+    ),
     "backend, unknown algorithm": (
         lambda: by_backend(path_graph(1, 2), algorithm="dijkstra"),
         "not a valid choice",

@@ -145,8 +145,12 @@ def check_rows(matrix: Any) -> None:
     offsets, columns = matrix.indptr, matrix.indices
     # Negative columns are the largest when read as unsigned.
     words = columns.view(f"{columns.dtype.byteorder}u{columns.itemsize}")
-    if (offsets[1:] < offsets[:-1]).any() or (len(words) and words.max() >= matrix.shape[0]):
+    descending = (offsets[1:] < offsets[:-1]).any()
+    if descending or (len(words) and words.max() >= matrix.shape[0]):
         matrix.check_format()
+    if descending:
+        # SciPy does not check them if there seems to be no entry.
+        raise ValueError("indptr must be a non-decreasing sequence")
 
 
 def rows_of(matrix: Any) -> np.ndarray:
