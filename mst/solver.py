@@ -442,7 +442,7 @@ def as_graph(graph: Any, *, threads: int = 1) -> Graph:
     if isinstance(graph, Graph):
         return graph
     if isinstance(graph, tuple):
-        return Graph(*arrays.readable(columns_of(graph)), threads=threads)
+        return Graph(*columns_of(graph), threads=threads)
     if isinstance(graph, str | os.PathLike):
         return read_graph(graph)
     from mst.interop.inputs import convert
