@@ -28,7 +28,7 @@ from mst.forest import Forest
 from mst.graph import Graph, columns_of
 from mst.kernels.primitives.recycled import keeping
 
-_HOST_TYPES = (np.ndarray, list, int)
+_HOST_TYPES = (np.ndarray, np.integer, list, int)
 _GRAPH_TYPES = (Graph, tuple, str, os.PathLike)
 _LARGE = 1 << 18  # edges or vertices; calls for smaller graphs keep no memory
 
