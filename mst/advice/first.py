@@ -167,15 +167,16 @@ def numba_is_loaded() -> bool:
 
 
 def compiled_code_pays(saving: float) -> bool:
-    """Return whether this process has loaded compiled code, or has passed up as many seconds as loading it takes.
+    """Return whether this process has loaded compiled code, or has passed up as many seconds as waiting for it takes.
 
-    `saving` is how many a call passes up now without it.
+    `saving` is how many a call passes up now without it. Whether the code is kept on this machine is not looked up.
     """
     global _passed_up
     if "mst.kernels.primitives.jit" in sys.modules:
         return True
     _passed_up += saving
-    return _passed_up >= _IMPORTING + _LOADING and registry.is_importable("numba")
+    wait = _IMPORTING + _LOADING + _COMPILING["kruskal"] / _KEPT
+    return _passed_up >= wait and registry.is_importable("numba")
 
 
 def solved(
