@@ -6,11 +6,9 @@ import math
 import operator
 import os
 import sys
-from contextlib import suppress
-from functools import cache
-from pathlib import Path
 
 from mst.errors import ConfigError, InputError, UnsupportedError
+from mst.limits import processor_quota
 
 MANY = 1 << 18
 """Shorter columns are checked and added up by one thread, since waking others takes as long."""
@@ -37,37 +35,7 @@ def usable_cores() -> int:
 
 def granted_cores() -> int:
     """Return how many usable processors this process can keep busy, given the quota of its control groups."""
-    return math.ceil(min(usable_cores(), _quota()))
-
-
-@cache
-def _quota(groups: Path = Path("/proc/self/cgroup"), mounted: Path = Path("/sys/fs/cgroup")) -> float:
-    """Return the processors' worth of time that the control groups of this process grant, or infinity.
-
-    A container that is limited to two processors (``docker run --cpus 2``) sees all of its host's, but more than two
-    threads that wait for each other use up its time and are then halted together.
-    """
-    quotas = [math.inf]
-    with suppress(OSError):
-        for line in groups.read_text().splitlines():
-            _, controllers, group = line.split(":", 2)
-            if controllers and "cpu" not in controllers.split(","):
-                continue
-            # Each group above limits its members too. Of a container's own group only the root may be mounted.
-            top = mounted / "cpu" if controllers else mounted
-            inside = top / group.lstrip("/")
-            quotas += [_quota_of(folder) for folder in (inside, *inside.parents) if folder.is_relative_to(top)]
-    return min(quotas)
-
-
-def _quota_of(group: Path) -> float:
-    with suppress(OSError):  # version 2, whose topmost group has no such file
-        quota, period = (group / "cpu.max").read_text().split()
-        return math.inf if quota == "max" else int(quota) / int(period)
-    with suppress(OSError):
-        quota, period = ((group / f"cpu.cfs_{name}_us").read_text() for name in ("quota", "period"))
-        return int(quota) / int(period) if int(quota) > 0 else math.inf
-    return math.inf
+    return math.ceil(min(usable_cores(), processor_quota()))
 
 
 def usable_width() -> int:

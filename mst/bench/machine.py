@@ -18,6 +18,7 @@ from typing import Any
 import psutil
 
 from mst.bench.output import output_of
+from mst.limits import free_memory
 
 _PROCESSORS = Path("/sys/devices/system/cpu")
 
@@ -105,7 +106,7 @@ def conditions() -> dict[str, Any]:
         "governor": first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
         "mhz": round(clock.current, 1) if clock else None,
         "throttled": sum(throttled) if throttled else None,
-        "memory_available_bytes": psutil.virtual_memory().available,
+        "memory_available_bytes": free_memory(),
         "scheduled": {"job": job, "node": os.environ.get("SLURMD_NODENAME")} if job else None,
     }
 

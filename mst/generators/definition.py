@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mst.errors import ConfigError, InputError, OutOfMemoryError, nearest
+from mst.limits import free_memory
 
 MAX_VERTICES = 2**32
 """Limit on the number of vertices, since two ends are packed into 64 bits."""
@@ -294,9 +295,7 @@ def pair_count(n: int) -> int:
 
 def require_memory(needed: int, purpose: str) -> None:
     """Raise an `OutOfMemoryError` that names the `purpose`, unless `needed` bytes are free."""
-    import psutil
-
-    free = psutil.virtual_memory().available
+    free = free_memory()
     if needed > free:
         raise OutOfMemoryError(
             f"{purpose} need about {needed / 1e9:,.1f} GB while they are made, but {free / 1e9:,.1f} GB are free: "

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from mst.errors import InputError, OutOfMemoryError
 from mst.kernels.primitives.recycled import release
+from mst.limits import free_memory
 from mst.units import size
 
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
@@ -99,8 +100,8 @@ class Budget(NamedTuple):
         release()
         taken = psutil.Process().memory_info().rss
         if memory is None:
-            # Half of the free memory: in the rest, the system caches the pages that are read.
-            given = psutil.virtual_memory().available // 2 + taken
+            # Half of the machine's: in the rest, the system caches the pages that are read.
+            given = min(psutil.virtual_memory().available // 2, free_memory()) + taken
         else:
             given = parse_memory(memory)
         free = given - taken - _CODE_BYTES - reading

@@ -15,6 +15,8 @@ from typing import NamedTuple, NoReturn
 
 import psutil
 
+from mst.limits import free_memory
+
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 _NUM_THREADS = ("OMP", "OPENBLAS", "MKL", "BLIS", "RAYON", "NUMEXPR", "NUMBA")
@@ -106,7 +108,7 @@ def failure_of_exit(code: int) -> tuple[str, str]:
 
 def memory_limit(memory: float) -> int:
     """Return a limit in bytes: values above 1 are GiB, others a share of available memory."""
-    return int(memory * (psutil.virtual_memory().available if memory <= 1 else 2**30))
+    return int(memory * (free_memory() if memory <= 1 else 2**30))
 
 
 def tree_bytes(pid: int) -> int:
