@@ -235,6 +235,17 @@ def test_wrong_forests_are_refuted(tmp_path, capsys):
     assert "is not the minimum spanning forest" in capsys.readouterr().out
 
 
+def test_forests_of_unsigned_ids_are_verified(tmp_path):
+    path, out = tmp_path / "e.parquet", tmp_path / "f.parquet"
+    ends = {end: np.array(ids, np.uint32) for end, ids in {"u": [0, 1, 2], "v": [1, 2, 0]}.items()}
+    parquet.write_table(pa.table(ends | {"w": [1, 2, 3]}), path)
+    assert main(["solve", str(path), "--out", str(out)]) == 0
+    assert main(["verify", str(path), str(out)]) == 0
+    found = files.read_forest(out)
+    files.write_parquet(out, dataclasses.replace(found, edge_ids=np.array([0, 2]), w=np.array([1, 3])))
+    assert main(["verify", str(path), str(out), "--memory", "1G"]) == 1
+
+
 @pytest.mark.parametrize("w", [[[1.0]], [{"a": 1}]])
 def test_a_column_of_lists_in_parquet_is_named(tmp_path, w):
     path = tmp_path / "e.parquet"

@@ -190,8 +190,8 @@ class _Counted:
 
     def __iter__(self) -> Iterator[Batch]:
         for batch in self._file.batches(0):
-            if self._file.n is None:
-                self.n = max(self.n, *(1 + int(ids.max(initial=-1)) for ids in (batch.u, batch.v)))
+            if self._file.n is None and len(batch.w):
+                self.n = max(self.n, 1 + int(max(batch.u.max(), batch.v.max())))
             yield batch
 
 
