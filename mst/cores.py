@@ -14,6 +14,10 @@ MANY = 1 << 18
 """Shorter columns are checked and added up by one thread, since waking others takes as long."""
 
 
+class ThreadsError(InputError, ValueError):
+    """A value that is no number of threads."""
+
+
 def cores_for(threads: int | None) -> int:
     """Return how many cores a call may use: `threads`, or all that parallel kernels may use when it is not given.
 
@@ -75,13 +79,13 @@ def named_threads() -> int | None:
 
 
 def whole_threads(threads: int | None) -> int | None:
-    """Return `threads` as an int, or None; raise `InputError` if it is not a number of threads."""
+    """Return `threads` as an int, or None; raise `ThreadsError` if it is not a number of threads."""
     try:
         whole = None if threads is None else operator.index(threads)
     except TypeError:
-        raise InputError(f"threads must be a whole number, got {threads!r}") from None
+        raise ThreadsError(f"threads must be a whole number, got {threads!r}") from None
     if whole is not None and whole < 1:
-        raise InputError(f"threads must be at least 1, got {whole}")
+        raise ThreadsError(f"threads must be at least 1, got {whole}")
     return whole
 
 

@@ -15,6 +15,7 @@ from mst import Forest, Graph, MSTError, formats, mpi
 from mst.interop.device import device_graph
 from mst.interop.inputs import from_networkx, from_scipy
 from mst.interop.tables import from_table
+from mst.streaming import forest_of_batches, open_edges, prove_batches
 
 nx = pytest.importorskip("networkx")
 pandas = pytest.importorskip("pandas")
@@ -402,6 +403,24 @@ WRONG = {
     ),
     "under MPI": (lambda: solve(TRIANGLE, algorithm="ghs-mpi"), "mst.mpi", Exception),
     "no algorithm of that name": (lambda: solve(TRIANGLE, algorithm="kruskall"), "did you mean", Exception),
+    **{
+        f"{name} by {width} threads": (
+            lambda call=call, width=width: call(width),
+            f"threads must be at least 1, got {width}",
+            ValueError,
+        )
+        for width in (0, -1)
+        for name, call in {
+            "batches": lambda width: forest_of_batches([], solve=solve, width=width),
+            "proof of batches": lambda width: prove_batches(solve([]), [], width=width),
+            "file of edges": lambda width: open_edges(Path("e.parquet"), width=width),
+        }.items()
+    },
+    "batches by too many threads": (
+        lambda: forest_of_batches([], solve=solve, width=10**6),
+        "threads=1000000 is above the",
+        Exception,
+    ),
     "three in a tuple": (
         lambda: solve((3, [0], [1])),
         r"a tuple must be \(n, u, v, w\), got 3 values",

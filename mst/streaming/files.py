@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mst import formats
+from mst.cores import cores_for
 from mst.errors import FormatError, InputError
 from mst.formats import canonical
 from mst.formats.columns import to_arrow
@@ -77,7 +78,10 @@ def open_edges(
     ------
     FormatError, InputError
         It cannot be opened, or not as a stream.
+    InputError, UnsupportedError
+        `width` is not at least 1, or above the usable cores.
     """
+    width = cores_for(width)
     if is_pipe(path):
         name = "standard input" if str(path) == "-" else f"{path}, a pipe,"
         raise InputError(f"{name} cannot be read in parts: name a file, or set no memory limit")

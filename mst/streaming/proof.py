@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from mst import order
+from mst.cores import cores_for
 from mst.graph import frozen
 from mst.kernels.parallel.pool import Pool
 from mst.kernels.primitives.radix import records, sorted_records
@@ -57,6 +58,8 @@ def prove_batches(forest: StreamForest, batches: Any, *, width: int = 1) -> Proo
     ------
     InputError
         A batch is not legal.
+    InputError, UnsupportedError
+        `width` is not at least 1, or above the usable cores.
 
     Examples
     --------
@@ -71,7 +74,7 @@ def prove_batches(forest: StreamForest, batches: Any, *, width: int = 1) -> Proo
     >>> prove_batches(wrong, batches).reason
     'edge 0 is 0–1 of weight 6 in the forest, but 0–1 of weight 5 in the stream'
     """
-    started = perf_counter()
+    started, width = perf_counter(), cores_for(width)
     facts: dict[str, Any] = dict(forest_edges=len(forest), components=forest.components, weight=forest.weight)
     with step("preparing the proof"):
         reason, witness, paths = _paths(forest)

@@ -8,6 +8,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from mst.cores import cores_for
 from mst.errors import InputError, OutOfMemoryError
 from mst.forest import Forest
 from mst.formats.edges import refuse_more_vertices
@@ -60,6 +61,8 @@ def forest_of_batches(
     ------
     InputError
         A batch is not legal; the message names the batch, the row and the value.
+    InputError, UnsupportedError
+        `width` is not at least 1, or above the usable cores.
     OutOfMemoryError
         A forest of so many vertices does not fit.
     """
@@ -95,7 +98,7 @@ def forest_of_file(
     ------
     FormatError
         The file is damaged.
-    InputError, OutOfMemoryError
+    InputError, UnsupportedError, OutOfMemoryError
         As for `forest_of_batches`.
     """
     kept = Checkpoint(checkpoint, file.identity) if checkpoint else None
@@ -113,6 +116,7 @@ def _forest(
     file: EdgeFile | None = None,
 ) -> StreamForest:
     """Return the forest of the edges that ``batches(0)`` yields, possibly from a file."""
+    width = cores_for(width)
     budget = Budget.of(memory, width, file.reading if file else 0)
     edges, least_n = (file.m, file.least_n) if file else (None, None)
     if (least := max(least_n or 0, n or 0)) > budget.most_vertices:
