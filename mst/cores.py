@@ -97,9 +97,9 @@ def check_cores(width: int) -> None:
         raise UnsupportedError(
             "this process was forked from one that has run threads: use threads=1, or start it by spawn"
         )
-    cores = usable_cores()
-    if width > cores:
-        raise UnsupportedError(f"threads={width} is above the {cores} usable cores: use fewer, or leave it out")
+    if width > (cores := usable_width()):
+        limit = f"the {cores} usable cores" if cores == usable_cores() else f"NUMBA_NUM_THREADS={cores}"
+        raise UnsupportedError(f"threads={width} is above {limit}: use fewer, or leave it out")
 
 
 def _forked_after_use() -> bool:

@@ -470,6 +470,15 @@ def test_a_wrong_number_of_threads_for_numba_is_refused(named, monkeypatch):
         assert done.stderr.splitlines()[-1] == f"mst.errors.ConfigError: {refused}"
 
 
+def test_more_threads_than_numba_launches_are_refused(monkeypatch):
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1})
+    monkeypatch.setattr("numba.core.config.NUMBA_NUM_THREADS", 1)
+    forest = mst.minimum_spanning_forest((2, [0], [1], [5]))
+    for call in (forest.linkage, forest.is_unique, lambda threads: forest.bottleneck(0, 1, threads=threads)):
+        with pytest.raises(UnsupportedError, match="threads=2 is above NUMBA_NUM_THREADS=1: use fewer"):
+            call(threads=2)
+
+
 def test_numba_without_its_compiler_is_refused():
     command = [sys.executable, "-c", "import mst.kernels.primitives.jit"]
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "NUMBA_DISABLE_JIT": "1"})
