@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import _thread
 import sys
 from collections.abc import Callable, Iterable
+from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
@@ -64,12 +66,23 @@ def contiguous(array: np.ndarray, dtype: np.dtype, threads: int) -> np.ndarray:
     """
     if threads == 1 or (array.dtype == dtype and array.flags.c_contiguous):
         return np.ascontiguousarray(array, dtype)
-    from concurrent.futures import ThreadPoolExecutor
-
     copy = np.empty(array.shape, dtype)
     parts = [slice(*(len(array) * (t + i) // threads for i in (0, 1))) for t in range(threads)]
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(lambda part: np.copyto(copy[part], array[part], casting="unsafe"), parts))
+    ended: SimpleQueue[BaseException | None] = SimpleQueue()
+
+    def write(part: slice) -> None:
+        try:
+            np.copyto(copy[part], array[part], casting="unsafe")
+            ended.put(None)
+        except BaseException as error:
+            ended.put(error)
+
+    # An interruption could leave `concurrent.futures` locked; `mst.kernels`, which has a pool, imports this module.
+    for part in parts:
+        _thread.start_new_thread(write, (part,))
+    for error in [ended.get() for _ in parts]:
+        if error is not None:
+            raise error
     return copy
 
 

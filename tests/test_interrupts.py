@@ -73,6 +73,7 @@ INTERRUPTED = """
     import random, signal, sys, time
     import numpy as np
     from mst import Graph, minimum_spanning_forest
+    from mst.arrays import contiguous
     from mst.kernels.parallel.parts import by_threads
     from mst.proof import check_forest, prove
 
@@ -89,6 +90,8 @@ INTERRUPTED = """
         elif work == "parts":
             with by_threads(2) as parts:
                 assert parts(1 << 16, lambda first, last: last - first) == [1 << 12] * 16
+        elif work == "columns":
+            assert contiguous(graph.w[::-1], graph.w.dtype, 2)[0] == graph.w[-1]
         else:
             minimum_spanning_forest(graph, algorithm=work)
 
@@ -113,14 +116,16 @@ INTERRUPTED = """
         "proof",
         "stream",
         "parts",
+        "columns",
         "filter-boruvka-threads",
         *(pytest.param(name, marks=pytest.mark.slow) for name in ("boruvka", "qkruskal", "filter-kruskal")),
     ],
 )
 def test_every_interruption_raises_keyboard_interrupt(work):
-    command = [sys.executable, "-c", textwrap.dedent(INTERRUPTED), work, "100"]
+    attempts = "400" if work == "columns" else "100"
+    command = [sys.executable, "-c", textwrap.dedent(INTERRUPTED), work, attempts]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=240)
-    assert (ended.returncode, ended.stdout) == (0, "100\n"), ended.stderr[-2000:]
+    assert (ended.returncode, ended.stdout) == (0, f"{attempts}\n"), ended.stderr[-2000:]
 
 
 LOADING = """
