@@ -6,12 +6,15 @@ import ast
 import subprocess
 import sys
 import textwrap
+import threading
 from collections.abc import Iterator
 from pathlib import Path
+from queue import SimpleQueue
 
 import pytest
 
 import mst
+from mst.kernels.parallel.pool import Pool
 
 TREES = {file: ast.parse(file.read_text()) for file in Path(mst.__file__).parent.rglob("*.py")}
 
@@ -172,3 +175,21 @@ LEFT_OPEN = """
 def test_a_process_ends_while_a_generator_holds_a_pool():
     command = [sys.executable, "-c", textwrap.dedent(LEFT_OPEN)]
     assert subprocess.run(command, timeout=60).returncode == 0
+
+
+class Interrupted(SimpleQueue):
+    """Interrupts the main thread once it has put in None."""
+
+    def put(self, item):
+        super().put(item)
+        if item is None and threading.get_ident() == threading.main_thread().ident:
+            raise KeyboardInterrupt
+
+
+def test_every_thread_of_a_pool_ends_when_its_end_is_interrupted():
+    pool = Pool(3)
+    pool._calls = Interrupted()
+    with pytest.raises(KeyboardInterrupt), pool:
+        pass
+    for _ in range(3):
+        pool._ended.get(timeout=60)

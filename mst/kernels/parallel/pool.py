@@ -79,19 +79,15 @@ class Pool:
                 # The start of a `threading.Thread` locks in Python, too.
                 _thread.start_new_thread(self._work, ())
         except BaseException:
-            self._end()
+            self._calls.put(None)
             raise
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._end()
+        self._calls.put(None)
         # Once the interpreter ends, its other threads run no more.
         for _ in range(0 if sys.is_finalizing() else self._width):
             self._ended.get()
-
-    def _end(self) -> None:
-        for _ in range(self._width):
-            self._calls.put(None)
 
     def submit(self, function: Callable[..., _T], *arguments: Any) -> Future[_T]:
         """Have a thread call the function."""
@@ -110,4 +106,6 @@ class Pool:
             except BaseException as error:
                 future.set_exception(error)
             del future, function, arguments  # they would be kept until the next call
+        # The next thread ends, too: to tell each of them could be interrupted.
+        self._calls.put(None)
         self._ended.put(None)
