@@ -73,12 +73,13 @@ def test_python_calls_no_compiled_function_that_returns_a_named_tuple():
 
 
 INTERRUPTED = """
-    import random, signal, sys, time
+    import os, random, signal, sys, time
     import numpy as np
     from mst import Graph, minimum_spanning_forest
     from mst.arrays import contiguous
     from mst.kernels.parallel.parts import by_threads
     from mst.proof import check_forest, prove
+    from mst.streaming import prove_batches
 
     rng, dice = np.random.default_rng(1), random.Random(1)
     graph = Graph(60, rng.integers(0, 60, 400), rng.integers(0, 60, 400), rng.random(400))
@@ -89,7 +90,9 @@ INTERRUPTED = """
         if work == "proof":
             assert prove(graph, ids).ok and check_forest(graph, ids, reference_weight=float(graph.w[ids].sum())).ok
         elif work == "stream":
-            minimum_spanning_forest(iter([(graph.u, graph.v, graph.w)] * 50))
+            minimum_spanning_forest(iter(batches))
+        elif work == "second pass":
+            assert prove_batches(of_batches, batches, width=2).ok
         elif work == "parts":
             with by_threads(2) as parts:
                 assert parts(1 << 16, lambda first, last: last - first) == [1 << 12] * 16
@@ -98,17 +101,28 @@ INTERRUPTED = """
         else:
             minimum_spanning_forest(graph, algorithm=work)
 
+    def threads():
+        return len(os.listdir("/proc/self/task"))
+
+    batches = [(graph.u, graph.v, graph.w)] * 50
+    of_batches = minimum_spanning_forest(batches)
     once()
+    before = threads()
     signal.signal(signal.SIGALRM, signal.default_int_handler)
     ended = 0
     for _ in range(attempts):
         stop = time.monotonic() + 60
         try:
-            signal.setitimer(signal.ITIMER_REAL, dice.uniform(0.0005, 0.01))
+            signal.setitimer(signal.ITIMER_REAL, dice.uniform(0.0005, 1 / attempts))
             while time.monotonic() < stop:
                 once()
         except KeyboardInterrupt:
             ended += 1
+    stop = time.monotonic() + 60
+    # An interruption may come before the first statement that ends a pool of two.
+    while threads() > before + 2 and time.monotonic() < stop:
+        time.sleep(0.01)
+    assert time.monotonic() < stop, f"{threads() - before} threads are left"
     print(ended)
 """
 
@@ -118,6 +132,7 @@ INTERRUPTED = """
     [
         "proof",
         "stream",
+        "second pass",
         "parts",
         "columns",
         "filter-boruvka-threads",
@@ -125,7 +140,7 @@ INTERRUPTED = """
     ],
 )
 def test_every_interruption_raises_keyboard_interrupt(work):
-    attempts = "400" if work == "columns" else "100"
+    attempts = "400" if work in ("second pass", "columns") else "100"
     command = [sys.executable, "-c", textwrap.dedent(INTERRUPTED), work, attempts]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=240)
     assert (ended.returncode, ended.stdout) == (0, f"{attempts}\n"), ended.stderr[-2000:]

@@ -352,10 +352,7 @@ def test_errors_keep_neither_the_table_nor_the_forest(batch):
             mst.minimum_spanning_forest([first, batch])
         with suppress(mst.InputError):
             prove_batches(forest, [first, batch])
-        for thread in threading.enumerate():
-            if thread.name == "mst reads ahead":
-                thread.join()
-        stop = time.monotonic() + 30  # the other thread that reads ends soon
+        stop = time.monotonic() + 30  # the threads that read end soon
         # Not isinstance, which asks the objects: some are proxies of others that are gone.
         while kept := [a for a in gc.get_objects() if issubclass(type(a), running.RunningForest | Filter)]:
             if time.monotonic() > stop:

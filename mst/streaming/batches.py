@@ -7,8 +7,7 @@ import queue
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Sized
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sized
 from time import perf_counter
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -260,15 +259,14 @@ class ResultsAhead(Generic[_Sized]):
         self._pool, self._function, self._space, self._seconds = pool, function, space, seconds
         self._found: queue.SimpleQueue[Future[_Sized] | None] = queue.SimpleQueue()
         self._waiting: deque[Future[_Sized] | None] = deque()
-        # As in `mst.kernels.parallel.pool`.
-        _thread.start_new_thread(self._read, (parts,))
+        self._parts = parts
 
-    def _read(self, parts: Iterator[tuple[Batch, int]]) -> None:
+    def _read(self) -> None:
         # As in a `threading.Thread`: the iterator's code may be debugged, or its coverage measured.
         sys.settrace(threading.gettrace())
         sys.setprofile(threading.getprofile())
         try:
-            for part, start in parts:
+            for part, start in self._parts:
                 if not self._space.acquire(len(part.w)):
                     return
                 self._found.put(self._pool.submit(self._first, part, start))
@@ -298,6 +296,8 @@ class ResultsAhead(Generic[_Sized]):
 
     def __iter__(self) -> Iterator[_Sized]:
         try:
+            # As in `mst.kernels.parallel.pool`. If it has started, it is ended below.
+            _thread.start_new_thread(self._read, ())
             while True:
                 if not self._waiting:
                     started = perf_counter()
@@ -318,46 +318,3 @@ class ResultsAhead(Generic[_Sized]):
     def close(self) -> None:
         """Let the thread that reads end."""
         self._space.close()
-
-
-_END = object()
-
-
-def read_ahead(batches: Iterator[Any]) -> Generator[Any, None, None]:
-    """Yield the items of `batches`; a thread reads up to two items ahead.
-
-    Its errors are raised here. When this iterator is closed, the thread ends after the item that it is reading.
-    """
-    items: queue.Queue = queue.Queue(2)
-    closed = threading.Event()
-
-    def put(item: Any) -> None:
-        while not closed.is_set():
-            with suppress(queue.Full):
-                items.put(item, timeout=0.1)
-                return
-
-    def read() -> None:
-        try:
-            for item in batches:
-                put((item, None))
-                if closed.is_set():
-                    return
-            put((_END, None))
-        except BaseException as error:
-            put((_END, error))
-
-    threading.Thread(target=read, daemon=True, name="mst reads ahead").start()
-    try:
-        while True:
-            item, error = items.get()
-            if error is not None:
-                try:
-                    raise error
-                finally:
-                    del error  # in its own traceback, it would be such a cycle, too
-            if item is _END:
-                return
-            yield item
-    finally:
-        closed.set()

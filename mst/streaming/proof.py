@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from mst.kernels.streaming.paths import first_below_path
 from mst.progress import step
 from mst.proof import Proof
 from mst.rounding import converted
-from mst.streaming.batches import Batch, batches_of, map_ahead, read_ahead, slices
+from mst.streaming.batches import Batch, EdgeSemaphore, ResultsAhead, batches_of, slices
 from mst.streaming.filter import NO_FILTER, Filter, Threads, filter_of
 from mst.streaming.forest import StreamForest
 from mst.units import count
@@ -82,7 +82,7 @@ def prove_batches(forest: StreamForest, batches: Any, *, width: int = 1) -> Proo
     if not reason:
         with step("comparing the stream with the forest") as working:
             for part in _checked(forest, paths, batches_of(batches), width):
-                reason, witness, m = *part[:2], m + part[2]
+                reason, witness, m = part.reason, part.witness, m + part.m
                 working.update(f"{count(m)} edges compared with the forest")
                 if reason:
                     break
@@ -124,17 +124,28 @@ def _paths(forest: StreamForest) -> tuple[str, dict[str, Any], _Paths]:
     return "", {}, (ranked, links, root_paths)
 
 
-def _checked(
-    forest: StreamForest, paths: _Paths, batches: Iterator[Batch], width: int
-) -> Iterator[tuple[str, dict[str, Any], int]]:
-    """Yield, for each slice of the stream, why it contradicts the forest, the witness, and the number of its edges."""
+class _Checked(NamedTuple):
+    """Why a slice of the stream contradicts the forest, if it does, the witness, and the number of its edges."""
 
-    def check(part: Batch, start: int) -> tuple[str, dict[str, Any], int]:
-        return *(_contradiction(forest, paths, known, part, start) or ("", {})), len(part.w)
+    reason: str
+    witness: dict[str, Any]
+    m: int
 
-    with Pool(width) as pool, closing(read_ahead(batches)) as ahead:
+    def __len__(self) -> int:
+        return 0  # its edges are not kept
+
+
+def _checked(forest: StreamForest, paths: _Paths, batches: Iterator[Batch], width: int) -> Iterator[_Checked]:
+    """Yield what was found about each slice of the stream."""
+
+    def check(part: Batch, start: int) -> _Checked:
+        return _Checked(*(_contradiction(forest, paths, known, part, start) or ("", {})), len(part.w))
+
+    with Pool(width) as pool:
         known = _strict(filter_of(*forest.edges(), forest.n, forest.m, Threads(pool, width)))
-        yield from map_ahead(pool, check, slices(ahead, 0, lambda: _SLICE), _AHEAD * width)
+        parts, space = slices(batches, 0, lambda: _SLICE), EdgeSemaphore(_AHEAD * width * _SLICE)
+        with closing(ResultsAhead(pool, check, parts, space, {"read": 0.0})) as ahead:
+            yield from ahead
 
 
 def _strict(known: Filter) -> Filter:
