@@ -14,10 +14,6 @@ MANY = 1 << 18
 """Shorter columns are checked and added up by one thread, since waking others takes as long."""
 
 
-class ThreadsError(InputError, ValueError):
-    """A value that is no number of threads."""
-
-
 def cores_for(threads: int | None) -> int:
     """Return how many cores a call may use: `threads`, or all that parallel kernels may use when it is not given.
 
@@ -44,12 +40,7 @@ def granted_cores() -> int:
 
 def usable_width() -> int:
     """Return how many cores parallel kernels may use here; one in a fork of a process that has used several."""
-    if _forked_after_use():
-        return 1
-    cores = granted_cores()
-    if launched := getattr(sys.modules.get("numba.core.config"), "NUMBA_NUM_THREADS", 0):
-        return min(cores, launched)
-    return min(cores, named_threads() or cores)
+    return 1 if _forked_after_use() else _launched(granted_cores())
 
 
 def useful_width(width: int, edges: int) -> int:
@@ -79,13 +70,13 @@ def named_threads() -> int | None:
 
 
 def whole_threads(threads: int | None) -> int | None:
-    """Return `threads` as an int, or None; raise `ThreadsError` if it is not a number of threads."""
+    """Return `threads` as an int, or None; raise `InputError` if it is not a number of threads."""
     try:
         whole = None if threads is None else operator.index(threads)
     except TypeError:
-        raise ThreadsError(f"threads must be a whole number, got {threads!r}") from None
+        raise InputError(f"threads must be a whole number, got {threads!r}") from None
     if whole is not None and whole < 1:
-        raise ThreadsError(f"threads must be at least 1, got {whole}")
+        raise InputError(f"threads must be at least 1, got {whole}")
     return whole
 
 
@@ -97,9 +88,17 @@ def check_cores(width: int) -> None:
         raise UnsupportedError(
             "this process was forked from one that has run threads: use threads=1, or start it by spawn"
         )
-    if width > (cores := usable_width()):
-        limit = f"the {cores} usable cores" if cores == usable_cores() else f"NUMBA_NUM_THREADS={cores}"
+    cores = usable_cores()
+    if width > (launched := _launched(cores)):
+        limit = f"the {cores} usable cores" if launched == cores else f"NUMBA_NUM_THREADS={launched}"
         raise UnsupportedError(f"threads={width} is above {limit}: use fewer, or leave it out")
+
+
+def _launched(cores: int) -> int:
+    """Return how many threads numba launches, or will launch, for that many cores."""
+    return min(
+        cores, getattr(sys.modules.get("numba.core.config"), "NUMBA_NUM_THREADS", 0) or named_threads() or cores
+    )
 
 
 def _forked_after_use() -> bool:

