@@ -192,6 +192,37 @@ def test_a_process_ends_while_a_generator_holds_a_pool():
     assert subprocess.run(command, timeout=60).returncode == 0
 
 
+LEFT_READING = """
+    import _thread, sys, time
+    from pathlib import Path
+    from pyarrow import parquet
+    from mst.streaming import open_edges
+
+    class Slow(parquet.ParquetFile):
+        def read_row_group(self, *how, **more):
+            begun.append(None)
+            time.sleep(0.3)
+            print("decoded", flush=True)
+            return super().read_row_group(*how, **more)
+
+    begun, batches = [], open_edges(Path(sys.argv[1]), width=2).batches(0)
+    parquet.ParquetFile = Slow
+    _thread.start_new_thread(list, (batches,))
+    while len(begun) < 2:
+        time.sleep(0.001)
+"""
+
+
+def test_a_process_waits_for_threads_in_the_code_of_arrow(tmp_path):
+    """One that returned from it while Python ends would abort the process."""
+    from pyarrow import parquet, table
+
+    parquet.write_table(table({"u": [0] * 4, "v": [1] * 4}), path := tmp_path / "e.parquet", row_group_size=1)
+    command = [sys.executable, "-c", textwrap.dedent(LEFT_READING), path]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert ended.returncode == 0 and ended.stdout.count("decoded") >= 2, ended.stderr[-2000:]
+
+
 class Interrupted(SimpleQueue):
     """Interrupts the main thread once it has put in None."""
 

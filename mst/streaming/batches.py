@@ -8,6 +8,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sized
+from concurrent.futures import Executor
 from time import perf_counter
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -178,9 +179,9 @@ def slices(
             start += len(part.w)
 
 
-def map_ahead(pool: Pool, function: Callable[..., _T], calls: Iterable[tuple], ahead: int) -> Iterator[_T]:
+def map_ahead(pool: Executor, function: Callable[..., _T], calls: Iterable[tuple], ahead: int) -> Iterator[_T]:
     """Yield the results of calls by a pool, in their order; up to `ahead` calls more are begun or done."""
-    pending: deque[Future[_T]] = deque()
+    pending: deque[Any] = deque()
     for arguments in calls:
         pending.append(pool.submit(function, *arguments))
         if len(pending) > ahead:

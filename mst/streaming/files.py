@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -19,7 +20,6 @@ from mst.formats.source import Source, is_parquet, is_pipe
 from mst.formats.text import is_count
 from mst.graph import WEIGHT_DTYPES, frozen
 from mst.interop.tables import COLUMN_NAMES
-from mst.kernels.parallel.pool import Pool
 from mst.streaming.batches import Batch, batch_of, map_ahead
 from mst.streaming.forest import StreamForest
 from mst.streaming.memory import parse_memory
@@ -196,7 +196,8 @@ def _parquet(path: Path, width: int, memory: int | None) -> EdgeFile:
     def batches(start: int) -> Iterator[Batch]:
         ends = np.cumsum(sizes)
         calls = [(*part, int(end) - size) for part, size, end in zip(parts, sizes, ends) if end > start]
-        with Pool(ahead) as pool:
+        # Its threads end before Python does, which would end the process if one returned from Arrow's code later.
+        with ThreadPoolExecutor(ahead, "mst decodes") as pool:
             for batch in map_ahead(pool, decode, calls, ahead):
                 yield batch.after(start)
 
