@@ -267,7 +267,7 @@ def test_a_random_forest_has_the_weight_of_networkxs(rng):
     [("u", "v", "w"), ("source", "target", "weight"), ("src", "dst", "weight"), ("from", "to", "weight")],
 )
 def test_columns_are_recognised_by_their_names(names):
-    columns = dict(zip(names, ([0, 1], [1, 3], [0.5, 0.25])), colour=["red", None])
+    columns = dict(zip(names, ([0, 1], [1, 3], [0.5, 0.25])), cost=["high", None])
     for table in (
         pandas.DataFrame(columns, index=[7, 9]),
         pyarrow.table(columns),
@@ -436,6 +436,8 @@ def test_tables_that_are_not_graphs_are_refused(make):
         ({"u": [0], "v": [1], "w": ["far"]}, "w has dtype"),
         ({"u": [-1], "v": [1]}, "is not a vertex"),
         ({"u": [0], "v": [2**60]}, "number the vertices from 0"),
+        ({"u": [0], "v": [1], "cost": [5]}, "no column w or weight, but cost: rename"),
+        ({"source": [0], "target": [1], "Weight": [5]}, "no column w or weight, but Weight: rename"),
     ):
         with pytest.raises(InputError, match=message):
             as_graph(make(columns))

@@ -446,6 +446,7 @@ def test_a_list_whose_first_row_cannot_hold_counts_is_read(tmp_path, first):
         ({"a": [0, 1], "b": [1, 2], "c": [0.5, 1.5]}, "this one has a, b, c"),
         ({"u": ["x", "y"], "v": ["y", "z"], "w": [1, 2]}, "u holds strings such as 'x', not vertex ids"),
         ({"u": [0.5, 1.5], "v": [1, 2], "w": [1, 2]}, "u holds floats such as 0.5, not vertex ids"),
+        ({"u": [0, 1], "v": [1, 2], "cost": [0.5, 1.5]}, "no column w or weight, but cost"),
     ],
 )
 def test_columns_that_are_no_edges_are_named(tmp_path, capsys, columns, complaint):

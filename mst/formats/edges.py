@@ -58,10 +58,11 @@ _END_NAME = re.compile(
     r"(from|to|init|term|source|src|target|dest|destination|dst|node|vertex|id|start|end|one|other)[ _-]?"
     r"(node|nodes|vertex|id|nodeid|node_id|vertexid|a|b|u|v|1|2|0)?)"
 )
-_WEIGHT_NAME = re.compile(
+WEIGHT_NAME = re.compile(
     r"(w|wt|weights?|costs?|dist|distances?|len|lengths?|values?|val|"
     r"(edge|arc)[ _-]?(weight|cost|length|value))"
 )
+"""The names of columns of weights, in lower case."""
 
 
 @dataclass(frozen=True)
@@ -338,7 +339,7 @@ def _columns_by_name(text: Text, line: bytes, names: list[str]) -> str:
 
 def _classified(names: list[str]) -> tuple[list[int], list[int]]:
     """Return the indices of the columns whose names are those of ends, and of weights."""
-    weights = [i for i, name in enumerate(names) if _WEIGHT_NAME.fullmatch(name)]
+    weights = [i for i, name in enumerate(names) if WEIGHT_NAME.fullmatch(name)]
     ends = [i for i, name in enumerate(names) if _END_NAME.fullmatch(name) and i not in weights]
     if len(ends) > 2:  # an edge may have an id, too
         ends = [i for i in ends if names[i] != "id"]

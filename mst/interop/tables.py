@@ -9,14 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mst.errors import InputError, shorten
+from mst.formats.edges import WEIGHT_NAME
 from mst.graph import Graph, LabelledGraph
 from mst.rounding import refuse_rounded
 
 _ENDS = (("u", "v"), ("source", "target"), ("src", "dst"), ("from", "to"))
 _WEIGHTS = ("w", "weight")
-COLUMN_NAMES = frozenset((*sum(_ENDS, ()), *_WEIGHTS))
-"""The names of columns that `from_table` reads."""
-
+_READ = frozenset((*sum(_ENDS, ()), *_WEIGHTS))
 _MOST_VERTICES_PER_EDGE = 1000
 _MOST_DIGITS = 20  # of a vertex count
 
@@ -28,10 +27,11 @@ def from_table(table: Any, *, threads: int = 1) -> Graph:
     ----------
     table : pandas.DataFrame, pyarrow.Table, polars.DataFrame, …
         Columns ``u, v``, ``source, target``, ``src, dst`` or ``from, to`` for the ends, and ``w`` or ``weight``; others
-        are ignored. Without a weight column every edge weighs 1. Ends are vertex ids from 0, or labels of any hashable
-        type other than floats, which are numbered in the order of their first appearance (`vertices` lists them, and
-        so do the graph's ``labels``). With ids, the vertex count is the Arrow schema's metadata ``n`` if there is
-        one (as in canonical files), else the largest id plus one.
+        are ignored. Without a weight column every edge weighs 1; a column such as ``cost`` or ``distance``, which is
+        the weight in an edge list, is then refused. Ends are vertex ids from 0, or labels of any hashable type other
+        than floats, which are numbered in the order of their first appearance (`vertices` lists them, and so do the
+        graph's ``labels``). With ids, the vertex count is the Arrow schema's metadata ``n`` if there is one (as in
+        canonical files), else the largest id plus one.
     threads : int
         Threads that check large columns, at most the number of usable cores.
 
@@ -43,7 +43,8 @@ def from_table(table: Any, *, threads: int = 1) -> Graph:
     Raises
     ------
     InputError
-        Missing columns or values, two columns with the same meaning, sparse ids, or floats instead of ids.
+        Missing columns or values, two columns with the same meaning, weights under another name, sparse ids, or floats
+        instead of ids.
 
     Examples
     --------
@@ -67,6 +68,23 @@ def from_table(table: Any, *, threads: int = 1) -> Graph:
             "example with numpy.unique(…, return_inverse=True), or give (n, u, v, w)"
         )
     return Graph(largest + 1 if declared is None else declared, u, v, weights, threads=threads)
+
+
+def meaningful(names: list[Any]) -> list[Any]:
+    """Return the names of the columns that `from_table` reads, or refuses to ignore, in their order.
+
+    Examples
+    --------
+    >>> from mst.interop.tables import meaningful
+    >>> meaningful(["u", "v", "w", "cost"]), meaningful(["u", "v", "cost", "colour"])
+    (['u', 'v', 'w'], ['u', 'v', 'cost'])
+    """
+    refused = set() if set(names) & set(_WEIGHTS) else set(filter(_may_be_weight, names))
+    return [name for name in names if name in _READ | refused]
+
+
+def _may_be_weight(name: Any) -> bool:
+    return WEIGHT_NAME.fullmatch(str(name).lower()) is not None
 
 
 def vertices(table: Any) -> list[Hashable]:
@@ -140,6 +158,11 @@ def _columns(table: Any, *, labels: bool) -> tuple[EdgeColumns, list[Hashable] |
         raise InputError(
             f"the table has the columns {', '.join(taken)}: keep two for the ends and one for the weight"
         )
+    if others := [name for name in meaningful(columns) if name not in _READ]:
+        raise InputError(
+            f"the table has no column w or weight, but {others[0]}: rename that to weight, or leave it out if every "
+            "edge weighs 1"
+        )
     names: list[Hashable] | None = None
     if labels and any(map(_holds_labels, pair := [table[name] for name in ends[0]])):
         u, v, names = _numbered(pair, ends[0])
@@ -189,7 +212,7 @@ def _arrow_columns(stream: Any) -> tuple[dict[str, Any], int | None]:
     except (TypeError, ValueError, pyarrow.ArrowException) as error:
         raise InputError(f"{type(stream).__name__} is not a table with columns: {error}") from error
     names = table.column_names
-    if twice := sorted(name for name in COLUMN_NAMES if names.count(name) > 1):
+    if twice := sorted({name for name in meaningful(names) if names.count(name) > 1}):
         raise InputError(f"the table has {', '.join(twice)} more than once: rename the columns")
     declared = (table.schema.metadata or {}).get(b"n", b"")
     if len(declared) > _MOST_DIGITS and declared.isdigit():

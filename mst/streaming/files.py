@@ -19,7 +19,7 @@ from mst.formats.columns import to_arrow
 from mst.formats.source import Source, is_parquet, is_pipe
 from mst.formats.text import is_count
 from mst.graph import WEIGHT_DTYPES, frozen
-from mst.interop.tables import COLUMN_NAMES
+from mst.interop.tables import meaningful
 from mst.streaming.batches import Batch, batch_of, map_ahead
 from mst.streaming.forest import StreamForest
 from mst.streaming.memory import parse_memory
@@ -171,10 +171,10 @@ def _parquet(path: Path, width: int, memory: int | None) -> EdgeFile:
     parts = [(file, note, i) for file, note in zip(files, notes) for i in range(note.num_row_groups)]
     sizes = [note.row_group(i).num_rows for _, note, i in parts]
     schema = notes[0].schema.to_arrow_schema()
-    columns = [name for name in schema.names if name in COLUMN_NAMES]
+    columns = meaningful(schema.names)
     for file, note in zip(files, notes):
         # Not `note.schema.names`, which of a column of lists has only that of the elements.
-        if set(columns) != COLUMN_NAMES.intersection(note.schema.to_arrow_schema().names):
+        if set(columns) != set(meaningful(note.schema.to_arrow_schema().names)):
             raise FormatError(file, f"expected the columns of {files[0].name}: {', '.join(columns)}")
     if len(columns) < 2:
         columns = schema.names  # for the error that lists them
