@@ -160,9 +160,9 @@ class Forest:
         Parameters
         ----------
         nodes : iterable of hashable, length n, optional
-            Names of the vertices in order: ``list(graph)`` if the graph came from the networkx graph
-            ``graph``. By default they are the labels if it came from a table of labels, or the ids of an edge list
-            that does not number its vertices from 0; otherwise vertex i is named i.
+            Names of the vertices in order. By default they are the nodes if the graph came from networkx, the labels
+            if it came from a table of labels, or the ids of an edge list that does not number its vertices from 0;
+            otherwise vertex i is named i.
         weight : str
             The edge attribute that holds the weight, a Python number; ``id`` holds the edge id.
 
@@ -207,9 +207,8 @@ class Forest:
         Returns
         -------
         pyarrow.Table
-            Columns ``u, v, w``, and ``id``: rows of the graph's edge list, ascending. Endpoints are labels if the graph
-            came from a table of labels, or the ids of an edge list that does not number its vertices from 0; otherwise
-            they are vertex numbers, and the metadata contain ``n``.
+            Columns ``u, v, w``, and ``id``: rows of the graph's edge list, ascending. Endpoints are named as by
+            `to_networkx`; if they are vertex numbers, the metadata contain ``n``.
 
         Raises
         ------

@@ -120,8 +120,13 @@ def test_to_networkx_leads_back_to_the_callers_nodes():
     original = networkx.Graph()
     original.add_weighted_edges_from([("a", "b", 1.5), ("b", "c", 2.5), ("a", "c", 0.5)])
     forest = mst.minimum_spanning_forest(original)
-    tree = forest.to_networkx(list(original), weight="length")
-    assert networkx.get_edge_attributes(tree, "length") == {("a", "b"): 1.5, ("a", "c"): 0.5}
+    assert sorted(forest.to_networkx().edges) == [("a", "b"), ("a", "c")]
+    assert forest.to_table()["v"].to_pylist() == ["b", "c"]
+    tree = forest.to_networkx("xyz", weight="length")
+    assert networkx.get_edge_attributes(tree, "length") == {("x", "y"): 1.5, ("x", "z"): 0.5}
+    from_one = networkx.path_graph(range(1, 4))
+    assert list(mst.minimum_spanning_forest(from_one).to_networkx()) == [1, 2, 3]
+    assert not hasattr(mst.minimum_spanning_forest(networkx.path_graph(3)).graph, "labels")
     with pytest.raises(InputError, match="nodes has 2 names for 3 vertices"):
         forest.to_networkx(["a", "b"])
     with pytest.raises(InputError, match="nodes has only 2 different names for 3 vertices"):

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from mst.errors import InputError
-from mst.graph import WEIGHT_DTYPES, Graph, frozen
+from mst.graph import WEIGHT_DTYPES, Graph, LabelledGraph, frozen
 from mst.interop.tables import from_table
 from mst.rounding import refuse_rounded
 from mst.simplify import FEW, simplify
@@ -170,7 +170,8 @@ def from_networkx(graph: Any, *, weight: str = "weight") -> Graph:
     Returns
     -------
     Graph
-        Vertex i is ``list(graph)[i]``, edge e is ``list(graph.edges)[e]``: edge ids lead straight back.
+        Vertex i is ``list(graph)[i]``, its label unless the nodes are 0, 1, …; edge e is ``list(graph.edges)[e]``:
+        edge ids lead straight back.
 
     Raises
     ------
@@ -197,7 +198,10 @@ def from_networkx(graph: Any, *, weight: str = "weight") -> Graph:
     u = np.fromiter((places[a] for a, _, _ in edges), np.int64, len(edges))
     v = np.fromiter((places[b] for _, b, _ in edges), np.int64, len(edges))
     weights = _edge_weights(edges, weight)
-    return Graph(len(places), u, v, weights, name=str(graph.name or ""))
+    nodes, name = list(places), str(graph.name or "")
+    if nodes == list(range(len(nodes))):
+        return Graph(len(nodes), u, v, weights, name=name)
+    return LabelledGraph(nodes, u, v, weights, name=name)
 
 
 def _edge_weights(edges: list, attribute: str) -> np.ndarray:
