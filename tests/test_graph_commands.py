@@ -231,6 +231,25 @@ def test_convert_says_where_vertices_get_other_numbers(place, mst):
         assert words in err and bool(err) == bool(words)
 
 
+def test_convert_keeps_the_ids_of_an_edge_list_where_no_vertex_is_lost(place, mst):
+    (place / "gaps.txt").write_text("10 20 5\n20 40 7\n")
+    (place / "from-1.txt").write_text("# Nodes: 3 Edges: 2\n1 2 5\n2 3 7\n")
+    (place / "loop.txt").write_text("10 10 3\n10 20 5\n30 30 7\n")
+    for source, target, arguments, rows in (
+        ("gaps.txt", "a.csv", (), ["10,20,5", "20,40,7"]),
+        ("gaps.txt", "a.txt", (), ["10 20 5", "20 40 7"]),
+        ("from-1.txt", "b.csv", (), ["1,2,5", "2,3,7"]),
+        ("from-1.txt", "b.txt", (), ["1 2 5", "2 3 7"]),
+        ("loop.txt", "c.csv", ("--simple",), ["10,20,5"]),
+        ("loop.txt", "c.txt", ("--simple",), ["0 1 5"]),
+    ):
+        _, _, err = mst("convert", source, target, *arguments)
+        written = (place / target).read_text().splitlines()
+        assert [line for line in written if line[0].isdigit()] == rows
+        assert ("renumbers" in err) == (target == "c.txt") and ("will be missing" in err) == (target == "c.csv")
+    assert formats.read("c.txt").n == 3
+
+
 def test_convert_takes_formats_by_name(place, mst):
     (place / "graph").write_text("0 1 5\n")
     mst("convert", "graph", "other", "--from", "edges", "--to", "dimacs")

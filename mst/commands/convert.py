@@ -57,11 +57,16 @@ def run(args: Namespace) -> int:
         graph = Graph(graph.n, graph.u, graph.v, w, trusted=True)
     elif raw.w is None:
         remark(f"{args.source}: has no weights; every edge weighs 1 (see --weights)")
+    keeps_ids, lost = formats.FORMATS[written_as].keeps_ids, 0
+    if keeps_ids:
+        lost = graph.n - len(distinct_values(np.concatenate([graph.u, graph.v])))
+    # A list with other ids has no vertex count, which CSV never has.
+    ids = raw.ids if keeps_ids and (written_as == "csv" or not lost) else None
     with step(f"writing {args.target}"):
-        formats.write(args.target, graph, format=args.target_format)
-    if raw.has_new_ids:
+        formats.write(args.target, graph, format=args.target_format, ids=ids)
+    if raw.has_new_ids and ids is None:
         remark(f"{args.target} renumbers the vertices in the order of their ids in {args.source}")
-    if written_as == "csv" and (lost := graph.n - len(distinct_values(np.concatenate([graph.u, graph.v])))):
+    if written_as == "csv" and lost:
         remark(
             f"{args.target} has no vertex count: when it is read, {counted(lost, 'vertex', 'vertices')} without "
             "edges will be missing and the others renumbered; use .txt to keep them"
