@@ -74,6 +74,7 @@ def test_a_graph_of_tensors_has_a_forest_of_tensors():
     assert all(isinstance(part, Tensor) for part in forest.paths(0, 2))
     assert (forest.weight, forest.components, len(forest), forest.is_unique()) == (19.0, 1, 3, True)
     assert repr(forest) == repr(plain) and forest.digest == plain.digest
+    assert set(dir(plain)) <= set(dir(forest)), "an interactive shell completes them"
     heaviest = mst.minimum_spanning_forest((4, u, v, w), maximum=True)
     assert isinstance(heaviest.edge_ids, Tensor) and heaviest.weight == 21.0
 

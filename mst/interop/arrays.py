@@ -53,6 +53,9 @@ class ArrayForest:
 
         return call
 
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *dir(self.forest)})
+
     def edges(self) -> tuple[Any, Any, Any]:
         """Return the arrays ``(u, v, w)`` of the forest's edges, in the order of `edge_ids`.
 
