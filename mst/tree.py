@@ -301,7 +301,10 @@ class MergeTree:
         if array.size == 0:
             return array.astype(np.int64)
         if array.dtype.kind not in "iu":
-            raise InputError(f"{name} must hold vertices, got dtype {array.dtype}")
+            remedy = (
+                ": give their places in forest.graph.labels" if isinstance(self.graph, LabelledGraph) else ""
+            )
+            raise InputError(f"{name} must hold vertices, got dtype {array.dtype}{remedy}")
         low, high = int(array.min()), int(array.max())
         if low < 0 or high >= self.graph.n:
             wrong = low if low < 0 else high

@@ -397,6 +397,10 @@ def test_forests_of_labelled_tables_have_the_labels():
             rows = known.to_table()
             assert rows.select("uvw").equals(table.take(forest.edge_ids)) and rows["id"].to_pylist() == [1, 2]
             assert set(map(frozenset, known.to_networkx().edges)) == {frozenset({a, c}), frozenset({b, c})}
+        with pytest.raises(
+            InputError, match=r"vertices, got dtype .*: give their places in forest.graph.labels"
+        ):
+            forest.bottleneck(np.array([a]), np.array([c]))
         heaviest = mst.minimum_spanning_forest(table, maximum=True)
         assert heaviest.to_table()["u"].to_pylist() == [a, b]
         added = forest.add_edges([0], [1], [0])
