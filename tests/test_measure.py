@@ -46,7 +46,16 @@ def test_measured_and_proved_runs_are_repeated_only_if_disturbed_and_retried(exp
     output = capsys.readouterr().out
     assert output.count("; identical") == 1, "only the missing proof is made"
     assert cli.main(experiment) == 0
-    assert "0 runs measured" in capsys.readouterr().out
+    assert "0 runs measured, 0 wrong" in capsys.readouterr().out
+    proof = records[0].with_suffix(".proof.json")
+    right = proof.read_text()
+    proof.write_text(
+        json.dumps(json.loads(right) | {"status": "wrong", "grade": None, "reason": "it lacks an edge"})
+    )
+    assert cli.main(experiment) == 1, "a wrong forest fails each call, not only the first"
+    name = json.loads(records[0].read_text())["run"]["algorithm"]
+    assert f"0 runs measured, 1 wrong ({name} default width 1 on dense-small)" in capsys.readouterr().out
+    proof.write_text(right)
     for record, flags in zip(records, (["spread"], ["busy"])):
         measurement = json.loads(record.read_text())
         measurement["conditions"]["flags"] = flags

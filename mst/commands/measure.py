@@ -50,9 +50,29 @@ def run(arguments: argparse.Namespace) -> int:
         granted=arguments.granted,
         refill=arguments.refill,
     )
-    wrong = statuses.count("wrong")
-    print(f"{counted(len(statuses), 'run')} measured, {wrong} wrong, {time.monotonic() - begun:.0f} s")
+    # Those of earlier calls, too: they are not measured again, and fail the workflow each time.
+    wrong = _wrong(settings, arguments.scopes)
+    named = f" ({', '.join(wrong)})" if wrong else ""
+    print(
+        f"{counted(len(statuses), 'run')} measured, {len(wrong)} wrong{named}, {time.monotonic() - begun:.0f} s"
+    )
     return 1 if wrong else 0
+
+
+def _wrong(settings: Config, scopes: Sequence[str]) -> list[str]:
+    """Return the names of the scopes' runs by the current code whose forest is wrong."""
+    from mst import config
+    from mst.bench.records.schema import read_json
+    from mst.bench.records.store import proof_path
+    from mst.scopes import Scopes
+
+    known = Scopes.of(settings, [config.local_machine(settings)])
+    done = {row.run: row for scope in scopes for row in known.plan(scope) if row.run and row.status == "done"}
+    return [
+        f"{row.algorithm} {row.options} width {row.width} on {row.graph}"
+        for run, row in done.items()
+        if read_json(proof_path(settings.records / run.path))["status"] == "wrong"
+    ]
 
 
 def measure_scopes(
