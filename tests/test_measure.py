@@ -66,7 +66,8 @@ def test_measured_and_proved_runs_are_repeated_only_if_disturbed_and_retried(exp
         assert [record.with_suffix(".proof.json").is_file() for record in records] == left
     capsys.readouterr()
     assert cli.main(["retry", "timeout", "error", *experiment[1:]]) == 0
-    assert capsys.readouterr().out == "no run or graph has the status error or timeout\n"
+    none = "no run or graph of the experiment and the papers has the status error or timeout"
+    assert capsys.readouterr().out == f"{none}; --scope and --configfile name others\n"
 
 
 def test_a_damaged_manifest_is_one_clear_error(experiment, tmp_path, capsys):

@@ -63,7 +63,11 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"{'would remove' if arguments.dry_run else 'removed'}: {file}")
         if not arguments.dry_run:
             file.unlink()
-    none = f"no run or graph has the status {' or '.join(filter(wanted.__contains__, STATUSES))}"
+    looked_at = " and ".join(arguments.scope or ("the experiment", "the papers"))
+    none = (
+        f"no run or graph of {looked_at} has the status {' or '.join(filter(wanted.__contains__, STATUSES))}; "
+        "--scope and --configfile name others"
+    )
     print("the next run of snakemake or mst measure makes them again" if files else none)
     return 0
 
