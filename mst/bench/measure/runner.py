@@ -52,7 +52,7 @@ class Request:
         if self.run.width_here > cores and paradigm in ("threads", "mpi") and not self.oversubscribe:
             return (
                 f"{self.run.algorithm}: width {self.run.width_here} is above the {cores} usable cores; "
-                "give more cores, or set oversubscribe: true in the experiment"
+                "give more cores, or allow it by --oversubscribe or, in an experiment, oversubscribe: true"
             )
         return ""
 
