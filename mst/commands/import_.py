@@ -40,8 +40,8 @@ def run(arguments: argparse.Namespace) -> int:
         )
         if added.claimed:
             print(
-                f"not proved here, and in no chart: {counted(added.claimed, 'record')}; make their graphs and "
-                "reference forests, for instance by `mst run kruskal GRAPH`, then import again; "
-                "approximate forests stay unproved"
+                f"not proved here, and in no chart: {counted(len(added.claimed), 'record')}; make their graphs and "
+                "reference forests, for instance by `mst run kruskal GRAPH`, then import again; approximate "
+                f"forests stay unproved. Graphs: {', '.join(sorted(set(added.claimed)))}"
             )
     return 0

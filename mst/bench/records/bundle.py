@@ -21,7 +21,7 @@ import stat
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,14 +58,17 @@ _CUT = {**dict.fromkeys(("detail", "reason", "source"), _FOLDERS), "location": r
 
 @dataclass(frozen=True)
 class Summary:
-    """Counts of members that an export packed, or an import added, found unchanged, could not prove or replaced."""
+    """Counts of members that an export packed, or an import added, found unchanged or replaced.
+
+    `claimed` has the graph of each record that an import could not prove.
+    """
 
     machine: str
     records: int
     proofs: int
     manifests: int
     unchanged: int = 0
-    claimed: int = 0
+    claimed: Sequence[str] = ()
     replaced: int = 0
 
 
@@ -135,10 +138,11 @@ def kind_of(name: str) -> str:
     return {"machines": "machine", "manifests": "manifest"}.get(folder, "other")
 
 
-def summary_of(machine: str, names: Iterable[str], *counts: int) -> Summary:
-    """Count members by kind; `counts` are those of unchanged, claimed and replaced records."""
+def summary_of(machine: str, names: Iterable[str], *others: Any) -> Summary:
+    """Count members by kind; `others` are the unchanged, claimed and replaced records, as in `Summary`."""
     kinds = [kind_of(name) for name in names]
-    return Summary(machine, *map(kinds.count, ("record", "proof", "manifest")), *counts)
+    records, proofs, manifests = map(kinds.count, ("record", "proof", "manifest"))
+    return Summary(machine, records, proofs, manifests, *others)
 
 
 def difference(here: Any, there: Any) -> str | None:

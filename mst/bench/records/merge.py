@@ -62,7 +62,7 @@ def import_bundle(bundle: Path, *, results: Path, rename: str | None = None, rep
                 proofs = [path.relative_to(tree) for path in tree.rglob("*.proof.json")]
                 _move_all(moves, stage)
                 # A proof that was made here stays, even if it cannot be repeated without edge ids.
-                claimed = sum(bool(read_json(results / proof).get("claimed")) for proof in proofs)
+                claimed = [proof.parts[2] for proof in proofs if read_json(results / proof).get("claimed")]
                 summary = summary_of(machine, new, unchanged, claimed, replaced)
     finally:
         if fresh:
