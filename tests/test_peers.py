@@ -13,7 +13,7 @@ import oracles
 import pytest
 
 import mst
-from mst import ConfigError, DependencyError, Graph, MSTError, UnsupportedError, config, programs, registry
+from mst import ConfigError, DependencyError, Graph, MSTError, UnsupportedError, cli, config, programs, registry
 from mst.algorithms.peers._simple import double_weights, simple_edges
 from mst.bench.measure.runner import Request, measure_runs
 from mst.bench.planning.experiment import Measure
@@ -268,6 +268,16 @@ def test_mistakes_in_the_configuration_are_named(program, change, message):
     with pytest.raises(ConfigError, match=message):
         registry.use_programs({"mine": described})
         registry.algorithms()
+
+
+def test_a_program_in_the_configuration_is_listed(program, monkeypatch, capsys):
+    described = {"command": "solve {graph}", "format": "dimacs", "total": r"(\d+)"}
+    experiment = {"title": "t", "graphs": [], "runs": []}
+    monkeypatch.setenv(
+        config.ENVIRONMENT, json.dumps({"programs": {"mine": described}, "experiment": experiment})
+    )
+    assert cli.main(["list"]) == 0
+    assert "command-mine" in capsys.readouterr().out
 
 
 def test_names_and_mappings_are_checked():

@@ -87,9 +87,11 @@ def _algorithm_lines(a: registry.Algorithm) -> list[str]:
 
 
 def _algorithms() -> list[dict]:
-    from mst import registry
+    from mst import config, registry
     from mst.fingerprints.modules import PACKAGE
 
+    # The programs that it describes are algorithms, too.
+    config.load()
     root = PACKAGE.parent
     return [
         {
