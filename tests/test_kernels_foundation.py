@@ -43,7 +43,7 @@ def test_machine_code_is_made_anew_when_a_callee_in_another_file_changes(tmp_pat
     kernels = tmp_path / "mst" / "kernels"
     (kernels / "primitives").mkdir(parents=True)
     copied = ("jit", "code_cache", "forks", "machine_code", "__init__")
-    below = ("cache.py", "cores.py", "progress.py", "units.py", "errors.py")
+    below = ("cache.py", "cores.py", "limits.py", "progress.py", "units.py", "errors.py")
     for name in (*(f"kernels/primitives/{name}.py" for name in copied), *below):
         shutil.copy(PACKAGE / name, tmp_path / "mst" / name)
     shutil.copytree(PACKAGE / "fingerprints", tmp_path / "mst" / "fingerprints")
