@@ -57,11 +57,11 @@ def run(args: Namespace) -> int:
         graph = Graph(graph.n, graph.u, graph.v, w, trusted=True)
     elif raw.w is None:
         remark(f"{args.source}: has no weights; every edge weighs 1 (see --weights)")
-    keeps_ids, lost = formats.FORMATS[written_as].keeps_ids, 0
-    if keeps_ids:
+    ids, lost = raw.ids if formats.FORMATS[written_as].keeps_ids else None, 0
+    if written_as == "csv" or ids is not None:
         lost = graph.n - len(distinct_values(np.concatenate([graph.u, graph.v])))
-    # A list with other ids has no vertex count, which CSV never has.
-    ids = raw.ids if keeps_ids and (written_as == "csv" or not lost) else None
+    if written_as != "csv" and lost:
+        ids = None  # with ids, a list has no vertex count, which CSV never has
     with step(f"writing {args.target}"):
         formats.write(args.target, graph, format=args.target_format, ids=ids)
     if raw.has_new_ids and ids is None:
