@@ -200,10 +200,8 @@ def _as_dense(csgraph: Any) -> np.ndarray:
 def _csr_of_dense(dense: np.ndarray, keep_dtype: bool) -> Any:
     """Return the CSR form with an entry for each edge of a square dense or masked matrix.
 
-    SciPy's `csgraph_from_dense` and `csgraph_from_masked` find the same edges, in two to eight times as long.
+    SciPy's `csgraph_from_dense` and `csgraph_from_masked` find the same edges, but make a masked array on the way.
     """
-    from scipy.sparse import csr_array, csr_matrix
-
     values = np.asarray(dense)
     if isinstance(dense, np.ma.MaskedArray):
         edges = ~np.ma.getmaskarray(dense)
@@ -219,6 +217,7 @@ def _csr_of_dense(dense: np.ndarray, keep_dtype: bool) -> Any:
     weights = values[edges]
     # SciPy's arrays cannot hold float16.
     dtype = np.float64 if not keep_dtype else np.float32 if values.dtype == np.float16 else values.dtype
+    csr_array, csr_matrix = _csr_classes()
     container = csr_matrix if isinstance(dense, np.matrix) else csr_array
     return container((weights.astype(dtype, copy=False), columns, offsets), shape=(n, n))
 
