@@ -1,4 +1,4 @@
-"""What control groups grant, as in a container or a cluster's job."""
+"""Processor time and memory that control groups grant, as in a container or a cluster's job."""
 
 from __future__ import annotations
 
