@@ -26,7 +26,7 @@ from mst.bench.measure.driver import RunDriver
 from mst.bench.measure.fork_server import ForkServer
 from mst.bench.measure.messages import MessageReader, RunSpec, send
 from mst.bench.measure.outcome import Outcome
-from mst.bench.measure.processes import module_command, pinned_environment
+from mst.bench.measure.processes import ProcessorSeconds, module_command, pinned_environment
 from mst.bench.measure.runner import Request, measure_runs
 from mst.bench.planning.experiment import Measure
 from mst.bench.records.store import Run, load_ids, read_measurement
@@ -382,6 +382,18 @@ def test_load_of_other_programs_is_flagged_busy(probe):
             burner.wait()
     assert "busy" in measurement["conditions"]["flags"]
     assert measurement["conditions"]["others_cores"] > 0.15
+
+
+def test_ticks_of_the_clock_are_not_the_work_of_others():
+    outcome = Outcome()
+    for _ in range(50):
+        for busy in (0.30, 0.34):
+            # Eight threads used 0.32 seconds; the kernel counted two ticks too few, then two too many.
+            outcome.count_others(
+                ProcessorSeconds(7, 1, 2), ProcessorSeconds(7.01 + busy, 1.25, 2.01), used=0.32
+            )
+    assert outcome.others_seconds == pytest.approx(0)
+    assert outcome.stolen_seconds == 25
 
 
 def test_stolen_time_is_a_share_of_the_processors_of_a_run(monkeypatch):

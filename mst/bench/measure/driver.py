@@ -81,10 +81,7 @@ class RunDriver:
             outcome.spans.append((begun, datetime.now(UTC)))
             outcome.turn_seconds += self._last
             if used is not None:
-                after = processor_seconds()
-                ours = used + after.own - before.own
-                outcome.others_seconds += max(after.busy - before.busy - ours, 0.0)
-                outcome.stolen_seconds += after.stolen - before.stolen
+                outcome.count_others(before, processor_seconds(), used)
 
     def close(self) -> None:
         """Measure the phases, and profile if requested, each in fresh processes; end the run."""

@@ -11,6 +11,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from mst.bench.measure.processes import ProcessorSeconds
 from mst.bench.records.store import write_json
 
 UNFINISHED = "unfinished"  # folder beside the records
@@ -43,6 +44,15 @@ class Outcome:
         """Record the first failure, and whether something outside the run ended it."""
         if self.status == "ok":
             self.status, self.reason, self.detail, self.abrupt = status, reason, detail, abrupt
+
+    def count_others(self, before: ProcessorSeconds, after: ProcessorSeconds, used: float) -> None:
+        """Add the processor time of others and of a hypervisor during a turn whose processes `used` that many seconds.
+
+        The kernel counts busy time in ticks, so a turn's difference may be negative. It is added as it is: without the
+        negative ones the sum would grow with the number of cores in use, whatever else ran.
+        """
+        self.others_seconds += after.busy - before.busy - used - (after.own - before.own)
+        self.stolen_seconds += after.stolen - before.stolen
 
     def keep(self, file: Path, made_by: dict[str, Any]) -> None:
         """Write a run's finished processes, unless the disk is full.

@@ -179,7 +179,7 @@ class _MeasuredRun:
         during = {
             **outcome.before,
             "after": conditions(),
-            "others_cores": round(outcome.others_seconds / seconds, 3),
+            "others_cores": round(max(outcome.others_seconds, 0.0) / seconds, 3),
             "stolen_cores": round(outcome.stolen_seconds / seconds, 4),
             "pinned": pinned_environment(1 if self._algorithm.paradigm == "mpi" else request.run.width),
             **shared,
