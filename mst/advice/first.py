@@ -40,8 +40,8 @@ _SOLVING, _EACH_EDGE, _EACH_VERTEX = 4e-4, 1.5e-7, 3e-7
 _SOLVING_FEW, _EACH_OF_FEW = 1e-5, 2.5e-7
 _CALLING = 5e-5
 
-_KEPT = 4
-"""Compiled code is kept for later processes, so only this part of its time weighs on one graph."""
+_KEPT = 16
+"""Compiled code is kept for later processes, so only this part of its time weighs on one of them."""
 
 _LIKE = 2
 """Code that has solved a graph counts as enough for any graph whose m has up to this many more bits."""
@@ -101,7 +101,7 @@ def early_choice(graph: Any, width: int) -> Choice | None:
     -------
     Choice or None
         NumPy's Borůvka, always where numba is not installed; or an algorithm of one core whose code is compiled, or
-        is compiled soonest.
+        compiled sooner than that for threads.
     """
     global _passed_up
     loaded = numba_is_loaded()
@@ -125,9 +125,9 @@ def _decide(graph: Any, width: int) -> _Decision:
         in_numpy = _SOLVING + _EACH_EDGE * graph.m + _EACH_VERTEX * graph.n
     taken, least, seconds = IN_NUMPY, in_numpy, in_numpy
     waiting = []
-    for choice, solving in _alternatives(usual, best):
+    for choice, solving, compiled in _alternatives(usual, best):
         code = _Code.of(graph, choice.algorithm, choice.options, choice.width)
-        wait = _wait(code, graph.m, least - solving)
+        wait = _wait(code, graph.m, least - solving, compiled)
         if wait + solving < least:
             taken, least, seconds = choice, wait + solving, solving
         if wait:
@@ -139,26 +139,38 @@ def _decide(graph: Any, width: int) -> _Decision:
     return _Decision(taken, max(seconds - best, 0.0), until)
 
 
-def _alternatives(usual: Choice, best: float) -> Iterator[tuple[Choice, float]]:
-    """Yield the usual choice and those of one core, with the seconds that each takes to solve."""
-    yield usual, best
+def _alternatives(usual: Choice, best: float) -> Iterator[tuple[Choice, float, bool]]:
+    """Yield the usual choice and those of one core, the seconds that each takes, and whether it is worth compiling.
+
+    That is the usual one, and the fastest on one core if the usual one is for threads, whose code takes longer to
+    compile. The others would soon be followed by those, and are taken only if their code is kept.
+    """
+    yield usual, best, True
+    compiled = usual.width > 1
     for name, ratio in usual.times.items():
         candidate = Candidate.parse(name)
         if candidate.algorithm != usual.algorithm and candidate.width == 1 and not candidate.gpu:
             options = registry.get(candidate.algorithm).changed_options(candidate.slug)
-            yield replace(usual, algorithm=candidate.algorithm, width=1, options=options), best * ratio
+            choice = replace(usual, algorithm=candidate.algorithm, width=1, options=options)
+            yield choice, best * ratio, compiled
+            compiled = False
 
 
-def _wait(code: _Code, m: int, patience: float) -> float:
-    """Return the seconds until code can run, as they weigh on one solve; above `patience`, a lower bound."""
+def _wait(code: _Code, m: int, patience: float, compiled: bool) -> float:
+    """Return the seconds until code can run, as they weigh on one solve; above `patience`, a lower bound.
+
+    They are infinite for code that is not kept, unless it may be `compiled`.
+    """
     bits = m.bit_length()
     if _solved.get(code, _NEVER) + _LIKE >= bits:
         return 0.0
     loading = _LOADING + (0.0 if numba_is_loaded() else _IMPORTING) - _passed_up
     if loading >= patience:
         return loading
-    kept = _bits_on_disk(code) + _LIKE >= bits
-    return max(0.0, loading + (0.0 if kept else _COMPILING.get(code.algorithm, _COMPILING_OTHERS) / _KEPT))
+    if _bits_on_disk(code) + _LIKE >= bits:
+        return max(0.0, loading)
+    seconds = _COMPILING.get(code.algorithm, _COMPILING_OTHERS) if compiled else float("inf")
+    return max(0.0, loading + seconds / _KEPT)
 
 
 def numba_is_loaded() -> bool:
