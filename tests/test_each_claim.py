@@ -141,16 +141,16 @@ NUMBERS = {
         {"parlay-boruvka:edges by round[1]": 2500},
     ),
     "bz-07": (
-        {f"{FLAT}[order=shuffled,walk=interleaved]:stall_cycles": 14},
-        {f"{FLAT}[order=shuffled,walk=interleaved]:stall_cycles": 2},
+        {f"{FLAT}[walk=contiguous]:stall_cycles": 14},
+        {f"{FLAT}[walk=contiguous]:stall_cycles": 2},
     ),
     "bz-08": (
-        {f"{FLAT}[order=shuffled,walk=interleaved]:stalled_share": 0.95},
-        {f"{FLAT}[order=shuffled,walk=interleaved]:stalled_share": 0.5},
+        {f"{FLAT}[walk=contiguous]:stalled_share": 0.95},
+        {f"{FLAT}[walk=contiguous]:stalled_share": 0.5},
     ),
     "bz-09": (
-        {f"{FLAT}[order=shuffled]:assign cheapest": 2},
-        {f"{FLAT}[order=shuffled]:assign cheapest": 1},
+        {f"{FLAT}[walk=contiguous]:stall_cycles": 2},
+        {f"{FLAT}[walk=contiguous]:stall_cycles": 1},
     ),
     "bz-12": ({f"{FLAT}[check=flag]": 1.02}, {f"{FLAT}[check=flag]": 1.2}),
     "bz-13": ({"parlay-boruvka[compare=false]@8": 1.02}, {"parlay-boruvka[compare=false]@8": 1.2}),
