@@ -667,9 +667,10 @@ def test_wide_interval_of_95_percent_judges_a_direction_and_misses_a_range(recor
 
 
 def test_published_claims_compare_what_alone_differs():
-    """qKruskal with Kruskal of the same sort; and a program that goes by edge index where the claim is about that."""
+    """qKruskal with Kruskal of the same sort and without the filter; and a program that goes by edge index."""
     quantity = {made.id: made.quantity for of_paper in claims.document().claims.values() for made in of_paper}
-    assert 'T("qkruskal", "USA-road-d.NY") / T("kruskal", "USA-road-d.NY")' in quantity["ecl-72"]
+    assert quantity["ecl-72"] == 'T("kruskal", "USA-road-d.NY") / T("qkruskal", "USA-road-d.NY")'
+    assert quantity["ecl-73"] == 'min(T("qkruskal", g) / T("filter-kruskal", g) for g in SH8)'
     assert quantity["bz-18"] == 'wrong("flat-boruvka-cuda", "ties-100k")'
 
 

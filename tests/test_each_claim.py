@@ -44,7 +44,7 @@ SLOWER = {
     "ecl-57": (f"{ECL}[rung=7]", f"{ECL}[rung=6]"),
     "ecl-66": (LONESTAR, SERIAL),
     "ecl-67": (SERIAL, PBBS),
-    "ecl-73": (PLAIN, "filter-kruskal"),
+    "ecl-73": ("qkruskal", "filter-kruskal"),
     "ecl-76": (f"{ECL}[rung=1]", ECL),
     "sh-01": (PLAIN, FINAL),
     **dict.fromkeys(("sh-02", "sh-04"), ("cugraph", FINAL)),
@@ -98,7 +98,7 @@ NUMBERS = {
     "ecl-59": ({f"{ECL}:kept": 8 * 998}, {f"{ECL}:kept": 3 * 998}),
     "ecl-60": ({f"{ECL}[factor=2]": 1.1}, {f"{ECL}[factor=4]": 1.2}),
     "ecl-70": ({}, {JUCELE: 0}),
-    "ecl-72": ({PLAIN: 2}, {PLAIN: 2, "qkruskal": 0.8}),
+    "ecl-72": ({}, {"qkruskal": 0.8}),
     "sh-11": ({f"{FINAL}[block=512]": 1.05}, {f"{FINAL}[block=512]": 1.2}),
     "sh-12": (
         {f"{FIRST}:launches": 12, f"{FIRST}:rounds": 3, f"{WORKLIST}:launches": 9, f"{WORKLIST}:rounds": 3},
