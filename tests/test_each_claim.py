@@ -1,7 +1,7 @@
 """Each claim against numbers made by hand: those that its sentence describes confirm it, their opposite contradicts it.
 
 The selections are those of the sentences, not read from the formulas. The criterion is that of other machines where a
-claim has one of its own for them.
+claim has one for them.
 """
 
 from __future__ import annotations
@@ -183,7 +183,7 @@ def verdict(id: str, given: dict[str, float]) -> bool | None:
     """Return whether numbers confirm (True) or contradict (False) a claim, all of them being looked at."""
     book = claims.document()
     claim = next(c for made in book.claims.values() for c in made if c.id == id)
-    criterion = claim.anywhere or claim.elsewhere
+    criterion = claim.anywhere or claim.elsewhere or claim.there
     source = ByHand(given)
     found = evaluate(criterion.quantity or claim.quantity, source, source.names)
     assert not found.missing
