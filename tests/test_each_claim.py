@@ -126,6 +126,11 @@ NUMBERS = {
         {"edge-boruvka[filter=serial,gather=serial]:mapping": 2},
     ),
     "sh-28": ({"edge-boruvka:filtering": 0.5}, {"edge-boruvka:filtering": 0.9}),
+    # With several threads.
+    "sh-29": (
+        {"edge-boruvka@16:mapping": 4, "edge-boruvka@16:filtering": 3, "edge-boruvka@16:unions": 2},
+        {"edge-boruvka@16:mapping": 3, "edge-boruvka@16:filtering": 4, "edge-boruvka@16:unions": 2},
+    ),
     "sh-32": ({"edge-boruvka[fused=true]": 1.1}, {"edge-boruvka[compression=false]": 0.9}),
     "sh-33": ({"edge-boruvka[chunk=64]": 1.2}, {"edge-boruvka[chunk=4096]": 0.8}),
     "sh-40": ({"allreduce-boruvka-mpi@8": 1.1}, {"allreduce-boruvka-mpi@8": 0.125}),
