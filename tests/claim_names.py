@@ -11,8 +11,8 @@ from mst.reporting.papers.exhibits import exhibits, fill
 from mst.reporting.papers.formula import Leaf, Names, Selection, evaluate, parse_selection
 from mst.reporting.papers.published import published
 
-PROFILED = {"stall_cycles", "stalled_share"}
-"""Counters that a profiler reads (`mst.bench.measure.profiler`)."""
+PROFILED = ("stall_cycles", "stalled_share", "achieved_occupancy_")
+"""Counters that a profiler reads (`mst.bench.measure.profiler`), by the beginnings of their names."""
 
 OF_PROGRAMS = {"in all"}
 """Phases that the authors' programs print and no port has."""
@@ -72,7 +72,7 @@ class Recording(Everything):
         self.found: set[tuple[str, Selection, str]] = set()
 
     def leaf(self, quantity, selection, graph, name=""):
-        if name and name not in PROFILED | OF_PROGRAMS:
+        if name and name not in OF_PROGRAMS and not name.startswith(PROFILED):
             self.found.add((quantity, selection, name))
         return super().leaf(quantity, selection, graph, name)
 

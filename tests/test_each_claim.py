@@ -176,6 +176,17 @@ NUMBERS = {
     "bz-19": ({"parlay-boruvka[find=grandparent]@8": 0}, {"parlay-boruvka[find=grandparent]@8": 1}),
     "bia-03": ({"prim-heap": 1.5}, {"prim-heap": 14}),
     "bia-06": ({GPU_U: 1.1}, {GPU_U: 0.8}),
+    "bia-09": (
+        {
+            f"{GPU_U}:achieved_occupancy_{k}[-1]": 0.1
+            for k in ("find_candidates", "count_slots", "insert_slots")
+        },
+        {f"{GPU_U}:achieved_occupancy_insert_slots[-1]": 2},
+    ),
+    "bia-10": (
+        {f"{GPU_E}:achieved_occupancy_{k}_by_edge[mean]": 2 for k in ("count_slots", "insert_slots")},
+        {f"{GPU_E}:achieved_occupancy_count_slots_by_edge[mean]": 2},
+    ),
     "bia-14": ({GPU_E: 1}, {GPU_E: 1.2}),
 }
 
