@@ -177,6 +177,15 @@ def test_page_of_verdicts_says_what_each_machine_lacks():
     assert lacking({"outcomes": outcomes[1:]}) == "needs 32 cores"
 
 
+def test_page_of_verdicts_says_which_runs_were_skipped_and_names_the_paper_s_kind_of_machine():
+    verdicts = module_of("verdicts")
+    row = next(line for line in verdicts.PAGE.read_text().splitlines() if line.startswith("| sh-55 |"))
+    assert "| confirmed |" in row and "above 1; skipped: ghs-mpi" in row
+    claim = {"id": "c", "says": "", "overall": "confirmed", "outcomes": [], "published_text": ""}
+    row = verdicts._decided(claim | {"where": "on the paper's kind of machine"})
+    assert "| confirmed on the paper's kind of machine |" in row
+
+
 def test_measurements_are_made_from_the_reference_records():
     from mst.bench.records.reference import references
 
