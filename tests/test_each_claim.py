@@ -125,7 +125,10 @@ NUMBERS = {
         {"edge-boruvka[filter=serial,gather=serial]:filtering": 2},
         {"edge-boruvka[filter=serial,gather=serial]:mapping": 2},
     ),
-    "sh-28": ({"edge-boruvka:filtering": 0.5}, {"edge-boruvka:filtering": 0.9}),
+    "sh-28": (
+        {"edge-boruvka@16:filtering": 0.5, "edge-boruvka@8:filtering": 0.5},
+        {"edge-boruvka@16:filtering": 0.5, "edge-boruvka@8:filtering": 0.9},
+    ),
     # With several threads.
     "sh-29": (
         {"edge-boruvka@16:mapping": 4, "edge-boruvka@16:filtering": 3, "edge-boruvka@16:unions": 2},
