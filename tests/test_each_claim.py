@@ -83,9 +83,9 @@ SLOWER = {
 NUMBERS = {
     "ecl-23": ({ECL: 0.005}, {ECL: 0.02}),
     "ecl-24": ({ECL: 0.005}, {ECL: 0.02}),
-    "ecl-25": ({f"{ECL}:populate": 0.4}, {f"{ECL}:populate": 0.2}),
-    "ecl-26": ({f"{ECL}:minimise": 0.35}, {f"{ECL}:minimise": 0.5}),
-    "ecl-27": ({f"{ECL}:unite": 0.12, f"{ECL}:forget": 0.12}, {f"{ECL}:unite": 0.12, f"{ECL}:forget": 0.25}),
+    "ecl-25": ({f"{ECL}:minimise": 0.9}, {f"{ECL}:minimise": 1.1}),
+    "ecl-26": ({f"{ECL}:minimise": 1.1}, {f"{ECL}:minimise": 1.1, f"{ECL}:unite": 1.2}),
+    "ecl-27": ({f"{ECL}:unite": 0.3, f"{ECL}:forget": 0.3}, {f"{ECL}:unite": 0.3, f"{ECL}:forget": 0.6}),
     "ecl-28": ({f"{ECL}:populate": 2, f"{ECL}:filtered": 1}, {f"{ECL}:populate": 2, f"{ECL}:filtered": 0}),
     # Another input may have the fewest launches.
     "ecl-29": (
