@@ -15,6 +15,7 @@ from mst import catalog, formats
 from mst.errors import ConfigError, FormatError, InputError
 from mst.formats.canonical import read_canonical
 from mst.kernels.graph import relabel, simplify  # noqa: F401
+from mst.reporting.papers.evidence import facts_of_input
 from mst.units import decimal_size
 
 # Kernels use the cache folder that is set when they are imported: import them before a test changes MST_CACHE.
@@ -162,6 +163,16 @@ def test_info_lists_the_catalogue(place, mst):
     assert lines[0].split() == ["square", "known-answer", "4", "4", "A", "square"]
     _, out, _ = mst("info", "--catalog", "graphs.yaml", "--json")
     assert json.loads(out)["path-5"]["parameters"] == {"n": 5}
+
+
+def test_info_lists_the_sizes_that_claims_compare_stand_ins_with(place, mst):
+    _, out, _ = mst("info")
+    sizes = {name: (n, m) for name, _, n, m, *_ in map(str.split, out.splitlines())}
+    assert sizes["USA-road-d.BAY"] == ("321,270", "400,086")  # half of the rows
+    assert sizes["USA-road-d.NY"] == ("264,346", "365,050")  # a paper counts them without parallel edges
+    assert sizes["minimo"] == ("6", "7")  # each row is an edge
+    for name, facts in ((name, facts_of_input(name)) for name in catalog.load()):
+        assert sizes[name] == tuple(f"{facts[key]:,}" if key in facts else "–" for key in ("n", "m"))
 
 
 def test_info_shows_an_entry_and_whether_it_is_fetched(place, mst):

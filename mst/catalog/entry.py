@@ -211,21 +211,27 @@ class Entry(StrictModel, strict=False):
         """Return whether a file of this machine that the graph is made of is newer than the file `made`."""
         return any(file.stat().st_mtime > made.stat().st_mtime for file in self.own_files)
 
-    def stated_edges(self, published: Published) -> float | None:
-        """Return the undirected edges that a publication states; a row of a DIMACS file is one direction of an edge.
+    @property
+    def stated(self) -> dict[str, int]:
+        """The published n, m, components and maximum_degree, as far as there are any; the last publication decides.
+
+        If only the rows of a DIMACS file are published, each one direction of an edge, m is half of them, and counts
+        parallel edges, too.
 
         Examples
         --------
         >>> from mst import catalog
-        >>> road = catalog.load()["USA-road-d.BAY"]
-        >>> road.stated_edges(road.published[0])
-        400086.0
+        >>> catalog.load()["USA-road-d.BAY"].stated
+        {'n': 321270, 'm': 400086}
         """
-        if published.edges is not None:
-            return published.edges
         is_dimacs = any(source.format == "dimacs" for source in self.sources)
-        arcs = published.arcs or (published.rows if is_dimacs else None)
-        return arcs and arcs / 2
+        found: dict[str, int] = {}
+        for each in self.published:
+            arcs = each.arcs or (each.rows if is_dimacs else None)
+            m = each.edges if each.edges is not None else arcs and arcs // 2
+            known = {"n": each.n, "m": m, "components": each.components, "maximum_degree": each.maximum_degree}
+            found |= {name: value for name, value in known.items() if value is not None}
+        return found
 
     @property
     def recipe(self) -> str:

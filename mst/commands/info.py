@@ -46,16 +46,8 @@ def _list(listing: Catalog, as_json: bool) -> None:
     if as_json:
         print(json_text({name: entry.model_dump(mode="json") for name, entry in listing.items()}, indent=1))
         return
-    rows = [(entry.name, entry.family, *_expected(entry), entry.title) for entry in listing.values()]
+    rows = ((e.name, e.family, e.stated.get("n"), e.stated.get("m"), e.title) for e in listing.values())
     print(columns([("graph", "family", "n", "m", "title"), *rows]))
-
-
-def _expected(entry: Entry) -> tuple[int | None, int | None]:
-    """Return the published vertex and undirected edge counts, if there are any."""
-    n = next((p.n for p in entry.published if p.n is not None), None)
-    m = next((p.edges for p in entry.published if p.edges is not None), None)
-    arcs = next((p.arcs for p in entry.published if p.arcs is not None), None)
-    return n, m if m is not None or arcs is None else arcs // 2
 
 
 def _about(name: str, listing: Catalog, format: str | None) -> dict[str, Any]:

@@ -117,14 +117,8 @@ def known_graphs() -> catalog.Catalog:
 @cache
 def facts_of_input(graph: str) -> Mapping[str, float]:
     """Return the published facts of a graph of the catalogue, by their names in `FACTS`."""
-    if (entry := known_graphs().get(graph)) is None:
-        return {}
-    found: dict[str, float] = {}
-    for stated in entry.published:
-        known = {"n": stated.n, "m": entry.stated_edges(stated), "components": stated.components}
-        known["maximum_degree"] = stated.maximum_degree
-        found |= {name: value for name, value in known.items() if value is not None}
-    return found
+    entry = known_graphs().get(graph)
+    return entry.stated if entry else {}
 
 
 def differences(graph: str, facts: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
