@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from mst import catalog, config, progress
+from mst.bench.planning.experiment import Measure
 from mst.bench.planning.plan import Planned
 from mst.catalog.download import Sources
 from mst.commands import experiment
@@ -127,7 +128,7 @@ def test_the_pages_of_all_targets_are_named_at_the_end(code, tmp_path, monkeypat
 
 
 def run_on(graph, status):
-    return Planned("here", graph, "kruskal", "sequential", "default", 1, status)
+    return Planned("here", graph, "kruskal", "sequential", "default", 1, status, measure=Measure())
 
 
 def test_the_end_names_unavailable_graphs_and_the_remedy(tmp_path, monkeypatch, capsys):

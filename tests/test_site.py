@@ -17,6 +17,7 @@ from mst.bench.planning.site import Machine, Site, hardware_profile
 from mst.bench.planning.usage import predicted
 from mst.bench.records import account
 from mst.bench.records.store import Record, Run
+from mst.commands.experiment import _seconds
 from mst.commands.run import leave_job_step
 from mst.errors import ConfigError
 from mst.facts import Facts
@@ -248,7 +249,7 @@ def test_usage_of_three_kinds_of_nodes_is_predicted():
         mpi={"runs": ["mpi"], "cpus": 64, "nodes": 4},
     )
     blocks = [{"algorithms": ["edge-boruvka", "edge-boruvka-cuda", "filter-boruvka-mpi"], "widths": [1, 128]}]
-    measure = {"budget": 58}
+    measure = {"budget": 59}
     experiment = parse(
         Experiment, {"title": "t", "graphs": ["g", "h"], "measure": measure, "runs": blocks}, "e"
     )
@@ -259,6 +260,9 @@ def test_usage_of_three_kinds_of_nodes_is_predicted():
     found = {usage.machine: usage for usage in predicted(batches(rows, rows), described)}
     cpu, mpi = found["box-cpu"], found["box-mpi"]
     assert (cpu.jobs, cpu.runs, cpu.seconds) == (2, 4, 240.0) and cpu.core_hours == pytest.approx(4 / 60 * 128)
+    here = [row for row in rows if row.machine == "box-cpu" and row.status == "waiting"]
+    announced = _seconds(here, ["edge-boruvka"]) - _seconds([], [])
+    assert announced == cpu.seconds, "mst experiment expects the same"
     assert (mpi.jobs, mpi.runs) == (4, 4), "each layout of ranks is a job of its own"
     assert mpi.core_hours == pytest.approx(2 / 60 * (64 + 2 * 64)), "one node, and two for 128 ranks"
     assert (found["box-gpu"].jobs, found["box-gpu"].core_hours) == (2, pytest.approx(2 / 60 * 32))

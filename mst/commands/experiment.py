@@ -26,8 +26,6 @@ HELP = "run the experiment with Snakemake: first a preliminary page, then the wh
 
 _POLL_SECONDS = 1.0
 _ENDING_SECONDS = 60.0
-_AROUND = 1.0
-"""Seconds that a run takes besides its processes: loading, proving."""
 _COMPILING = 6.0
 """Seconds that an algorithm's first run compiles, as a mean over those of the default experiment on two cores."""
 _PAGE = 20.0
@@ -142,12 +140,10 @@ def _rows(settings: Config, targets: list[str]) -> list[Planned]:
 def _seconds(left: list[Planned], measured: Iterable[str], share: float = 1.0) -> float:
     """Return about how long it takes until the page is written.
 
-    A share of the runs that were left is still left; each takes as long as before, or its budget. Of the algorithms,
-    those not yet measured are compiled, too.
+    A share of the runs that were left is still left. Of the algorithms, those not yet measured are compiled, too.
     """
-    runs = sum((row.seconds or (row.measure.budget if row.measure else 0.0)) + _AROUND for row in left)
     compiled = {row.algorithm for row in left if row.paradigm != "peer"}.difference(measured)
-    return share * runs + _COMPILING * len(compiled) + _PAGE
+    return share * sum(row.expected_seconds for row in left) + _COMPILING * len(compiled) + _PAGE
 
 
 def _watched(command: list[str], settings: Config, scopes: list[str]) -> int:

@@ -53,6 +53,13 @@ class Planned:
     oversubscribe: bool = False
     seconds: float | None = None
 
+    @property
+    def expected_seconds(self) -> float:
+        """Seconds that it will take: as many as before, or else its budget and one for starting."""
+        if self.seconds is not None or self.measure is None:
+            return self.seconds or 0.0
+        return self.measure.budget + 1.0
+
     def row(self) -> dict[str, Any]:
         """Return the row as plain values, which only change with the plan."""
         keys = ("machine", "graph", "algorithm", "paradigm", "options", "width", "layout", "status", "reason")

@@ -10,12 +10,10 @@ from pathlib import Path
 
 from mst.bench.output import fields_of, scheduler_output
 from mst.bench.planning.batches import Batch
-from mst.bench.planning.plan import Planned
 from mst.bench.planning.site import Node, Site
 from mst.bench.records.store import Record, Run, load_records
 
 Job = tuple[float, str, int]  # seconds, part of a batch and number of runs
-_PROCESS_SECONDS = 2.0  # seconds to start a process and compile, if a run has not been measured before
 
 
 @dataclass(frozen=True)
@@ -35,14 +33,12 @@ class Usage:
 
 
 def predicted(batches: Iterable[Batch], site: Site) -> list[Usage]:
-    """Return the predicted usage of the missing runs of a plan, by kind of node.
-
-    A run takes as long as its newest measurement did, or else its budget.
-    """
+    """Return the predicted usage of the missing runs of a plan, by kind of node."""
     jobs: dict[str, list[Job]] = {}
     for batch in batches:
         if rows := [row for row in batch.rows if row.status in ("planned", "waiting")]:
-            jobs.setdefault(batch.machine, []).append((sum(map(expected_seconds, rows)), batch.part, len(rows)))
+            seconds = sum(row.expected_seconds for row in rows)
+            jobs.setdefault(batch.machine, []).append((seconds, batch.part, len(rows)))
     nodes = {machine: site.node(machine) for machine in jobs}
     return [_usage(node, jobs[name], _waiting(node)) for name, node in nodes.items()]
 
@@ -51,13 +47,6 @@ def _usage(node: Node, jobs: Iterable[Job], waited: float | None) -> Usage:
     seconds, parts, runs = zip(*jobs)
     core_seconds = sum(taken * _cores(node, part) for taken, part in zip(seconds, parts))
     return Usage(node.machine, len(runs), sum(runs), sum(seconds), core_seconds / 3600, waited)
-
-
-def expected_seconds(row: Planned) -> float:
-    """Return how long a run is expected to take."""
-    if row.seconds is not None:
-        return row.seconds
-    return row.measure.budget + _PROCESS_SECONDS if row.measure else 0.0
 
 
 def _cores(node: Node, part: str) -> int:
