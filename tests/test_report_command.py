@@ -33,6 +33,10 @@ def test_records_and_manifests_of_every_machine_reach_the_page(tmp_path, asked, 
         bundle = tmp_path / f"{machine}.mst.zip"
         export_bundle(machine, results=tmp_path / "elsewhere", out=bundle)
         import_bundle(bundle, results=tmp_path / "results")
+    # The same graph, made here by another recipe.
+    (imported,) = (tmp_path / "results" / "manifests" / fake_records.GRAPHS[0].name).iterdir()
+    made = tmp_path / "results" / "graphs" / imported.parent.name / "4e5f6a7b" / "manifest.json"
+    fake_records.write_json(made, fake_records.read_json(imported) | {"digest": "0" * 64})
     assert main(["report", "--results", str(tmp_path / "results")]) == 0
     (given,) = asked
     rows = pq.read_table(given["table"]).to_pylist()
@@ -41,6 +45,7 @@ def test_records_and_manifests_of_every_machine_reach_the_page(tmp_path, asked, 
     assert sorted(machine["name"] for machine in facts) == ["fake-cluster", "fake-gpu-box"]
     names = [fake_records.read_json(file)["name"] for file in given["graphs"]]
     assert sorted(names) == sorted(g.name for g in fake_records.GRAPHS[:2]), "each graph once"
+    assert made in given["graphs"]
     assert given["out"] == tmp_path / "results" / "report.html"
     assert str(given["out"]) in capsys.readouterr().out
 

@@ -108,7 +108,7 @@ def _first_page(settings: Config) -> None:
         return
     page = settings.root / "report.html"
     with step("writing the first page"):
-        write_page(settings, settings.root, page, first=_to_come(settings))
+        write_page(settings, page, first=_to_come(settings))
     remark(f"first results after {duration(time.monotonic() - begun)}: {page.resolve()}; the rest follows")
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mst.atomic import is_stream
-from mst.commands._arguments import add_results, results_of
+from mst.commands._arguments import add_results
 from mst.progress import step
 
 if TYPE_CHECKING:
@@ -33,8 +33,10 @@ def run(arguments: argparse.Namespace) -> int:
     from mst.errors import InputError
     from mst.formats.files import check_place
 
-    results = results_of(arguments)
-    out = arguments.out or results / "report.html"
+    settings = config.load()
+    if arguments.results is not None:
+        settings = settings.model_copy(update={"results": str(arguments.results)})
+    out = arguments.out or settings.root / "report.html"
     if out.is_dir():
         raise InputError(f"{out} cannot be written: it is a folder; name a file, such as {out / 'report.html'}")
     if is_stream(out):
@@ -42,12 +44,12 @@ def run(arguments: argparse.Namespace) -> int:
     if out.parent.is_dir():
         check_place(out)
     with step("writing the page"):
-        write_page(config.load(), results, out)
+        write_page(settings, out)
     print(f"report: {out.resolve()}")
     return 0
 
 
-def write_page(settings: Config, results: Path, out: Path, *, first: str = "") -> None:
+def write_page(settings: Config, out: Path, *, first: str = "") -> None:
     """Write the table, the figures and the page of all records.
 
     With `first`, which stands at the top of the page, only those of this machine: that takes seconds, and the papers
@@ -58,45 +60,29 @@ def write_page(settings: Config, results: Path, out: Path, *, first: str = "") -
     from mst.errors import InputError
     from mst.reporting.page.build import write_report
     from mst.reporting.table import write_table
-    from mst.scopes import read_plan
+    from mst.scopes import page_manifests, read_plan
 
     others = [] if first else references(COMMITTED)
     elsewhere = [reference.records for reference in others]
-    folders = [results / "records", *elsewhere]
-    plan = read_plan(results / "plan.json")
+    plan = read_plan(settings.root / "plan.json")
     table = out.with_name("table.parquet")
-    nothing = f"{results / 'records'} holds no records: measure one with `mst run`, or all with `make report`"
-    if not results.is_dir():
+    nothing = f"{settings.records} holds no records: measure one with `mst run`, or all with `make report`"
+    if not settings.root.is_dir():
         raise InputError(nothing)
-    if not write_table(folders[:1], plan, table, table.with_suffix(".csv"), references=elsewhere):
+    if not write_table([settings.records], plan, table, table.with_suffix(".csv"), references=elsewhere):
         table.unlink()
         table.with_suffix(".csv").unlink()
         raise InputError(nothing)
+    made = sorted(settings.root.glob("graphs/*/*/manifest.json"))
     experiment = {"scope": "default", **settings.experiment.model_dump()}
     if first:
         experiment |= {"scope": "first", "description": first}
     write_report(
         table=table,
-        graphs=_manifests(results, [file for reference in others for file in reference.manifests]),
+        graphs=page_manifests(settings, made, "default", others),
         config={"machine": settings.machine_name, **experiment},
         out=out,
-        records=folders,
+        records=[settings.records, *elsewhere],
         references=others,
         plan=plan,
     )
-
-
-def _manifests(results: Path, others: list[Path]) -> list[Path]:
-    """Return one manifest for each graph, those made here before those imported and those of references."""
-    from mst.catalog import read_manifest
-    from mst.errors import MSTError
-
-    found: dict[tuple, Path] = {}
-    for file in (*results.glob("graphs/*/*/manifest.json"), *results.glob("manifests/*/*.json"), *others):
-        try:
-            manifest = read_manifest(file)
-            found.setdefault((manifest.name, manifest.digest), file)
-        except MSTError:
-            # The page names it.
-            found.setdefault((str(file), None), file)
-    return sorted(found.values())
