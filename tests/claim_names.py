@@ -32,15 +32,11 @@ class Everything:
         self.algorithms = {*registry.algorithms(), *(parse_selection(text).algorithm for text in originals)}
 
     def leaf(self, quantity, selection, graph, name=""):
-        self.widths(selection, graph)
+        assert selection.algorithm in self.algorithms and graph in self.graphs, (selection, graph)
+        self.selections.add(selection.name)
         if quantity in ("wrong", "excess"):
             return Leaf(0.0)
         return Leaf((1 + len(selection.name + graph) % 7) / max(selection.width, 1))
-
-    def widths(self, selection, graph):
-        assert selection.algorithm in self.algorithms and graph in self.graphs, (selection, graph)
-        self.selections.add(selection.name)
-        return (1, 2, 4)
 
     def of_programs(self, originals):
         return self

@@ -221,10 +221,11 @@ def test_runs_of_few_processes_do_not_shield_a_claim_about_every_graph(records, 
         assert judged(other, source, book).verdict == NOT_MEASURED
 
 
-def test_where_run_skips_wrong_and_failed_runs(records, book):
+@pytest.mark.parametrize("width", ["", "@best"])
+def test_where_run_skips_wrong_and_failed_runs(records, book, width):
     made = records.add("kruskal", ROAD, 1.0).add("kruskal", SOCIAL, 1.0).add("boruvka", ROAD, 2.0)
     source = made.add("boruvka", SOCIAL, 4.0, wrong="an edge too many").source()
-    quantity = "T('boruvka', g) / T('kruskal', g) for g in BOTH"
+    quantity = f"T('boruvka{width}', g) / T('kruskal', g) for g in BOTH"
     where = judged(claim(f"gm(where_run({quantity}))", anywhere={"above": 1}), source, book)
     assert where.verdict == CONFIRMED and where.result.value == pytest.approx(2, rel=0.02)
     assert f"skipped: boruvka on {SOCIAL.name}: wrong" in where.reason

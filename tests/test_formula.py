@@ -47,15 +47,12 @@ class Fake:
         if quantity in ("phase", "share", "counter"):
             return Leaf({"phase": 0.5, "share": 0.25, "counter": 7.0}[quantity])
         if quantity != "T":
-            return Leaf({"I": 0.1, "X": 0.2, "memory": 64.0, "spread": 0.01, "excess": 0.0}.get(quantity, 1.0))
+            return Leaf({"I": 0.1, "memory": 64.0, "spread": 0.01, "excess": 0.0}.get(quantity, 1.0))
         steps = np.linspace(-1, 1, self.processes)
         return Leaf(value, tuple(value * (1 + self.scatter * steps)), record=f"{selection}/{graph}")
 
     def fact(self, name, graph):
         return {"n": 10.0, "m": 40.0, "degree": 8.0}.get(name, 1.0)
-
-    def widths(self, selection, graph):
-        return (1, 2, 4)
 
     def has(self, graph):
         return graph != "original"
@@ -81,12 +78,11 @@ def value(text, source=None, **bound):
         ("max(T('slow', 'a'), T('slow', 'b'))", 8),
         ("fastest(T(s, 'b') for s in ('slow', 'quick'))", 2),
         ("sum(T(f'quick@{p}', 'c') for p in P)", 7),
-        ("sum(p for p in widths('quick', 'a'))", 7),
         ("abs(0 - 3) + log2(8) + ceil(0.2)", 7),
         ("spearman((T('quick', g), 0 - T('slow', g)) for g in G)", -1),
         ("kendall((T('quick', g), T('slow', g)) for g in G)", 1),
         ("max(where_run(T('slow', g) for g in G))", 32),
-        ("I('slow', 'a') + X('slow', 'a') + M('slow', 'a')", 1.3),
+        ("I('slow', 'a') + M('slow', 'a')", 1.1),
         ("phase('quick', 'a', 'union') + share('quick', 'a', 'union') + counter('quick', 'a', 'rounds')", 7.75),
         ("memory('quick', 'a') + spread('quick', 'a') + excess('quick', 'a')", 64.01),
         ("ran('quick', 'a') + wrong('quick', 'a')", 2),

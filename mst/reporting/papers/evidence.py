@@ -21,7 +21,7 @@ FIRST_CALL_SECONDS = 1e-3
 SPREAD = 0.1  # widest interval of a median that judges, over the median; of a share of the time, in all
 COUNTED = frozenset(("counter", "wrong"))
 """Quantities that do not depend on the machine's load: counters, and whether a forest was wrong."""
-TIMES = ("T", "I", "X", "M", "phase")
+TIMES = ("T", "I", "M", "phase")
 DRIFT, DRIFT_OF_GPU = 0.2, 0.06
 """Standard deviation of the logarithm of a session's speed; ``docs/papers.md`` says which measurements it is from."""
 PAUSE = timedelta(minutes=5)  # a longer one begins another session, maybe on another host

@@ -32,7 +32,7 @@ _SELECTION = re.compile(
 )
 _FACTS = ("n", "m", "components", "degree", "max_degree")
 _ARITY = {
-    **dict.fromkeys(("T", "I", "X", "M", "memory", "spread", "excess", "ran", "wrong", "widths"), 2),
+    **dict.fromkeys(("T", "I", "M", "memory", "spread", "excess", "ran", "wrong"), 2),
     **dict.fromkeys(("phase", "share", "counter"), 3),
     **dict.fromkeys(_FACTS, 1),
 }
@@ -97,9 +97,6 @@ class Source(Protocol):
 
     def fact(self, name: str, graph: str) -> float:
         """Return a fact of a graph, or raise `Missing`."""
-
-    def widths(self, selection: Selection, graph: str) -> tuple[int, ...]:
-        """Return the widths measured, ascending, or raise `Missing`."""
 
     def has(self, graph: str) -> bool:
         """Return whether anything is known of the graph."""
@@ -350,8 +347,6 @@ class _Evaluation:
             self.result.used.append(graph)
             return value
         selection, graph = parse_selection(given[0]), self.graph(given[1])
-        if name == "widths":
-            return self.source.widths(selection, graph)
         result, found = self.result, self.source.leaf(name, selection, graph, *given[2:])
         if found.record:
             result.records.append(found.record)

@@ -99,14 +99,6 @@ class Measured(Source):
             raise Missing(f"no facts are known of {graph}")
         return float(value)
 
-    def widths(self, selection: Selection, graph: str) -> tuple[int, ...]:
-        """Return the widths that have a shown record, ascending."""
-        key = self._key(selection, graph)
-        found = [width for width, record in self.runs.get(key, {}).items() if _shown(record, selection.over)]
-        if not found:
-            raise Missing(self._why(key, selection))
-        return tuple(sorted(found))
-
     def has(self, graph: str) -> bool:
         """Return whether the machine has a record of the graph, or knows its facts."""
         return self.measured(graph) or self.facts.get(graph, {}).get("status") == "ok"
@@ -140,8 +132,7 @@ class Measured(Source):
     def _records(self, key: Key, selection: Selection) -> list[Record]:
         """Return the records of a selection, the fastest first."""
         graph, own = key[0], self.runs.get(key, {})
-        widths = [selection.width] if selection.width else self.widths(selection, graph)
-        found = [own[width] for width in widths if width in own]
+        found = [own[width] for width in sorted(own) if selection.width in (0, width)]
         shown = [record for record in found if _shown(record, selection.over)]
         if not shown:
             if reason := self._unfit(selection, graph):
@@ -250,9 +241,8 @@ def _read(record: Record, quantity: str, name: str) -> list[float]:
     samples = [process for process in measurement["samples"].get("compute", []) if process]
     phases = [process for process in measurement["phases"] if name in process]
     match quantity:
-        case "T" | "I" | "X":
-            found = medians(measurement, {"T": "compute", "I": "init", "X": "transfer"}[quantity])
-            return [0.0] * len(samples) if quantity == "X" and not found else found
+        case "T" | "I":
+            return medians(measurement, {"T": "compute", "I": "init"}[quantity])
         case "M":
             return [float(np.mean(process)) for process in samples]
         case "spread" if any(len(own) > 1 for own in samples):
@@ -337,8 +327,10 @@ class Printed(Source):
             return Leaf(self.leaf("phase", selection, graph, name).value / sum(same))
         key = ("T" if quantity == "ran" else quantity, _canonical(selection), graph, name)
         if key not in self._leaves and not selection.width:
-            widths = (replace(selection, width=width) for width in self.widths(selection, graph))
-            return min((self.leaf(quantity, at, graph, name) for at in widths), key=lambda leaf: leaf.value)
+            widths = {k[1][2] for k in self._leaves if k[0] == "T" and k[1][:2] == key[1][:2] and k[2] == graph}
+            found = [self.leaf(quantity, replace(selection, width=at), graph, name) for at in sorted(widths)]
+            if found:
+                return min(found, key=lambda leaf: leaf.value)
         if key not in self._leaves:
             raise Missing(f"{quantity} of {selection} on {graph} is not printed")
         value = self._leaves[key]
@@ -355,14 +347,6 @@ class Printed(Source):
                 value = published(table).number(about.facts[name], (graph,))
                 return value / 2 if name == "m" and about.facts[name] == "arcs" else value
         raise Missing(f"{name} of {graph} is not printed")
-
-    def widths(self, selection: Selection, graph: str) -> tuple[int, ...]:
-        """Return the widths that the paper prints times for."""
-        same = _canonical(selection)[:2]
-        found = {k[1][2] for k in self._leaves if k[0] == "T" and k[1][:2] == same and k[2] == graph}
-        if not found:
-            raise Missing(f"{selection} on {graph} is not printed")
-        return tuple(sorted(found))
 
     def has(self, graph: str) -> bool:
         """Return whether the paper prints anything of this graph."""
