@@ -80,12 +80,14 @@ class Scopes:
         """Return the batches of the plan `rows` of a scope; with `apart` each software environment has its own."""
         return batches(self.plan(scope, {}), rows, apart=apart)
 
-    def request_document(self) -> dict[str, Any]:
-        """Return all that a plan and its table depend on, besides graphs and this machine's own records."""
+    def request_document(self, scope: str) -> dict[str, Any]:
+        """Return all that a scope's plan and table depend on, besides graphs and this machine's own records."""
+        known, planned = registry.algorithms(), {row.algorithm for row in self.plan(scope, {})}
         return {
             "config": self.config.model_dump(mode="json"),
             "papers": {name: experiment.model_dump(mode="json") for name, experiment in self.papers.items()},
-            "algorithms": {a.id: [a.missing(), a.options_slug()] for a in registry.algorithms().values()},
+            "algorithms": {a.id: [a.missing(), a.options_slug()] for a in known.values()},
+            "code": {name: a.source_fingerprint() for name, a in known.items() if name in planned},
             "machines": [{"name": machine.name, **machine.hardware.as_dict()} for machine in self.machines],
             "imported": _records_of_others(self.config, {machine.name for machine in self.machines}),
         }

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
+import pyarrow.parquet as pq
 import pytest
 from workflow_clone import GRAPHS, STAND_IN_PAGE, WEIGHTS, Clone, Engine
 
@@ -129,7 +130,11 @@ TRIALS = {
     "nothing changed": (unchanged, []),
     "kernel edited": (
         edited("mst/algorithms/sequential/kruskal.py", "graph.m, 0", "graph.m + 0, 0"),
-        [*batches(*GRAPHS), *PAGE],
+        [*batches(*GRAPHS), "plan", *PAGE],
+    ),
+    "unused kernel edited": (
+        edited("mst/algorithms/sequential/boruvka.py", "rounds=result.rounds", "rounds=result.rounds + 0"),
+        [],
     ),
     "record deleted": (delete("records/*/small-grid/kruskal/*/*/*.json"), [*batches("small-grid"), *PAGE]),
     "proof deleted": (delete("records/*/small-grid/kruskal/*/*/*.proof.json"), [*batches("small-grid"), *PAGE]),
@@ -166,6 +171,8 @@ def test_change_runs_exactly_the_jobs_that_depend_on_it(clone, name):
     assert code == 0 and ran(output) == sorted(expected), output
     measured = [path for path, stamp in clone.stamps().items() if before.get(path) != stamp]
     assert len(measured) == MEASURED_AGAIN.get(name, 0), measured
+    shown = pq.read_table(clone.folder / "results/table.parquet", filters=[("current", "=", True)])
+    assert {Path(path).stem for path in measured} <= {*shown["fingerprint"].to_pylist()}
     # Without a profile more changes make a job run again than with one.
     code, output = clone.snakemake(profile=False)
     assert code == 0 and ran(output) == [], output

@@ -198,9 +198,9 @@ def indexes(scope):
 
 
 @functools.cache
-def request_digest():
-    """Return a digest of everything but graphs that a plan depends on."""
-    document = PLANS.request_document()
+def request_digest(scope):
+    """Return a digest of everything but graphs that a scope's plan depends on."""
+    document = PLANS.request_document(scope)
     text = json.dumps(document, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 

@@ -20,7 +20,7 @@ rule plan:
         "../../envs/cpu.yaml"
     params:
         scope=lambda wildcards: scope_of(wildcards),
-        request=request_digest(),
+        request=lambda wildcards: request_digest(scope_of(wildcards)),
     script:
         "../scripts/plan.py"
 
