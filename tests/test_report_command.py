@@ -5,6 +5,7 @@ from __future__ import annotations
 import fake_records
 import pytest
 
+from mst import registry
 from mst.bench.records.bundle import export_bundle
 from mst.bench.records.merge import import_bundle
 from mst.bench.records.store import load_records
@@ -75,3 +76,32 @@ def test_a_damaged_plan_is_named_with_the_remedy(tmp_path, asked, capsys, conten
     (tmp_path / "plan.json").write_text(content)
     assert main(["report", "--results", str(tmp_path)]) == 2
     assert f"{tmp_path / 'plan.json'}: not a plan: delete it" in capsys.readouterr().err
+
+
+def test_runs_by_the_present_code_are_shown_and_those_by_other_code_counted(tmp_path, asked, capsys):
+    import pyarrow.parquet as pq
+
+    present = registry.get("kruskal").source_fingerprint()
+    commits = {}
+    for day, commit, code in ((20, "a" * 40, "0" * 12), (21, "b" * 40, present), (22, "c" * 40, "1" * 12)):
+        created = f"2026-11-{day}T10:00:00+00:00"
+        for graph in fake_records.GRAPHS[: 1 + (code != present)]:
+            asked_of = ("fake-desktop", graph, fake_records.ALGORITHMS[0], 1)
+            run, value = fake_records.measurement(
+                *asked_of, commit=commit, created=created, samples=[[1.0, 2.0]] * 5
+            )
+            value["run"]["source_fingerprint"] = code
+            fake_records.write_record(tmp_path / "records", run, value)
+            commits[graph.name, commit[0]] = run.fingerprint
+    # The workflow planned the first graph's run before the code changed.
+    first, second = (graph.name for graph in fake_records.GRAPHS[:2])
+    key = {"machine": "fake-desktop", "algorithm": "kruskal", "options": "default", "width": 1, "layout": ""}
+    planned = {**key, "graph": first, "status": "planned", "fingerprint": commits[first, "a"]}
+    fake_records.write_json(tmp_path / "plan.json", [planned])
+    assert main(["report", "--results", str(tmp_path)]) == 0
+    table = pq.read_table(tmp_path / "table.parquet", filters=[("current", "=", True)])
+    shown = dict(zip(table["graph"].to_pylist(), table["fingerprint"].to_pylist(), strict=True))
+    assert shown == {first: commits[first, "b"], second: commits[second, "c"]}
+    assert "measured by other code than the present one: 1 of 2 runs; `mst plan`" in capsys.readouterr().err
+    assert main(["report", "--results", str(tmp_path), "--quiet"]) == 0
+    assert "other code" not in capsys.readouterr().err

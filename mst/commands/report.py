@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from mst.atomic import is_stream
 from mst.commands._arguments import add_results
-from mst.progress import step
+from mst.progress import remark, step
+from mst.units import counted
 
 if TYPE_CHECKING:
     from mst.config import Config
@@ -64,7 +65,8 @@ def write_page(settings: Config, out: Path, *, first: str = "") -> None:
 
     others = [] if first else references(COMMITTED)
     elsewhere = [reference.records for reference in others]
-    plan = read_plan(settings.root / "plan.json")
+    # Runs may have been measured since the workflow planned them.
+    plan = [{**row, "fingerprint": None} for row in read_plan(settings.root / "plan.json")]
     table = out.with_name("table.parquet")
     nothing = f"{settings.records} holds no records: measure one with `mst run`, or all with `make report`"
     if not settings.root.is_dir():
@@ -73,6 +75,8 @@ def write_page(settings: Config, out: Path, *, first: str = "") -> None:
         table.unlink()
         table.with_suffix(".csv").unlink()
         raise InputError(nothing)
+    if not first:
+        _note_other_code(table)
     made = sorted(settings.root.glob("graphs/*/*/manifest.json"))
     experiment = {"scope": "default", **settings.experiment.model_dump()}
     if first:
@@ -86,3 +90,22 @@ def write_page(settings: Config, out: Path, *, first: str = "") -> None:
         references=others,
         plan=plan,
     )
+
+
+def _note_other_code(table: Path) -> None:
+    """Say how many of the runs shown, besides those of references, were measured by other code than the present one."""
+    import pyarrow.parquet as pq
+
+    from mst.reporting.table import code_versions
+
+    columns = ["algorithm", "source_fingerprint"]
+    shown = [("current", "=", True), ("origin", "=", "measured")]
+    rows, present = pq.read_table(table, columns=columns, filters=shown).to_pylist(), code_versions()
+    other = sum(
+        row["source_fingerprint"] != present.get(row["algorithm"], row["source_fingerprint"]) for row in rows
+    )
+    if other:
+        remark(
+            f"measured by other code than the present one: {other} of {counted(len(rows), 'run')}; `mst plan` lists "
+            "those that will be repeated on this machine"
+        )

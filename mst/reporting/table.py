@@ -23,6 +23,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 
+from mst import registry
 from mst.atomic import replacing
 from mst.bench import statistics
 from mst.bench.records import schema as record_schema
@@ -60,7 +61,7 @@ _TYPES = (
     ("int64", "components"),
     ("string", "flags"),
     ("bool", "oversubscribed"),
-    ("string", "cpu gpu machine_fingerprint commit created origin"),
+    ("string", "cpu gpu machine_fingerprint commit source_fingerprint created origin"),
     ("bool", "current"),
 )
 COLUMNS = {name: kind for kind, names in _TYPES for name in names.split()}
@@ -106,7 +107,8 @@ def write_table(
         }
         versions = {version: row for version, row in versions.items() if version[0][1:4] in planned}
     wanted = {_key(run): run["fingerprint"] for run in plan if run.get("fingerprint")}
-    current = _current(versions, wanted, records["created"].to_pylist())
+    codes, created = records["source_fingerprint"].to_pylist(), records["created"].to_pylist()
+    current = _current(versions, wanted, codes, created)
     not_run = [
         {**_BLANK, **{name: value for name, value in run.items() if name in COLUMNS}, "current": True}
         for run in plan
@@ -126,18 +128,25 @@ def write_table(
     return len(table)
 
 
+def code_versions() -> dict[str, str]:
+    """Return the fingerprint of the present code of every algorithm."""
+    return {a.id: a.source_fingerprint() for a in registry.algorithms().values()}
+
+
 def set_aside_of(table: Path) -> list[str]:
     """Return the files of records that a table leaves out, each with the reason."""
     return json.loads((pq.read_schema(table).metadata or {}).get(_SET_ASIDE, b"[]"))
 
 
 def _current(
-    versions: Mapping[tuple, int], wanted: Mapping[tuple, str], created: Sequence[str]
+    versions: Mapping[tuple, int], wanted: Mapping[tuple, str], codes: Sequence[str], created: Sequence[str]
 ) -> dict[tuple, int]:
-    """Return the row of one version of each run: the planned one if it was measured, else the newest."""
+    """Return the row of one version of each run: that planned, else the newest of the present code, else the newest."""
+    present = code_versions()
     best: dict[tuple, tuple] = {}
     for (key, fingerprint), row in versions.items():
-        rank = (fingerprint == wanted.get(key), created[row], fingerprint, row)
+        is_present = codes[row] == present.get(key[KEY.index("algorithm")])
+        rank = (fingerprint == wanted.get(key), is_present, created[row], fingerprint, row)
         best[key] = max(rank, best.get(key, rank))
     return {key: rank[-1] for key, rank in best.items()}
 

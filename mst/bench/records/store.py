@@ -301,6 +301,7 @@ def table_row(record: Record) -> dict[str, Any]:
         "gpu": ", ".join(machine["gpus"]),
         "machine_fingerprint": machine["fingerprint"],
         "commit": (m["git"] or {}).get("commit"),
+        "source_fingerprint": run["source_fingerprint"],
         "created": m["created"],
         "origin": record.origin,
     }
