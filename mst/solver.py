@@ -22,6 +22,7 @@ from mst.errors import (
     OutOfMemoryError,
     UnsupportedError,
     names_missing_numba,
+    nearest,
 )
 from mst.execute import execute
 from mst.forest import Forest
@@ -124,9 +125,15 @@ def minimum_spanning_forest(
     if not isinstance(maximum, int | np.bool_ | None):
         raise InputError(f"maximum must be True or False, got {maximum!r}")
     asked = Request(algorithm, threads, options)
-    if isinstance(graph, tuple) and not all(isinstance(part, _HOST_TYPES) for part in columns_of(graph)):
-        return _forest_of_foreign_arrays(graph, asked, maximum)
-    return _forest_of_any(graph, asked, maximum)
+    try:
+        if isinstance(graph, tuple) and not all(isinstance(part, _HOST_TYPES) for part in columns_of(graph)):
+            return _forest_of_foreign_arrays(graph, asked, maximum)
+        return _forest_of_any(graph, asked, maximum)
+    except ConfigError as error:
+        # What is misspelt may be an argument of this function.
+        hints = (nearest(name, ("algorithm", "threads", "maximum"), cutoff=0.75) for name in options)
+        error.args = (f"{error}{''.join(hints)}",)
+        raise
 
 
 @dataclass(frozen=True)

@@ -222,6 +222,10 @@ def test_unknown_option_or_algorithm_is_refused_with_the_nearest_known():
         mst.minimum_spanning_forest((0, [], [], []), memory="2G")
     with pytest.raises(ConfigError, match=r'with algorithm="auto", .* has no option \'weight\''):
         mst.minimum_spanning_forest((0, [], [], []), weight="length")
+    for misspelt, meant in (("thread", "threads"), ("nthreads", "threads"), ("max", "maximum")):
+        for algorithm in ("auto", "kruskal"):
+            with pytest.raises(ConfigError, match=rf"no option '{misspelt}'.*\(did you mean '{meant}'\?\)$"):
+                mst.minimum_spanning_forest((0, [], [], []), algorithm=algorithm, **{misspelt: 1})
 
 
 @pytest.mark.parametrize("value", ["a/b", "a,b=c"])
