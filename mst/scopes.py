@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,15 @@ class Scopes:
     def graphs(self, scope: str) -> list[str]:
         """Return the graphs that a scope needs, each once."""
         return list(dict.fromkeys(self.experiment(scope).graphs))
+
+    def graph_states(self, scopes: Iterable[str]) -> dict[str, GraphState]:
+        """Return the states of graphs that have a manifest; one whose file has changed since is ``waiting``."""
+        states = settings.graph_states(self.config, self.catalog, chain.from_iterable(map(self.graphs, scopes)))
+        for name in states:
+            made = settings.graph_folder(self.config, self.catalog[name]) / "manifest.json"
+            if self.catalog[name].has_changed_since(made):
+                states[name] = GraphState(name, "waiting", reason="its file is newer than the graph made of it")
+        return states
 
     def plan(self, scope: str, graphs: Mapping[str, GraphState] | None = None) -> list[Planned]:
         """Return the plan of a scope, given the states of its graphs: by default those of the existing manifests."""

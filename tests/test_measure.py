@@ -134,10 +134,15 @@ def test_a_changed_file_of_a_graph_is_read_and_measured_again(experiment, tmp_pa
     change(7)
     os.utime(file, (0, 0))
     assert cli.main(experiment) == 0
+    capsys.readouterr()
+    assert cli.main(["table", *experiment[1:]]) == 0
+    assert capsys.readouterr().out.splitlines()[-1].startswith("1 run")
     change(9)
     capsys.readouterr()
     assert cli.main(["plan", *experiment[1:]]) == 0
     assert "its file is newer than the graph" in capsys.readouterr().out
+    assert cli.main(["table", *experiment[1:]]) == 2
+    assert "run `mst measure`" in capsys.readouterr().err
     assert cli.main(experiment) == 0
     output = capsys.readouterr().out
     assert output.count("; identical") == 1 and "1 run measured, 0 wrong" in output

@@ -79,7 +79,11 @@ def test_measured_experiment_is_printed_and_an_unmeasured_one_is_refused(tmp_pat
     assert main(["table", "--configfile", str(file)]) == 0
     *_, note = capsys.readouterr().out.splitlines()
     assert note.startswith("1 run") and not note.startswith("1 runs"), note
-    assert "1 other failed, wrong or unproved" in note
+    assert "1 other failed, wrong or unproved" in note and "to be measured" not in note
+    runs[0]["algorithms"].append("boruvka")
+    file.write_text(yaml.safe_dump({"results": str(tmp_path / "results"), "experiment": experiment}))
+    assert main(["table", "default", "graphs/uniform-10k", "--configfile", str(file)]) == 0
+    assert capsys.readouterr().out.rstrip().endswith("; 1 to be measured: `mst plan` lists them")
 
 
 @pytest.fixture

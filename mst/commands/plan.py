@@ -14,7 +14,7 @@ from mst.commands._print import columns, json_text
 from mst.units import counted
 
 if TYPE_CHECKING:
-    from mst.bench.planning.plan import Planned
+    from mst.bench.planning.plan import GraphState, Planned
     from mst.config import Config
 
 HELP = "show the planned runs with their earlier times, and the impossible ones with the reason"
@@ -37,7 +37,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the plan."""
     from mst import config
-    from mst.bench.planning.plan import GraphState
     from mst.scopes import Scopes
 
     settings = config.load(arguments.configfile)
@@ -45,18 +44,12 @@ def run(arguments: argparse.Namespace) -> int:
         settings = config.with_profile(settings, Path(arguments.profile))
     known = Scopes.of(settings, config.machines(settings))
     config.check_graphs(settings, known.catalog)
-    names = chain.from_iterable(map(known.graphs, arguments.scopes))
-    graphs = config.graph_states(settings, known.catalog, names)
-    for name in graphs:
-        entry = known.catalog[name]
-        if entry.has_changed_since(config.graph_folder(settings, entry) / "manifest.json"):
-            graphs[name] = GraphState(name, "waiting", reason="its file is newer than the graph made of it")
 
     def rows_of(states: Mapping[str, GraphState]) -> list[Planned]:
         rows = chain.from_iterable(known.plan(scope, states) for scope in arguments.scopes)
         return list({tuple(row.row().values()): row for row in rows}.values())
 
-    rows = rows_of(graphs)
+    rows = rows_of(known.graph_states(arguments.scopes))
     if arguments.profile and settings.site:
         print(_usage(settings, rows_of({}), rows, with_used=arguments.used))
         return 0

@@ -44,8 +44,9 @@ def run(arguments: argparse.Namespace) -> int:
 
     settings = config.load(arguments.configfile)
     known = Scopes.of(settings, [config.local_machine(settings)])
-    planned = [known.plan(scope) for scope in arguments.scopes]
-    done = {row.run: row for row in chain.from_iterable(planned) if row.status == "done" and row.run}
+    states = known.graph_states(arguments.scopes)
+    rows = list(chain.from_iterable(known.plan(scope, states) for scope in arguments.scopes))
+    done = {row.run: row for row in rows if row.status == "done" and row.run}
     proved = list(_measured(settings, done))
     measured = dict(proved)
     part = PARTS[arguments.part]
@@ -61,6 +62,9 @@ def run(arguments: argparse.Namespace) -> int:
     remarks = [f"{count} flagged {flag}" for flag, count in flags.most_common()]
     if unproved := len(done) - len(proved):
         remarks.append(f"{counted(unproved, 'other')} failed, wrong or unproved: `mst report` shows why")
+    missing = [row for row in rows if row.status in ("planned", "waiting")]
+    if count := len({(row.graph, row.algorithm, row.options, row.width) for row in missing}):
+        remarks.append(f"{count:,} to be measured: `mst plan` lists them")
     print("; ".join((counted(len(found), "run"), *remarks)))
     return 0
 
