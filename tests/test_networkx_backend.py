@@ -50,7 +50,8 @@ def test_tests_of_minimum_spanning_trees_pass_without_networkxs_own_code(tmp_pat
     missing = {line.rpartition(" - ")[2] for line in printed.splitlines() if line.startswith("XFAIL")}
     others = ("random_spanning_tree", "number_of_spanning_trees", "is_tree", "is_connected")
     assert missing == {f"{name!r} not implemented by mst" for name in others}
-    assert int(re.search(r"(\d+) passed", printed)[1]) >= 54
+    passed, others = (int(re.search(rf"(\d+) {kind}", printed)[1]) for kind in ("passed", "xfailed"))
+    assert passed >= (54 if passed + others > 77 else 50)  # networkx 3.6 has only 77 tests
 
 
 def test_the_configuration_names_threads_or_the_gpu(monkeypatch):
