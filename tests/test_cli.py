@@ -12,7 +12,9 @@ import tomllib
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 import mst
 from mst import cli, registry
@@ -85,6 +87,28 @@ def test_solve_writes_a_forest_that_verify_accepts(triangle, tmp_path, capsys):
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == f"{forest} is the minimum spanning forest of {triangle}:"
     assert re.fullmatch(r"2 edges, 2 components, weight 11; read in .*, matched in .*, proved in .*", lines[1])
+
+
+@pytest.mark.parametrize(
+    ("suffix", "options"),
+    [("txt", []), *((suffix, ["--memory", "2G"]) for suffix in ("txt", "arrow", "parquet"))],
+)
+def test_solve_says_that_a_file_has_no_weights(suffix, options, tmp_path, capsys):
+    columns, graph = {"u": pa.array([0, 1]), "v": pa.array([1, 2])}, tmp_path / f"graph.{suffix}"
+    remark = f"{graph}: has no weights; every edge weighs 1"
+    for more, said in (({}, True), ({"w": pa.array([1, 1])}, False)):
+        table = pa.table(columns | more)
+        if suffix == "txt":
+            graph.write_text("".join(" ".join(map(str, row.values())) + "\n" for row in table.to_pylist()))
+        elif suffix == "parquet":
+            parquet.write_table(table, graph)
+        else:
+            with pa.ipc.new_file(graph, table.schema) as file:
+                file.write_table(table)
+        for flags, expected in (([], said), (["--json"], said), (["--quiet"], False)):
+            assert main(["solve", str(graph), *options, *flags]) == 0
+            printed = capsys.readouterr()
+            assert (remark in printed.err) == expected and "no weights" not in printed.out
 
 
 @pytest.mark.parametrize("options", [[], ["--memory", "2G"]])

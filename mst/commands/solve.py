@@ -49,7 +49,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Read, solve, print."""
     import mst
-    from mst import formats, registry
+    from mst import registry
+    from mst.formats.files import read_weighted
     from mst.graph import LabelledGraph
     from mst.solver import Request, check_request, choose, code_seconds, width_of
 
@@ -63,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _solve_in_parts(arguments, asked)
     with step(f"reading {arguments.file}") as working:
         started = perf_counter()
-        graph = formats.read(arguments.file, format=arguments.format)
+        graph, weighted = read_weighted(arguments.file, format=arguments.format)
         read_seconds = perf_counter() - started - code_seconds()
         named, threads = arguments.algorithm, arguments.threads
         if asked.is_auto:
@@ -83,7 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
             )
     taken = {part: value for part, value in taken.items() if value > 1e-4 or part not in ("transfer", "code")}
     width = width_of(algorithm, threads)
-    _print_summary(arguments, forest, algorithm.id, algorithm.resolve(options), width, taken)
+    _print_summary(arguments, forest, algorithm.id, algorithm.resolve(options), width, taken, weighted)
     return 0
 
 
@@ -105,7 +106,8 @@ def _solve_in_parts(arguments: argparse.Namespace, asked: Request) -> int:
     if checkpoint:
         checkpoint.unlink(missing_ok=True)
     taken = {**forest.seconds, "all": perf_counter() - started, "code": code_seconds()}
-    _print_summary(arguments, forest, forest.algorithm or arguments.algorithm, asked.options, width, taken)
+    named = forest.algorithm or arguments.algorithm
+    _print_summary(arguments, forest, named, asked.options, width, taken, file.weighted)
     return 0
 
 
@@ -116,9 +118,12 @@ def _print_summary(
     options: dict[str, Any],
     width: int,
     taken: dict[str, float],
+    weighted: bool,
 ) -> None:
     # The forest of a stream has the size of its graph itself.
     graph: Any = getattr(forest, "graph", forest)
+    if graph.m and not weighted:
+        remark(f"{arguments.file}: has no weights; every edge weighs 1")
     summary = {
         "file": arguments.file,
         "vertices": graph.n,

@@ -64,14 +64,19 @@ def read(path: str | os.PathLike[str], *, format: str | None = None) -> Graph:
     ...     formats.read(file)
     <Graph 'triangle': n=3 m=3 weights int32>
     """
+    return read_weighted(path, format=format)[0]
+
+
+def read_weighted(path: str | os.PathLike[str], *, format: str | None = None) -> tuple[Graph, bool]:
+    """Return the graph that `read` returns, and whether the file has weights."""
     with _as_file(file_path(path)) as file:
         raw = read_raw(file, format=format)
         if raw.format == canonical.FORMAT.id:
-            return canonical.read_canonical(file, trusted=True)  # read_raw has checked it
+            return canonical.read_canonical(file, trusted=True), True  # read_raw has checked it
         graph, ids = raw.graph(name=_graph_name(file)), raw.ids
-    if ids is None:
-        return graph
-    return LabelledGraph(ids.tolist(), graph.u, graph.v, graph.w, name=graph.name, trusted=True)
+    if ids is not None:
+        graph = LabelledGraph(ids.tolist(), graph.u, graph.v, graph.w, name=graph.name, trusted=True)
+    return graph, raw.w is not None
 
 
 def read_raw(path: str | os.PathLike[str], *, format: str | None = None) -> RawGraph:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -48,6 +49,8 @@ class EdgeFile(NamedTuple):
         Bytes that reading takes, besides the batches that are filtered.
     least_n : int, optional
         As for `mst.formats.base.RawStream`.
+    weighted : bool
+        Whether the file has weights; without, every edge weighs 1.
     """
 
     path: Path
@@ -57,6 +60,7 @@ class EdgeFile(NamedTuple):
     identity: Mapping[str, Any] = MappingProxyType({})
     reading: int = 0
     least_n: int | None = None
+    weighted: bool = True
 
 
 def open_edges(
@@ -201,7 +205,8 @@ def _parquet(path: Path, width: int, memory: int | None) -> EdgeFile:
             for batch in map_ahead(pool, decode, calls, ahead):
                 yield batch.after(start)
 
-    return EdgeFile(path, _declared(schema), sum(sizes), batches, reading=(ahead + _BATCHES_AHEAD) * bytes_each)
+    reading, weighted = (ahead + _BATCHES_AHEAD) * bytes_each, len(columns) > 2
+    return EdgeFile(path, _declared(schema), sum(sizes), batches, reading=reading, weighted=weighted)
 
 
 def _arrow(path: Path) -> EdgeFile:
@@ -225,7 +230,8 @@ def _arrow(path: Path) -> EdgeFile:
                 yield _batch(table, path, row).after(start)
             row += size
 
-    return EdgeFile(path, _declared(reader.schema), sum(sizes), batches)
+    weighted = len(meaningful(reader.schema.names)) > 2
+    return EdgeFile(path, _declared(reader.schema), sum(sizes), batches, weighted=weighted)
 
 
 def _text(path: Path, stream: formats.RawStream, format: str | None) -> EdgeFile:
@@ -237,7 +243,8 @@ def _text(path: Path, stream: formats.RawStream, format: str | None) -> EdgeFile
                 yield _batch((_narrow(u), _narrow(v), weights), path, row).after(start)
                 row += len(u)
 
-    return EdgeFile(path, stream.n, stream.m, batches, least_n=stream.least_n)
+    weighted = all(w is not None for _, _, w in islice(stream.blocks, 1))
+    return EdgeFile(path, stream.n, stream.m, batches, least_n=stream.least_n, weighted=weighted)
 
 
 def _narrow(values: np.ndarray) -> np.ndarray:
