@@ -237,6 +237,7 @@ def test_account_works_without_a_scheduler(tmp_path):
         "a.log",
     )
     assert (tmp_path / account.FAILED).is_file()
+    assert account.write_account([log], log) == [failure]  # the file cannot be written
     # A job that an interruption ended.
     log.write_text(f"Execute 1 jobs...\nTerminating processes on user request, this might …\n{log.read_text()}")
     assert account.write_account([log], tmp_path) == [] and not (tmp_path / account.FAILED).exists()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -81,9 +82,12 @@ def write_account(logs: Iterable[Path], results: Path) -> list[Failure]:
     states = fields_of((failure.scheduled for failure in found), queue, account)
     # Such as ``CANCELLED by 1000``.
     found = [replace(f, state=states.get(f.scheduled, [f.state])[0].split()[0]) for f in found]
-    (results / FAILED).unlink(missing_ok=True)
-    if found:
-        write_json(results / FAILED, [asdict(failure) for failure in found])
+    try:
+        (results / FAILED).unlink(missing_ok=True)
+        if found:
+            write_json(results / FAILED, [asdict(failure) for failure in found])
+    except OSError as error:  # such as the full disk that jobs failed by
+        print(f"{results / FAILED} cannot be written: {error.strerror}", file=sys.stderr)
     return found
 
 
