@@ -123,11 +123,6 @@ def _records_of_others(config: Config, own: set[str]) -> dict[str, Any]:
     return counted | bundles(COMMITTED)
 
 
-def plan_document(rows: Iterable[Planned]) -> list[dict[str, Any]]:
-    """Return a plan's rows for the table, which change only with the planned runs."""
-    return [row.row() for row in rows]
-
-
 def read_plan(file: Path) -> list[dict[str, Any]]:
     """Return the rows of a plan that the workflow wrote; none if there is no file."""
     try:

@@ -25,7 +25,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Pack, and print the counts."""
+    from mst import config
     from mst.bench.records.bundle import SUFFIX, export_bundle
+    from mst.bench.records.crate import write_crate
+    from mst.bench.records.store import load_records
     from mst.errors import ConfigError
     from mst.formats.files import check_place
 
@@ -33,34 +36,18 @@ def run(arguments: argparse.Namespace) -> int:
         check_place(arguments.out)
     if arguments.crate and arguments.machine:
         raise ConfigError(f"--crate packs all machines, so leave {arguments.machine} out; --out names the file")
+    results = results_of(arguments)
     if arguments.crate:
-        return _crate(arguments.out or Path("mst-crate.zip"), results_of(arguments))
-    machine = arguments.machine or _this_machine()
-    out = arguments.out or Path(machine + SUFFIX)
-    packed = export_bundle(machine, results=results_of(arguments), out=out)
-    _print_line(
-        out,
-        f"{counted(packed.records, 'record')} of {machine}, {counted(packed.proofs, 'proof')}, "
-        f"{counted(packed.manifests, 'graph manifest')}",
-    )
-    return 0
-
-
-def _print_line(out: Path, about: str) -> None:
+        out, about = arguments.out or Path("mst-crate.zip"), "Workflow Run RO-Crate"
+        write_crate(out, root=Path(), results=results, records=load_records(results / "records"))
+    else:
+        machine = arguments.machine or config.load().machine_name
+        out = arguments.out or Path(machine + SUFFIX)
+        packed = export_bundle(machine, results=results, out=out)
+        about = (
+            f"{counted(packed.records, 'record')} of {machine}, {counted(packed.proofs, 'proof')}, "
+            f"{counted(packed.manifests, 'graph manifest')}"
+        )
     size = "" if is_stream(out) else f", {decimal_size(out.stat().st_size)}"
     print(f"{out}: {about}{size}", file=message_stream(out))
-
-
-def _crate(out: Path, results: Path) -> int:
-    from mst.bench.records.crate import write_crate
-    from mst.bench.records.store import load_records
-
-    write_crate(out, root=Path(), results=results, records=load_records(results / "records"))
-    _print_line(out, "Workflow Run RO-Crate")
     return 0
-
-
-def _this_machine() -> str:
-    from mst import config
-
-    return config.load().machine_name

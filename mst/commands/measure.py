@@ -150,7 +150,7 @@ def _measured(
             unproved.append(read_measurement(request.path))
         elif row.status == "planned":
             missing.append(request)
-        elif row.status == "done" and refill and _is_short(read_measurement(request.path)):
+        elif refill and "fewer-processes" in read_measurement(request.path)["conditions"]["flags"]:
             missing.append(request)
             # The old measurement stays until the new one replaces it, which the old proof does not cover.
             proof_path(request.path).unlink()
@@ -192,7 +192,3 @@ def prove(settings: Config, measurement: dict[str, Any], reference: Path) -> str
     if proof["status"] == "wrong":
         print(f"wrong: {proof['reason']}", file=sys.stderr)
     return proof["status"]
-
-
-def _is_short(measurement: dict[str, Any]) -> bool:
-    return "fewer-processes" in measurement["conditions"]["flags"]

@@ -5,9 +5,9 @@ from pathlib import Path
 from mst import config
 from mst.bench.records.store import write_json
 from mst.logged import logged
-from mst.scopes import Scopes, plan_document
+from mst.scopes import Scopes
 
 with logged(snakemake.log[0]):
     settings = config.load()
     rows = Scopes.of(settings, config.machines(settings)).plan(snakemake.params.scope)
-    write_json(Path(snakemake.output[0]), plan_document(rows))
+    write_json(Path(snakemake.output[0]), [row.row() for row in rows])
