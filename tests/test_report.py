@@ -353,7 +353,7 @@ def test_sections_hold_their_own_content_only(rows):
         text = (PAGE_SOURCES / "sections" / f"{part.template}.html.j2").read_text()
         own = set(part.context)
         used = meta.find_undeclared_variables(environment.parse(text))
-        used -= {"number", "count", "percent", "seconds", "size", "times", "dict"}
+        used -= {"number", "count", "percent", "times", "dict"}
         assert own <= used <= own | around, part.template
         assert not own & around, part.template
 
