@@ -569,6 +569,13 @@ def test_forests_of_edge_lists_keep_the_ids_or_say_so(text, suffix, tmp_path, ca
     assert main(["verify", str(graph), str(forest)]) == 0
 
 
+def test_a_forest_with_ids_is_not_taken_for_adjacency_lists(tmp_path):
+    (graph := tmp_path / "graph.csv").write_text("source,target,weight\n2,1,0\n")
+    forest = tmp_path / "forest.txt"
+    assert main(["solve", str(graph), "--out", str(forest)]) == 0
+    assert main(["verify", str(graph), str(forest)]) == 0
+
+
 @pytest.mark.parametrize("suffix", ["txt", "mtx", "gr", "arrow"])
 @pytest.mark.parametrize("head", ["", "# Nodes: 3 Edges: 2\n", "# Nodes: 4 Edges: 2\n"])
 def test_forests_of_edge_lists_that_were_read_in_parts_are_verified(head, suffix, tmp_path, capsys):

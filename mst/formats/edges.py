@@ -131,7 +131,7 @@ def _read(source: Source, *, allow_headed: bool) -> RawGraph:
 
 
 def _is_declared(source: Source, preamble: _Preamble) -> bool:
-    """True when a count of vertices, KONECT's comment or a header row says that all rows of numbers are edges.
+    """True when a count, KONECT's comment or a header row says that all rows of numbers are edges.
 
     Two words of other meaning, such as ``vertices edges``, may also be above counts.
     """
@@ -139,7 +139,7 @@ def _is_declared(source: Source, preamble: _Preamble) -> bool:
     delimiter = delimiter_in(rows[-1])
     fields = _split(rows[0], delimiter)
     named = _names_ends(fields) or (delimiter != "" and _is_header_row(fields))
-    return preamble.n is not None or preamble.konect or named
+    return (preamble.n, preamble.m) != (None, None) or preamble.konect or named
 
 
 def _are_rows_of_neighbours(table: Table) -> bool:
@@ -403,12 +403,13 @@ def _compact_ids(u: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, 
 
 
 def write(sink: IO[bytes], graph: Graph, ids: np.ndarray | None = None) -> None:
-    """Write the counts as a comment like SNAP's, and a row per edge, with ids from 0; no counts with other `ids`.
+    """Write the counts as a comment like SNAP's, and a row per edge, with ids from 0 or `ids`.
 
-    A count would say that vertices are numbered if all ids happen to be below it; without edges there is no id.
+    With those, a count of vertices would say that they are numbered if all ids happen to be below it; without edges
+    there is no id.
     """
-    counts = f"# Nodes: {graph.n} Edges: {graph.m}\n" if ids is None or graph.m == 0 else ""
-    sink.write(f"# Undirected graph\n{counts}# FromNodeId ToNodeId Weight\n".encode())
+    nodes = f"Nodes: {graph.n} " if ids is None or graph.m == 0 else ""
+    sink.write(f"# Undirected graph\n# {nodes}Edges: {graph.m}\n# FromNodeId ToNodeId Weight\n".encode())
     write_rows(sink, graph, ids=ids)
 
 
