@@ -161,8 +161,7 @@ class Forest:
         ----------
         nodes : iterable of hashable, length n, optional
             Names of the vertices in order. By default they are the nodes if the graph came from networkx, the labels
-            if it came from a table of labels, or the ids of an edge list that does not number its vertices from 0;
-            otherwise vertex i is named i.
+            if it came from a table of labels, or the ids in its file; otherwise vertex i is named i.
         weight : str
             The edge attribute that holds the weight, a Python number; ``id`` holds the edge id.
 
@@ -208,7 +207,7 @@ class Forest:
         -------
         pyarrow.Table
             Columns ``u, v, w``, and ``id``: rows of the graph's edge list, ascending. Endpoints are named as by
-            `to_networkx`; if they are vertex numbers, the metadata contain ``n``.
+            `to_networkx`; if they are numbers without gaps, the metadata contain ``n``, which they are below.
 
         Raises
         ------
@@ -224,14 +223,16 @@ class Forest:
         import pyarrow
 
         columns = dict(zip("uvw", self.edges()), id=self.edge_ids)
-        if not isinstance(self.graph, LabelledGraph):
-            return pyarrow.table(columns, metadata={"n": str(self.graph.n)})
+        given: Any = getattr(self.graph, "labels", range(self.graph.n))
+        if isinstance(given, range):
+            ends = {end: columns[end] + given.start for end in "uv"}
+            return pyarrow.table(columns | ends, metadata={"n": str(given.stop)})
         try:
-            labels = pyarrow.array(self.graph.labels)
+            labels = pyarrow.array(given)
             # Arrow may change labels: of two types, it converts one to the other, such as "a" to b"a", and it cuts
             # nanoseconds and the zones of times of day.
-            may_differ = len(set(map(type, self.graph.labels))) > 1 or pyarrow.types.is_temporal(labels.type)
-            if may_differ and labels.to_pylist() != self.graph.labels:
+            may_differ = len(set(map(type, given))) > 1 or pyarrow.types.is_temporal(labels.type)
+            if may_differ and labels.to_pylist() != given:
                 raise TypeError(f"they would all become {labels.type}")
         except (pyarrow.ArrowException, TypeError, ValueError, OverflowError) as error:
             raise UnsupportedError(

@@ -241,7 +241,7 @@ def streamed(path: Path, raw: RawGraph) -> bool:
             ]
     except MSTError:
         return FORMATS[raw.format].stream is None
-    base = "ids count from 1" in raw.summary.remarks
+    base = raw.base if raw.format == "edges" else 0
     ends = [x + base if raw.original_ids is None else raw.original_ids[x] for x in (raw.u, raw.v)]
     columns = [x.tolist() for x in (*ends, raw.w) if x is not None]
     return [[x for block in blocks for x in block[i]] for i in range(len(columns))] == columns

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import pickle
 
 import adversarial
 import networkx
@@ -94,26 +95,73 @@ def test_to_networkx_names_nodes_and_keeps_numbers(rng):
         assert networkx.number_connected_components(tree) == forest.components if graph.n else True
 
 
+BILLIONS = [2**31 - 2, 2**31 - 1, 2**31]
+
+
 @pytest.mark.parametrize(
     ("text", "ids"),
     [
         ("20 5 1.5\n10 20 2.5\n", [5, 10, 20]),
         ("# Nodes: 5 Edges: 2\n20 5 1.5\n10 20 2.5\n", [5, 10, 20, -1, -2]),
-        ("# Nodes: 3 Edges: 2\n3 1 1.5\n2 3 2.5\n", [1, 2, 3]),
+        ("# Nodes: 3 Edges: 2\n3 1 1.5\n2 3 2.5\n", range(1, 4)),
+        ("3 1 1.5\n2 3 2.5\n", range(1, 4)),
+        ("8 6 1.5\n7 8 2.5\n", range(6, 9)),
+        (f"{BILLIONS[2]} {BILLIONS[0]} 1.5\n{BILLIONS[1]} {BILLIONS[2]} 2.5\n", BILLIONS),
         ("2 0 1.5\n1 2 2.5\n", None),
+        ("p sp 4 2\na 3 1 1.5\na 2 3 2.5\n", range(1, 5)),
+        ("p tw 4 2\n3 1 1.5\n2 3 2.5\n", range(1, 5)),
+        ("%%MatrixMarket matrix coordinate real symmetric\n4 4 2\n3 1 1.5\n2 3 2.5\n", range(1, 5)),
+        ("4 2 001\n3 1.5\n3 2.5\n1 1.5 2 2.5\n\n", range(1, 5)),
+        ("SECTION Graph\nNodes 4\nEdges 2\nE 3 1 1.5\nE 2 3 2.5\nEND\n", range(1, 5)),
+        (
+            "<NUMBER OF NODES> 4\n<NUMBER OF LINKS> 2\n<END OF METADATA>\n3 1 9 1.5 ;\n2 3 9 2.5 ;\n",
+            range(1, 5),
+        ),
+        ("3 2\n3 1 1.5\n2 3 2.5\n", range(1, 4)),
+        ("4 2\n2 0 1.5\n1 2 2.5\n", None),
+        (
+            "DIMENSION: 3\nEDGE_WEIGHT_TYPE: EXPLICIT\nEDGE_WEIGHT_FORMAT: UPPER_ROW\nEDGE_WEIGHT_SECTION\n"
+            "9 1.5\n2.5\n",
+            range(1, 4),
+        ),
+        (
+            "DIMENSION: 3\nEDGE_WEIGHT_TYPE: EXPLICIT\nEDGE_WEIGHT_FORMAT: FULL_MATRIX\nEDGE_WEIGHT_SECTION\n"
+            "0 9 1.5\n9 0 2.5\n1.5 2.5 0\n",
+            range(1, 4),
+        ),
     ],
 )
-def test_edge_lists_have_their_ids_back(text, ids, tmp_path):
-    (path := tmp_path / "graph.txt").write_text(text)
+def test_files_have_their_ids_back(text, ids, tmp_path):
+    (path := tmp_path / "graph").write_text(text)
     forest = mst.minimum_spanning_forest(path)
-    assert getattr(forest.graph, "labels", None) == ids and forest.graph.n == len(ids or range(3))
-    rows = [line.split() for line in text.splitlines() if line[0] != "#"]
-    u, v, w = (forest.to_table()[name].to_pylist() for name in "uvw")
-    assert list(zip(u, v, w)) == [(int(a), int(b), float(c)) for a, b, c in rows]
-    tree = forest.to_networkx()
-    assert set(tree) == set(ids or range(3)) and {frozenset(edge) for edge in tree.edges} == set(
-        map(frozenset, zip(u, v))
+    assert getattr(forest.graph, "labels", None) == ids and (ids is None or forest.graph.n == len(ids))
+    a, b, c, *_ = range(3) if ids is None else ids
+    ordered = {(a, c, 1.5), (b, c, 2.5)}
+    for known in (forest, pickle.loads(pickle.dumps(forest))):
+        u, v, w = (known.to_table()[name].to_pylist() for name in "uvw")
+        assert {(min(edge), max(edge), x) for *edge, x in zip(u, v, w)} == ordered
+        tree = known.to_networkx()
+        assert set(tree) == set(range(forest.graph.n) if ids is None else ids)
+        assert {(min(edge), max(edge)) for edge in tree.edges} == {edge[:2] for edge in ordered}
+
+
+def test_points_of_tsplib_have_their_ids_back(tmp_path):
+    (path := tmp_path / "graph").write_text(
+        "DIMENSION: 3\nEDGE_WEIGHT_TYPE: EUC_2D\nNODE_COORD_SECTION\n1 0 0\n2 0 9\n3 0 1\nEOF\n"
     )
+    assert mst.minimum_spanning_forest(path).to_table().select("uv").to_pylist() == [
+        {"u": 1, "v": 3},
+        {"u": 2, "v": 3},
+    ]
+
+
+def test_a_table_of_a_forest_with_ids_from_1_is_a_graph_with_these_ids(tmp_path):
+    (path := tmp_path / "graph.gr").write_text("p sp 4 2\na 1 2 5\na 2 3 6\n")
+    again = mst.minimum_spanning_forest(mst.minimum_spanning_forest(path).to_table())
+    assert again.graph.n == 5 and again.to_table().select("uvw").to_pylist() == [
+        {"u": 1, "v": 2, "w": 5},
+        {"u": 2, "v": 3, "w": 6},
+    ]
 
 
 def test_to_networkx_leads_back_to_the_callers_nodes():

@@ -206,6 +206,6 @@ def test_pandas_and_we_read_a_csv_alike(tmp_path_factory, graph):
         assert column.tolist() == ours.tolist()
     if graph.m:
         raw = read_raw(path)
-        ids = np.arange(raw.n) if raw.original_ids is None else raw.original_ids
+        ids = np.array(range(raw.n) if raw.ids is None else raw.ids)
         assert ids[raw.u].tolist() == graph.u.tolist() and ids[raw.v].tolist() == graph.v.tolist()
         assert raw.w is not None and raw.w.tolist() == graph.w.tolist()

@@ -232,10 +232,14 @@ def test_convert_says_where_vertices_get_other_numbers(place, mst):
     (place / "apart.txt").write_text("# Nodes: 7 Edges: 2\n1 2 5\n4 5 7\n")
     (place / "gaps.txt").write_text("10 20 5\n20 40 7\n")
     (place / "plain.txt").write_text("0 1 5\n1 2 7\n")
+    (place / "from-6.txt").write_text("6 7 5\n7 8 7\n")
+    (place / "from-1.txt").write_text("1 2 5\n2 3 7\n")
     for source, target, words in (
         ("apart.txt", "apart.csv", "3 vertices without edges will be missing"),
         ("apart.txt", "apart.gr", ""),
         ("gaps.txt", "gaps.gr", "gaps.gr renumbers the vertices in the order of their ids in gaps.txt"),
+        ("from-6.txt", "from-6.gr", "from-6.gr renumbers the vertices in the order of their ids in from-6.txt"),
+        ("from-1.txt", "from-1.gr", ""),
         ("plain.txt", "plain.csv.gz", ""),
     ):
         _, _, err = mst("convert", source, target)
@@ -246,6 +250,8 @@ def test_convert_keeps_the_ids_of_an_edge_list_where_no_vertex_is_lost(place, ms
     (place / "gaps.txt").write_text("10 20 5\n20 40 7\n")
     (place / "from-1.txt").write_text("# Nodes: 3 Edges: 2\n1 2 5\n2 3 7\n")
     (place / "loop.txt").write_text("10 10 3\n10 20 5\n30 30 7\n")
+    (place / "road.gr").write_text("p sp 3 2\na 1 2 5\na 2 3 7\n")
+    (place / "isolated.mtx").write_text("%%MatrixMarket matrix coordinate integer symmetric\n3 3 1\n2 1 5\n")
     for source, target, arguments, rows in (
         ("gaps.txt", "a.csv", (), ["10,20,5", "20,40,7"]),
         ("gaps.txt", "a.txt", (), ["10 20 5", "20 40 7"]),
@@ -253,12 +259,17 @@ def test_convert_keeps_the_ids_of_an_edge_list_where_no_vertex_is_lost(place, ms
         ("from-1.txt", "b.txt", (), ["1 2 5", "2 3 7"]),
         ("loop.txt", "c.csv", ("--simple",), ["10,20,5"]),
         ("loop.txt", "c.txt", ("--simple",), ["0 1 5"]),
+        ("road.gr", "d.csv", (), ["1,2,5", "2,3,7"]),
+        ("road.gr", "d.txt", (), ["1 2 5", "2 3 7"]),
+        ("isolated.mtx", "e.csv", (), ["2,1,5"]),
+        ("isolated.mtx", "e.txt", (), ["1 0 5"]),
     ):
         _, _, err = mst("convert", source, target, *arguments)
         written = (place / target).read_text().splitlines()
         assert [line for line in written if line[0].isdigit()] == rows
-        assert ("renumbers" in err) == (target == "c.txt") and ("will be missing" in err) == (target == "c.csv")
-    assert formats.read("c.txt").n == 3
+        assert ("renumbers" in err) == (target in ("c.txt", "e.txt"))
+        assert ("will be missing" in err) == (target in ("c.csv", "e.csv"))
+    assert formats.read("c.txt").n == formats.read("e.txt").n == 3
 
 
 def test_convert_takes_formats_by_name(place, mst):

@@ -14,6 +14,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pyarrow import parquet
 
 import mst
@@ -300,6 +302,36 @@ def test_a_forest_with_new_numbers_is_not_called_wrong(tmp_path, capsys, ids):
     assert main(["verify", str(path), str(out), "--memory", "1G"]) == 2
     printed = capsys.readouterr()
     assert f"f.parquet has 3 vertices and {path}, whose ids --memory keeps, " in printed.err and not printed.out
+
+
+@st.composite
+def texts(draw) -> tuple[str, list[list[str]]]:
+    """Strategy: a DIMACS file or an edge list with ids from 0, 1 or 5 and gaps; and its rows."""
+    n, base, gap = draw(st.integers(2, 7)), draw(st.sampled_from([0, 1, 5])), draw(st.integers(1, 2))
+    end, head = st.integers(0, n - 1), draw(st.sampled_from(["p sp", "# Nodes", "source,target,weight"]))
+    edges = draw(st.lists(st.tuples(end, end, st.integers(-3, 3)), min_size=1, max_size=14))
+    if head == "p sp":
+        base = gap = 1
+    rows = [[str(base + gap * u), str(base + gap * v), str(w)] for u, v, w in edges]
+    if head == "p sp":
+        return f"p sp {n} {len(rows)}\n" + "".join(f"a {' '.join(row)}\n" for row in rows), rows
+    if head == "# Nodes":
+        return f"# Nodes: {n} Edges: {len(rows)}\n" + "".join(f"{' '.join(row)}\n" for row in rows), rows
+    return f"{head}\n" + "".join(f"{','.join(row)}\n" for row in rows), rows
+
+
+@given(drawn=texts())
+def test_forests_have_the_ids_of_the_file_in_memory_and_in_parts(tmp_path_factory, drawn):
+    folder, (text, rows) = tmp_path_factory.getbasetemp(), drawn
+    (path := folder / "graph").write_text(text)
+    for kind in ("csv", "txt"):
+        out, found = folder / f"forest.{kind}", []
+        for limit in ([], ["--memory", "1G"]):
+            assert main(["solve", str(path), "--out", str(out), *limit]) == 0
+            assert main(["verify", str(path), str(out)]) == 0
+            lines = out.read_text().replace(",", " ").splitlines()
+            found.append([line.split() for line in lines if line[0].isdigit()])
+        assert found[0] == found[1] and all(row in rows for row in found[0])
 
 
 def illegal(name):

@@ -33,7 +33,6 @@ def run(args: Namespace) -> int:
     import numpy as np
 
     from mst import formats
-    from mst.arrays import distinct_values
     from mst.graph import Graph
     from mst.simplify import simplify
     from mst.weights import WeightSpec, hash_weights
@@ -57,14 +56,18 @@ def run(args: Namespace) -> int:
         graph = Graph(graph.n, graph.u, graph.v, w, trusted=True)
     elif raw.w is None:
         remark(f"{args.source}: has no weights; every edge weighs 1 (see --weights)")
-    ids, lost = raw.ids if formats.FORMATS[written_as].keeps_ids else None, 0
+    keeps_ids = formats.FORMATS[written_as].keeps_ids
+    ids, lost = raw.ids if keeps_ids else None, 0
     if written_as == "csv" or ids is not None:
-        lost = graph.n - len(distinct_values(np.concatenate([graph.u, graph.v])))
+        used = np.zeros(graph.n, np.bool_)
+        used[graph.u] = used[graph.v] = True
+        lost = graph.n - int(np.count_nonzero(used))
     if written_as != "csv" and lost:
         ids = None  # with ids, a list has no vertex count, which CSV never has
     with step(f"writing {args.target}"):
         formats.write(args.target, graph, format=args.target_format, ids=ids)
-    if raw.has_new_ids and ids is None:
+    # Other formats count from 0 or 1.
+    if ids is None and (raw.original_ids is not None or raw.base > (0 if keeps_ids else 1)):
         remark(f"{args.target} renumbers the vertices in the order of their ids in {args.source}")
     if written_as == "csv" and lost:
         remark(

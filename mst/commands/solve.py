@@ -51,7 +51,6 @@ def run(arguments: argparse.Namespace) -> int:
     import mst
     from mst import registry
     from mst.formats.files import read_weighted
-    from mst.graph import LabelledGraph
     from mst.solver import Request, check_request, choose, code_seconds, width_of
 
     options: dict[str, Any] = assignments(arguments.option, "--option", "sort=radix")
@@ -76,8 +75,10 @@ def run(arguments: argparse.Namespace) -> int:
     taken = {"read": read_seconds, **forest.seconds, "code": code_seconds()}
     if arguments.out:
         with step(f"writing {arguments.out}"):
-            write_forest(arguments.out, forest)
-        if isinstance(graph, LabelledGraph) and not _keeps_ids(arguments.out):
+            ids = getattr(graph, "labels", None)
+            write_forest(arguments.out, forest, ids)
+        # Other formats count from 0 or 1.
+        if ids not in (None, range(1, graph.n + 1)) and not _keeps_ids(arguments.out):
             remark(
                 f"{arguments.out} numbers the vertices in the order of their ids in {arguments.file}; "
                 "write .txt or .csv, or use --memory, to keep the ids"
@@ -102,7 +103,7 @@ def _solve_in_parts(arguments: argparse.Namespace, asked: Request) -> int:
     forest = forest_of_file(file, solve=solve, width=width, memory=arguments.memory, checkpoint=checkpoint)
     if arguments.out:
         with step(f"writing {arguments.out}"):
-            write_forest(arguments.out, forest)
+            write_forest(arguments.out, forest, file.ids)
     if checkpoint:
         checkpoint.unlink(missing_ok=True)
     taken = {**forest.seconds, "all": perf_counter() - started, "code": code_seconds()}
@@ -163,23 +164,23 @@ def _keeps_ids(path: Path) -> bool:
     return not _is_parquet_name(path) and formats.FORMATS[formats.check_target(path)].keeps_ids
 
 
-def write_forest(path: Path, forest: Any) -> None:
-    """Write the forest's edges as a graph file, in the format that the suffix names; edge lists keep ids."""
+def write_forest(path: Path, forest: Any, ids: Any = None) -> None:
+    """Write the forest's edges as a graph file, in the format that the suffix names, with these ids if it keeps any."""
     import numpy as np
 
     from mst.formats import write
-    from mst.graph import Graph, LabelledGraph
+    from mst.graph import Graph
 
-    u, v, w = forest.edges()
+    ids = np.array(ids) if isinstance(ids, list) else ids
     if _is_parquet_name(path):
         from mst.streaming.files import write_parquet
 
         write_parquet(path, forest)
     else:
-        graph = getattr(forest, "graph", None)
-        n, name = (graph.n, graph.name) if graph else (forest.n, "")
-        ids = np.array(graph.labels) if isinstance(graph, LabelledGraph) and _keeps_ids(path) else None
-        write(path, Graph(n, u, v, w, name=f"forest of {name}"), ids=ids)
+        # The forest of a stream has the size of its graph itself, and no name.
+        graph = getattr(forest, "graph", forest)
+        name = f"forest of {getattr(graph, 'name', '')}"
+        write(path, Graph(graph.n, *forest.edges(), name=name), ids=ids if _keeps_ids(path) else None)
 
 
 def _is_parquet_name(path: Path) -> bool:

@@ -13,15 +13,13 @@ import numpy as np
 
 from mst import atomic
 from mst.errors import FormatError, InputError
+from mst.formats.ids import Ids
 from mst.formats.source import Source
 from mst.graph import Graph
 from mst.units import counted
 
 MAX_VERTICES_PER_ROW = 64
 _FREE_VERTICES = 1 << 24
-
-FROM_ONE = "ids count from 1"
-"""The remark about an edge list whose ids were shifted to start from 0."""
 
 
 def too_many_vertices(n: int, rows: int) -> str:
@@ -82,6 +80,8 @@ class RawGraph:
     format : str
         A key of `mst.formats.FORMATS`.
     summary : FileSummary
+    base : int
+        The file's id of vertex 0, if ids were only shifted.
     """
 
     n: int
@@ -91,6 +91,7 @@ class RawGraph:
     original_ids: np.ndarray | None
     format: str
     summary: FileSummary
+    base: int = 0
 
     @property
     def m(self) -> int:
@@ -98,24 +99,15 @@ class RawGraph:
         return len(self.u)
 
     @property
-    def ids(self) -> np.ndarray | None:
-        """The id of each vertex, int64 of shape (n,), in an edge list that does not number them from 0.
+    def ids(self) -> Ids | None:
+        """The file's id of each vertex, unless they count from 0.
 
         Vertices that the file counts but no edge names have the ids -1, -2, …
         """
-        if FROM_ONE in self.summary.remarks:
-            return np.arange(1, self.n + 1)
-        if self.original_ids is None or not self.has_new_ids:
-            return None
+        if self.original_ids is None:
+            return range(self.base, self.base + self.n) if self.base else None
         unnamed = self.original_ids < 0
         return np.where(unnamed, -np.cumsum(unnamed, dtype=np.int64), self.original_ids)
-
-    @property
-    def has_new_ids(self) -> bool:
-        """Whether the file's ids of the vertices are not their numbers, other than by counting from 1."""
-        ids = self.original_ids
-        # They ascend.
-        return ids is not None and len(ids) > 0 and bool(ids[-1] != len(ids) - 1)
 
     def graph(self, *, name: str = "") -> Graph:
         """Return the `Graph`; edges without weights weigh 1 (int32)."""
@@ -137,12 +129,15 @@ class RawStream(NamedTuple):
         Arrays as those of `RawGraph`, overwritten by the next block; weights are None if the file has none.
     least_n : int, optional
         Vertices that the file states, where the ids may be above that count: there are at least as many.
+    base : int
+        The file's id of vertex 0.
     """
 
     n: int | None
     m: int | None
     blocks: Blocks
     least_n: int | None = None
+    base: int = 0
 
 
 @dataclass(frozen=True)

@@ -60,14 +60,15 @@ def read(source: Source) -> RawGraph:
     u, v = table.ends(base=1)
     direction = "arcs" if problem.kind == "sp" else "edges"
     summary = FileSummary(table.rows, problem.n, problem.m, direction)
-    return RawGraph(problem.n, u, v, table.weights(), None, "dimacs", summary)
+    return RawGraph(problem.n, u, v, table.weights(), None, "dimacs", summary, base=1)
 
 
 def stream(source: Source) -> RawStream:
     """Read a graph in one of the dialects that the module lists, block by block."""
     text = Text(source)
     problem = _problem(text)
-    return RawStream(problem.n, problem.m, stream_rows(text, _layout(text, problem), problem.m, base=1))
+    blocks = stream_rows(text, _layout(text, problem), problem.m, base=1)
+    return RawStream(problem.n, problem.m, blocks, base=1)
 
 
 def _problem(text: Text) -> _Problem:

@@ -24,7 +24,6 @@ from mst.errors import FormatError
 from mst.formats import headed, metis, plain
 from mst.formats.arcs import are_symmetric
 from mst.formats.base import (
-    FROM_ONE,
     MAX_VERTICES_PER_ROW,
     Blocks,
     FileSummary,
@@ -33,6 +32,7 @@ from mst.formats.base import (
     RawStream,
     ambiguous,
 )
+from mst.formats.ids import Ids
 from mst.formats.source import Source, first_lines
 from mst.formats.table import Layout, Table, read_declared_rows, stream_rows, write_rows
 from mst.formats.text import Text, delimiter_in, is_count
@@ -356,18 +356,20 @@ def _graph(source: Source, preamble: _Preamble, table: Table) -> RawGraph:
     n, path = preamble.n, source.path
     _refuse_no_graph(source, preamble, table.rows)
     low, high = table.id_range()
-    ids, remarks = None, []
+    ids, base, remarks = None, 0, []
     if n is None or high > n or (high == n and low == 0):
         ids, u, v = _compacted(path, *table.ends(), n)
         n = len(ids)
-        if np.array_equal(ids, np.arange(n)):
-            ids = None
+        # Ends of 32 bits can hold such ids.
+        if preamble.n is None and high - low == n - 1 and high < 2**31:
+            ids, base = None, low
     else:
-        u, v = table.ends(base=int(high == n))
-        if high == n:
-            remarks.append(FROM_ONE)
+        base = int(high == n)
+        u, v = table.ends(base=base)
+        if base:
+            remarks.append("ids count from 1")
     summary = FileSummary(table.rows, preamble.n, preamble.m, preamble.direction, remarks=tuple(remarks))
-    return RawGraph(n, u, v, table.weights(), ids, "edges", summary)
+    return RawGraph(n, u, v, table.weights(), ids, "edges", summary, base)
 
 
 def _compacted(
@@ -402,7 +404,7 @@ def _compact_ids(u: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, 
     return compact_ids(u, v)
 
 
-def write(sink: IO[bytes], graph: Graph, ids: np.ndarray | None = None) -> None:
+def write(sink: IO[bytes], graph: Graph, ids: Ids | None = None) -> None:
     """Write the counts as a comment like SNAP's, and a row per edge, with ids from 0 or `ids`.
 
     With those, a count of vertices would say that they are numbered if all ids happen to be below it; without edges
@@ -413,7 +415,7 @@ def write(sink: IO[bytes], graph: Graph, ids: np.ndarray | None = None) -> None:
     write_rows(sink, graph, ids=ids)
 
 
-def _write_csv(sink: IO[bytes], graph: Graph, ids: np.ndarray | None = None) -> None:
+def _write_csv(sink: IO[bytes], graph: Graph, ids: Ids | None = None) -> None:
     """Write a header and a row per edge, with ids from 0 or `ids`, as pandas and spreadsheets read them."""
     sink.write(b"source,target,weight\n")
     write_rows(sink, graph, ids=ids, delimiter=",")

@@ -10,18 +10,16 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from mst import atomic
 from mst.errors import ConfigError, FormatError, InputError, MSTError, OutOfMemoryError
 from mst.formats import canonical
 from mst.formats.base import Format, RawGraph, RawStream, replacing, too_many_vertices
 from mst.formats.detection import FORMATS, format_by_suffix, format_named, format_of, writable_formats
+from mst.formats.ids import Ids
 from mst.formats.source import SUFFIXES, Source, is_pipe, sink, strip_compression
 from mst.graph import Graph, LabelledGraph
-
-if TYPE_CHECKING:
-    import numpy as np
 
 
 def read(path: str | os.PathLike[str], *, format: str | None = None) -> Graph:
@@ -39,9 +37,9 @@ def read(path: str | os.PathLike[str], *, format: str | None = None) -> Graph:
     -------
     Graph
         Edges in the file's order, including self-loops and parallel edges, which `mst.simplify.simplify` removes.
-        Adjacency lists that hold each edge at both ends give it once. If an edge list does not number its vertices from
-        0, it is a `mst.graph.LabelledGraph` whose ``labels`` are the file's ids, ascending; vertices that the file
-        counts but no edge names have -1, -2, …
+        Adjacency lists that hold each edge at both ends give it once. If the file does not number its vertices from 0,
+        it is a `mst.graph.LabelledGraph` whose ``labels`` are the file's ids, ascending (a range, if they have no gap);
+        vertices that the file counts but no edge names have -1, -2, …
 
     Raises
     ------
@@ -75,7 +73,8 @@ def read_weighted(path: str | os.PathLike[str], *, format: str | None = None) ->
             return canonical.read_canonical(file, trusted=True), True  # read_raw has checked it
         graph, ids = raw.graph(name=_graph_name(file)), raw.ids
     if ids is not None:
-        graph = LabelledGraph(ids.tolist(), graph.u, graph.v, graph.w, name=graph.name, trusted=True)
+        labels: Any = ids if isinstance(ids, range) else ids.tolist()
+        graph = LabelledGraph(labels, graph.u, graph.v, graph.w, name=graph.name, trusted=True)
     return graph, raw.w is not None
 
 
@@ -147,7 +146,7 @@ def open_stream(source: Source, *, format: str | None = None) -> RawStream:
 
 
 def write(
-    path: str | os.PathLike[str], graph: Graph, *, format: str | None = None, ids: np.ndarray | None = None
+    path: str | os.PathLike[str], graph: Graph, *, format: str | None = None, ids: Ids | None = None
 ) -> None:
     """Write a graph to a file, in the format and compression of the file name's suffixes.
 
@@ -160,7 +159,7 @@ def write(
     graph : Graph
     format : str, optional
         A key of `FORMATS`; by default, the suffix chooses the format.
-    ids : numpy.ndarray of int64, shape (n,), optional
+    ids : range, or numpy.ndarray of int64, shape (n,), optional
         Ids of the vertices, ascending, for formats that keep any (`Format.keeps_ids`).
 
     Raises

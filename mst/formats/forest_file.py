@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mst.formats.base import FROM_ONE, RawGraph
+from mst.formats.base import RawGraph
+from mst.formats.ids import end_of, ids_of, vertices_of
 from mst.graph import frozen
 from mst.rounding import converted
 
@@ -40,6 +41,12 @@ class Match:
 
     def mismatches(self) -> Iterator[str]:
         """Yield a line about each edge of the forest that is not in the graph, or occurs twice."""
+        if self.graph.base and len(self.wrong) and not len(_numbered(self.graph, self.forest).wrong):
+            yield (
+                f"the graph counts its vertices from {self.graph.base}, and has all edges of the forest only if the "
+                f"forest counts them from 0: add {self.graph.base} to each, or write the forest with mst solve"
+            )
+            return
         if _count_differs(self.graph, self.forest):
             yield f"the forest file declares {self.forest.n:,} vertices, the graph has {self.graph.n:,}"
         rows, (a, b), w = self.wrong, self.ends, self.forest.w
@@ -66,8 +73,8 @@ def match(graph: RawGraph, forest: RawGraph) -> Match:
     """Return where the edges of a forest are in its graph, in linear time.
 
     A forest file that declares its number of vertices numbers them as `mst.formats.read` numbers the graph's. An edge
-    list that declares none names the vertices as the graph's file does, or numbers them from 0; if that file counts
-    them, too, its ids count from 1 if the last is used and 0 is not.
+    list that declares none names the vertices as the graph's file does; so does any edge list, if that file counts them
+    from 1 or above. With gaps in that file's ids, a list may also number them from 0; if they count from 0, from 1.
 
     Parameters
     ----------
@@ -99,6 +106,11 @@ def _match(graph: RawGraph, forest: RawGraph, ends: tuple[np.ndarray, np.ndarray
     return Match(graph, forest, ends, ids, same)
 
 
+def _numbered(graph: RawGraph, forest: RawGraph) -> Match:
+    """Return where the edges of a forest are if it numbers the vertices from 0."""
+    return _match(graph, forest, _within(graph, _written(forest)))
+
+
 def _found(graph: RawGraph, bits: np.ndarray, *wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return what `mst.kernels.io.match.find_edges` does; all arrays are read-only, for which it is compiled once."""
     from mst.kernels.io.match import find_edges
@@ -108,34 +120,36 @@ def _found(graph: RawGraph, bits: np.ndarray, *wanted: np.ndarray) -> tuple[np.n
 
 def _ends(graph: RawGraph, forest: RawGraph) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield the graph's vertices of the forest's edges, -1 if there is none, for each numbering that is possible."""
-    ends = forest.u.astype(np.int64), forest.v.astype(np.int64)
     kept = _keeps_ids(graph, forest)
-    if not (_names_vertices(forest) or kept):
-        yield _within(graph, ends)
+    if not (_names_vertices(graph, forest) or kept):
+        yield _within(graph, (forest.u.astype(np.int64), forest.v.astype(np.int64)))
         return
-    if forest.original_ids is not None:
-        ends = forest.original_ids[ends[0]], forest.original_ids[ends[1]]
-    if graph.original_ids is not None:
-        known = graph.original_ids[graph.original_ids >= 0]
-        places = [np.minimum(np.searchsorted(known, column), max(len(known) - 1, 0)) for column in ends]
-        found = [np.where(known[place] == column, place, -1) if len(known) else np.full_like(column, -1)
-                 for place, column in zip(places, ends)]  # fmt: skip
-        yield found[0], found[1]
-        if not kept:
+    ends = _written(forest)
+    if (ids := graph.ids) is not None:
+        yield vertices_of(ends[0], ids), vertices_of(ends[1], ids)
+        if graph.original_ids is not None and not kept:
             yield _within(graph, ends)
         return
     low, high = (min(map(np.min, ends)), max(map(np.max, ends))) if forest.m else (0, 0)
-    # The ids of an edge list are its vertices, unless it counts them from 1.
-    from_one = kept or (low > 0 and (graph.format != "edges" or FROM_ONE in graph.summary.remarks))
-    if not kept and not (from_one and high == graph.n):
+    # The ids of an edge list are its vertices.
+    from_one = low > 0 and graph.format != "edges"
+    if not (from_one and high == graph.n):
         yield _within(graph, ends)
     if from_one:
         yield _within(graph, (ends[0] - 1, ends[1] - 1))
 
 
-def _names_vertices(forest: RawGraph) -> bool:
-    """True for an edge list that does not number its vertices from 0 or 1 up to a declared count."""
-    return forest.original_ids is not None or (forest.format == "edges" and forest.summary.declared_n is None)
+def _written(forest: RawGraph) -> tuple[np.ndarray, np.ndarray]:
+    """Return the ends of the forest's edges as an edge list has them; of other formats, their numbers."""
+    u, v = forest.u.astype(np.int64), forest.v.astype(np.int64)
+    ids = forest.ids if forest.format == "edges" else None
+    return (u, v) if ids is None else (ids_of(u, ids), ids_of(v, ids))
+
+
+def _names_vertices(graph: RawGraph, forest: RawGraph) -> bool:
+    """True for an edge list, unless it numbers its vertices up to a declared count, and so may the graph's file."""
+    is_declared = forest.original_ids is None and forest.summary.declared_n is not None
+    return forest.format == "edges" and (graph.base > 0 or not is_declared)
 
 
 def _count_differs(graph: RawGraph, forest: RawGraph) -> bool:
@@ -146,12 +160,10 @@ def _count_differs(graph: RawGraph, forest: RawGraph) -> bool:
 
 def _keeps_ids(graph: RawGraph, forest: RawGraph) -> bool:
     """True for the forest of an edge list that was read in parts: its vertices are all numbers up to the largest id."""
-    ids = graph.original_ids
-    if FROM_ONE in forest.summary.remarks:
-        return False
-    if ids is None:
-        return FROM_ONE in graph.summary.remarks and forest.n == graph.n + 1
-    return len(ids) > 0 and forest.n - 1 == ids.max()
+    from_one = forest.format == "edges" and forest.base
+    return (
+        graph.format == "edges" and not from_one and (ids := graph.ids) is not None and forest.n == end_of(ids)
+    )
 
 
 def _within(graph: RawGraph, ends: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
@@ -165,7 +177,7 @@ def _searched(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def _name(forest: RawGraph, vertex: np.integer) -> str:
-    return str(vertex if forest.original_ids is None else forest.original_ids[vertex])
+    return str(vertex + forest.base if forest.original_ids is None else forest.original_ids[vertex])
 
 
 def _as_dtype(forest: RawGraph, like: np.ndarray | None) -> tuple[np.ndarray | None, np.ndarray]:

@@ -71,7 +71,7 @@ def read(source: Source) -> RawGraph:
         remarks.append(f"no id is 0 or {header.n}: ids are assumed to count from 0")
     u, v = table.ends(base=int(from_one))
     summary = FileSummary(table.rows, header.n, header.m, "edges", remarks=tuple(remarks))
-    return RawGraph(header.n, u, v, table.weights(), None, "headed", summary)
+    return RawGraph(header.n, u, v, table.weights(), None, "headed", summary, base=int(from_one))
 
 
 def _header(text: Text) -> _Header:

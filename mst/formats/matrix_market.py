@@ -51,9 +51,8 @@ def read(source: Source) -> RawGraph:
     u, v = table.ends(base=1)
     w = table.w.floats(source.path) if table.w and header.field != "integer" else table.weights()
     direction = "edges" if header.symmetry == "symmetric" else "arcs"
-    return RawGraph(
-        header.n, u, v, w, None, "matrix-market", FileSummary(table.rows, header.n, header.m, direction)
-    )
+    summary = FileSummary(table.rows, header.n, header.m, direction)
+    return RawGraph(header.n, u, v, w, None, "matrix-market", summary, base=1)
 
 
 def _header(text: Text) -> _Header:

@@ -162,9 +162,8 @@ def _read(source: Source, integers: bool) -> RawGraph:
     if 2 * header.m not in (arcs, arcs + loops):
         raise _arc_count_error(source, header, f"{arcs:,}")
     summary = FileSummary(arcs, header.n, header.m, "both", mirrored)
-    return RawGraph(
-        header.n, u.array(), v.array(), w.array() if header.weighted else None, None, "metis", summary
-    )
+    weights = w.array() if header.weighted else None
+    return RawGraph(header.n, u.array(), v.array(), weights, None, "metis", summary, base=1)
 
 
 def _header(text: Text) -> Header:

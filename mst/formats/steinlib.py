@@ -41,7 +41,7 @@ def read(source: Source) -> RawGraph:
     table = read_declared_rows(text, layout, m)
     u, v = table.ends(base=1)
     summary = FileSummary(m, n, m, "edges" if tag == "E" else "arcs")
-    return RawGraph(n, u, v, table.weights(), None, "steinlib", summary)
+    return RawGraph(n, u, v, table.weights(), None, "steinlib", summary, base=1)
 
 
 def _header(text: Text) -> _Header:

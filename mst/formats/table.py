@@ -12,6 +12,7 @@ import numpy as np
 from mst.errors import FormatError
 from mst.formats import plain
 from mst.formats.columns import to_arrow
+from mst.formats.ids import Ids, ids_of
 from mst.formats.text import Text, byte_table
 from mst.graph import Graph
 from mst.units import counted
@@ -380,7 +381,7 @@ def write_rows(
     graph: Graph,
     *,
     base: int = 0,
-    ids: np.ndarray | None = None,
+    ids: Ids | None = None,
     tag: str = "",
     delimiter: str = " ",
 ) -> None:
@@ -389,5 +390,5 @@ def write_rows(
         part = slice(start, start + _ROWS_PER_BLOCK)
         u, v, w = graph.u[part], graph.v[part], graph.w[part]
         tags = [np.full(len(u), tag)] if tag else []
-        u, v = (u + base, v + base) if ids is None else (ids[u], ids[v])
+        u, v = (u + base, v + base) if ids is None else (ids_of(u, ids), ids_of(v, ids))
         write_columns(sink, *tags, u, v, w, delimiter=delimiter)

@@ -41,7 +41,7 @@ def read(source: Source) -> RawGraph:
     )
     table = read_declared_rows(text, layout, m)
     u, v = table.ends(base=1)
-    return RawGraph(n, u, v, table.weights(), None, "tntp", FileSummary(m, n, m, "arcs"))
+    return RawGraph(n, u, v, table.weights(), None, "tntp", FileSummary(m, n, m, "arcs"), base=1)
 
 
 def _metadata(text: Text) -> dict[bytes, int]:

@@ -7,6 +7,7 @@ Reinelt, "TSPLIB 95" (http://comopt.ifi.uni-heidelberg.de/software/TSPLIB95/tsp9
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 
@@ -112,13 +113,13 @@ def _explicit(text: Text, n: int, form: str) -> RawGraph:
     edge = i != j
     u, v = (i, j) if triangle == "upper" else (j, i)
     summary = FileSummary(len(w), n, None, "edges")
-    return RawGraph(n, u[edge], v[edge], w[edge], None, "tsplib", summary)
+    return RawGraph(n, u[edge], v[edge], w[edge], None, "tsplib", summary, base=1)
 
 
 def _full(w: np.ndarray, n: int) -> RawGraph:
     u, v = (part.astype(np.int32) for part in np.divmod(np.arange(n * n), max(n, 1)))
     edge = u != v
-    return merge_reverse_arcs(u[edge], v[edge], w[edge]).graph("tsplib", n, len(w))
+    return replace(merge_reverse_arcs(u[edge], v[edge], w[edge]).graph("tsplib", n, len(w)), base=1)
 
 
 def _points(source: Source, text: Text, n: int, kind: str) -> RawGraph:
@@ -141,7 +142,7 @@ def _points(source: Source, text: Text, n: int, kind: str) -> RawGraph:
     if n and max(np.ptp(x), np.ptp(y)) >= _MAX_DISTANCE:
         raise FormatError(source.path, f"expected distances below {_MAX_DISTANCE:.0f}, which fit int32")
     u, v, w = metric.complete_graph(x, y, getattr(metric, kind))
-    return RawGraph(n, u, v, w, None, "tsplib", FileSummary(n, n, None, "edges"))
+    return RawGraph(n, u, v, w, None, "tsplib", FileSummary(n, n, None, "edges"), base=1)
 
 
 def _coordinates(text: Text, columns: str, n: int) -> tuple[np.ndarray, np.ndarray]:

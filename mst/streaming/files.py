@@ -17,6 +17,7 @@ from mst.cores import cores_for
 from mst.errors import FormatError, InputError
 from mst.formats import canonical
 from mst.formats.columns import to_arrow
+from mst.formats.ids import Ids
 from mst.formats.source import Source, is_parquet, is_pipe
 from mst.formats.text import is_count
 from mst.graph import WEIGHT_DTYPES, frozen
@@ -51,6 +52,8 @@ class EdgeFile(NamedTuple):
         As for `mst.formats.base.RawStream`.
     weighted : bool
         Whether the file has weights; without, every edge weighs 1.
+    ids : range or numpy.ndarray, optional
+        The ids that the file gives to the vertices, unless they count from 0.
     """
 
     path: Path
@@ -61,6 +64,7 @@ class EdgeFile(NamedTuple):
     reading: int = 0
     least_n: int | None = None
     weighted: bool = True
+    ids: Ids | None = None
 
 
 def open_edges(
@@ -244,7 +248,8 @@ def _text(path: Path, stream: formats.RawStream, format: str | None) -> EdgeFile
                 row += len(u)
 
     weighted = all(w is not None for _, _, w in islice(stream.blocks, 1))
-    return EdgeFile(path, stream.n, stream.m, batches, least_n=stream.least_n, weighted=weighted)
+    ids = range(stream.base, stream.base + stream.n) if stream.base and stream.n is not None else None
+    return EdgeFile(path, stream.n, stream.m, batches, least_n=stream.least_n, weighted=weighted, ids=ids)
 
 
 def _narrow(values: np.ndarray) -> np.ndarray:

@@ -1,0 +1,35 @@
+"""The ids that a file gives to vertices ``0 … n - 1``: a range, which takes no memory, or an array."""
+
+from __future__ import annotations
+
+import numpy as np
+
+Ids = range | np.ndarray
+"""Ids in ascending order, int64; behind them, a negative one for each vertex that has none."""
+
+
+def ids_of(vertices: np.ndarray, ids: Ids) -> np.ndarray:
+    """Return the ids of vertices, shape (k,).
+
+    >>> ids_of(np.array([0, 2]), range(1, 4)).tolist(), ids_of(np.array([0, 2]), np.array([7, 9, 20])).tolist()
+    ([1, 3], [7, 20])
+    """
+    return vertices + ids.start if isinstance(ids, range) else ids[vertices]
+
+
+def vertices_of(given: np.ndarray, ids: Ids) -> np.ndarray:
+    """Return the vertices of ids, shape (k,), and -1 for an id that no vertex has.
+
+    >>> vertices_of(np.array([0, 3]), range(1, 4)).tolist(), vertices_of(np.array([9]), np.array([7, 9])).tolist()
+    ([-1, 2], [1])
+    """
+    if isinstance(ids, range):
+        return np.where((given >= ids.start) & (given < ids.stop), given - ids.start, -1)
+    known = ids[ids >= 0]
+    places = np.minimum(np.searchsorted(known, given), max(len(known) - 1, 0))
+    return np.where(known[places] == given, places, -1) if len(known) else np.full_like(given, -1)
+
+
+def end_of(ids: Ids) -> int:
+    """Return one more than the largest id."""
+    return ids.stop if isinstance(ids, range) else 1 + int(ids.max())
