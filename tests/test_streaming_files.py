@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
@@ -291,19 +291,6 @@ def test_a_number_of_vertices_that_is_none_makes_no_forest(tmp_path, n):
         files.read_forest(out)
 
 
-@pytest.mark.parametrize(
-    "ids", ["10 20 1\n20 30 2\n30 10 3\n", "1 2 1\n2 3 2\n3 1 3\n", "0 3 2\n3 1 2\n0 1 1\n"]
-)
-def test_a_forest_with_new_numbers_is_not_called_wrong(tmp_path, capsys, ids):
-    path, out = tmp_path / "e.txt", tmp_path / "f.parquet"
-    path.write_text(ids)
-    assert main(["solve", str(path), "--out", str(out)]) == 0
-    capsys.readouterr()
-    assert main(["verify", str(path), str(out), "--memory", "1G"]) == 2
-    printed = capsys.readouterr()
-    assert f"f.parquet has 3 vertices and {path}, whose ids --memory keeps, " in printed.err and not printed.out
-
-
 @st.composite
 def texts(draw) -> tuple[str, list[list[str]]]:
     """Strategy: a DIMACS file or an edge list with ids from 0, 1 or 5 and gaps; and its rows."""
@@ -324,14 +311,50 @@ def texts(draw) -> tuple[str, list[list[str]]]:
 def test_forests_have_the_ids_of_the_file_in_memory_and_in_parts(tmp_path_factory, drawn):
     folder, (text, rows) = tmp_path_factory.getbasetemp(), drawn
     (path := folder / "graph").write_text(text)
-    for kind in ("csv", "txt"):
+    for kind in ("parquet", "csv", "txt"):
         out, found = folder / f"forest.{kind}", []
         for limit in ([], ["--memory", "1G"]):
             assert main(["solve", str(path), "--out", str(out), *limit]) == 0
             assert main(["verify", str(path), str(out)]) == 0
-            lines = out.read_text().replace(",", " ").splitlines()
-            found.append([line.split() for line in lines if line[0].isdigit()])
-        assert found[0] == found[1] and all(row in rows for row in found[0])
+            if kind == "parquet":
+                found.append(written := parquet.read_table(out))
+                assert main(["verify", str(path), str(out), "--memory", "1G"]) == 0
+            else:
+                lines = out.read_text().replace(",", " ").splitlines()
+                found.append([line.split() for line in lines if line[0].isdigit()])
+        if kind == "parquet":
+            assert found[0].equals(found[1], check_metadata=True)
+            edges = [[str(row[end]) for end in "uvw"] for row in written.to_pylist()]
+            assert edges == [rows[e] for e in written["id"].to_pylist()]
+        else:
+            assert found == [edges, edges]
+
+
+@given(drawn=texts(), shift=st.sampled_from([-1, 1]))
+def test_forests_with_other_ids_are_refuted(tmp_path_factory, drawn, shift):
+    folder = tmp_path_factory.getbasetemp()
+    (path := folder / "graph").write_text(drawn[0])
+    out = folder / "forest.parquet"
+    assert main(["solve", str(path), "--out", str(out)]) == 0
+    found = files.read_forest(out)
+    assume(len(found))
+    for n in (found.n, found.n + shift):
+        files.write_parquet(out, dataclasses.replace(found, n=n, u=found.u + shift, v=found.v + shift))
+        for limit in ([], ["--memory", "1G"]):
+            assert main(["verify", str(path), str(out), *limit]) == 1
+    if drawn[0][0] == "p" and found.u.min() + shift >= 0 and found.v.min() + shift >= 0:
+        lines = [f"{u + shift},{v + shift},{w}\n" for u, v, w in zip(*found.edges())]
+        (out := folder / "forest.csv").write_text("source,target,weight\n" + "".join(lines))
+        assert main(["verify", str(path), str(out)]) == 1
+
+
+@pytest.mark.parametrize("limit", [[], ["--memory", "1G"]])
+def test_a_forest_in_parquet_that_counts_from_0_is_refuted_with_the_remedy(limit, tmp_path, capsys):
+    (path := tmp_path / "e.gr").write_text("p sp 3 2\na 1 2 5\na 2 3 7\n")
+    files.write_parquet(out := tmp_path / "f.parquet", mst.minimum_spanning_forest((3, [0, 1], [1, 2], [5, 7])))
+    assert main(["verify", str(path), str(out), *limit]) == 1
+    expected = "declares 3 vertices, the graph has 4 from 0 to its largest id: keep the ids of the graph's file"
+    assert expected in capsys.readouterr().out
 
 
 def illegal(name):

@@ -81,7 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
         if ids not in (None, range(1, graph.n + 1)) and not _keeps_ids(arguments.out):
             remark(
                 f"{arguments.out} numbers the vertices in the order of their ids in {arguments.file}; "
-                "write .txt or .csv, or use --memory, to keep the ids"
+                "write .txt, .csv or .parquet to keep the ids"
             )
     taken = {part: value for part, value in taken.items() if value > 1e-4 or part not in ("transfer", "code")}
     width = width_of(algorithm, threads)
@@ -161,7 +161,7 @@ def _keeps_ids(path: Path) -> bool:
     """Return whether a forest that is written there keeps any ids of vertices."""
     from mst import formats
 
-    return not _is_parquet_name(path) and formats.FORMATS[formats.check_target(path)].keeps_ids
+    return _is_parquet_name(path) or formats.FORMATS[formats.check_target(path)].keeps_ids
 
 
 def write_forest(path: Path, forest: Any, ids: Any = None) -> None:
@@ -175,7 +175,7 @@ def write_forest(path: Path, forest: Any, ids: Any = None) -> None:
     if _is_parquet_name(path):
         from mst.streaming.files import write_parquet
 
-        write_parquet(path, forest)
+        write_parquet(path, forest, ids)
     else:
         # The forest of a stream has the size of its graph itself, and no name.
         graph = getattr(forest, "graph", forest)

@@ -113,13 +113,7 @@ def _verify_files(arguments: argparse.Namespace) -> dict[str, Any]:
         mismatches = list(matched.mismatches())
     times = {"read": read - started, "match": perf_counter() - read}
     if mismatches:
-        return {
-            "ok": False,
-            "grade": None,
-            "reason": _summary(mismatches),
-            "mismatches": mismatches,
-            "seconds": times,
-        }
+        return _refuted(_summary(mismatches), mismatches, times)
     with step(f"proving {arguments.forest}"):
         proof = prove(raw.graph(), matched.ids)
     return _verdict(proof, times)
@@ -127,7 +121,7 @@ def _verify_files(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def _verify_in_parts(arguments: argparse.Namespace) -> dict[str, Any]:
     from mst.cores import cores_for
-    from mst.errors import InputError
+    from mst.formats.ids import end_of, vertices_of
     from mst.streaming import prove_batches
     from mst.streaming.files import read_forest
     from mst.streaming.memory import require_memory
@@ -138,25 +132,25 @@ def _verify_in_parts(arguments: argparse.Namespace) -> dict[str, Any]:
         forest = read_forest(arguments.forest)
     if arguments.memory is not None:
         require_memory(arguments.memory, forest.n)
-    file = _edges(arguments, forest.n, width)
+    file = _edges(arguments, width)
+    times = {"read": perf_counter() - started}
+    differs = "the forest file declares {:,} vertices, the graph has {:,}".format
+    if file.ids is not None:
+        if forest.n != (end := end_of(file.ids)):
+            remedy = " from 0 to its largest id: keep the ids of the graph's file, as mst solve does"
+            return _refuted(differs(forest.n, end) + remedy, [], times)
+        u, v = (vertices_of(ends, file.ids).astype(ends.dtype, copy=False) for ends in (forest.u, forest.v))
+        forest = replace(forest, n=len(file.ids), u=u, v=v)
     edges = _Counted(file)
-    read = perf_counter()
     proof = prove_batches(forest, edges, width=width)
-    keeps_ids = arguments.memory is not None and file.n is None
-    if keeps_ids and not proof.ok:
-        # The proof has ended at the first mistake.
-        for _ in (edges := _Counted(file)):
-            pass
-    if keeps_ids and forest.n != edges.n:
-        raise InputError(
-            f"{arguments.forest} has {forest.n:,} vertices and {arguments.graph}, whose ids --memory keeps, "
-            f"{edges.n:,}: without --memory, vertices are renumbered if the file does not state how many there are; "
-            "verify such a forest without --memory, too"
-        )
     if proof.ok and forest.n != edges.n:
-        reason = f"the forest file declares {forest.n:,} vertices, the graph has {edges.n:,}"
-        proof = replace(proof, ok=False, reason=reason)
-    return _verdict(proof, {"read": read - started})
+        proof = replace(proof, ok=False, reason=differs(forest.n, edges.n))
+    return _verdict(proof, times)
+
+
+def _refuted(reason: str, mismatches: list[str], times: dict[str, float]) -> dict[str, Any]:
+    """Return what is printed of a forest that needs no proof."""
+    return {"ok": False, "grade": None, "reason": reason, "mismatches": mismatches, "seconds": times}
 
 
 def _verdict(proof: Proof, times: dict[str, float]) -> dict[str, Any]:
@@ -165,8 +159,8 @@ def _verdict(proof: Proof, times: dict[str, float]) -> dict[str, Any]:
     return asdict(proof) | own | {"mismatches": []}
 
 
-def _edges(arguments: argparse.Namespace, n: int, width: int) -> EdgeFile:
-    """Return the graph's edges in parts, or all at once if its forest of `n` vertices was found in memory."""
+def _edges(arguments: argparse.Namespace, width: int) -> EdgeFile:
+    """Return the graph's edges in parts if `mst solve` reads them so, else all at once."""
     from mst import formats
     from mst.streaming import open_edges
     from mst.streaming.batches import batch_of
@@ -174,11 +168,9 @@ def _edges(arguments: argparse.Namespace, n: int, width: int) -> EdgeFile:
 
     if not reads_in_parts(arguments.graph, arguments.format, arguments.memory):
         raw = formats.read_raw(arguments.graph, format=arguments.format)
-        # An edge list may be renumbered in memory, but keeps its ids when it is read in parts.
-        if raw.n == n or raw.format != "edges":
-            graph = raw.graph()
-            batch = batch_of((graph.u, graph.v, graph.w), str(arguments.graph))
-            return EdgeFile(arguments.graph, raw.n, graph.m, lambda start: iter([batch.after(start)]))
+        graph = raw.graph()
+        batch = batch_of((graph.u, graph.v, graph.w), str(arguments.graph))
+        return EdgeFile(arguments.graph, raw.n, graph.m, lambda start: iter([batch.after(start)]), ids=raw.ids)
     return open_edges(arguments.graph, format=arguments.format, width=width, memory=arguments.memory)
 
 

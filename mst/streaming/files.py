@@ -17,7 +17,7 @@ from mst.cores import cores_for
 from mst.errors import FormatError, InputError
 from mst.formats import canonical
 from mst.formats.columns import to_arrow
-from mst.formats.ids import Ids
+from mst.formats.ids import Ids, end_of, ids_of
 from mst.formats.source import Source, is_parquet, is_pipe
 from mst.formats.text import is_count
 from mst.graph import WEIGHT_DTYPES, frozen
@@ -112,13 +112,15 @@ def open_edges(
     return found._replace(identity=identity)
 
 
-def write_parquet(path: Path, forest: Any) -> None:
+def write_parquet(path: Path, forest: Any, ids: Ids | None = None) -> None:
     """Write the edges of a forest and their ids as a Parquet file; an error leaves no incomplete file behind.
 
     Parameters
     ----------
     path : Path
     forest : StreamForest or Forest
+    ids : range or numpy.ndarray of int64, shape (n,), optional
+        Ids of the vertices, which are then those below the largest, as if the graph's file had been read in parts.
 
     Raises
     ------
@@ -130,6 +132,9 @@ def write_parquet(path: Path, forest: Any) -> None:
 
     u, v, w = forest.edges()
     n, m = (forest.n, forest.m) if isinstance(forest, StreamForest) else (forest.graph.n, forest.graph.m)
+    if ids is not None:
+        n = end_of(ids)
+        u, v = (ids_of(ends, ids).astype(np.int32 if n < 2**31 else np.int64, copy=False) for ends in (u, v))
     columns = [to_arrow(np.ascontiguousarray(column)) for column in (u, v, w, forest.edge_ids)]
     table = pa.Table.from_arrays(columns, list(_FOREST), metadata={"n": str(n), "m": str(m)})
     with formats.base.replacing(path) as temporary:
