@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -137,13 +137,13 @@ class LabelledGraph(Graph):
 
     Attributes
     ----------
-    labels : list of hashable, length n
+    labels : sequence of hashable, length n
         The label of each vertex.
     """
 
-    labels: list[Hashable]
+    labels: Sequence[Hashable]
 
-    def __init__(self, labels: list[Hashable], u: Any, v: Any, w: Any, **how: Any) -> None:
+    def __init__(self, labels: Sequence[Hashable], u: Any, v: Any, w: Any, **how: Any) -> None:
         super().__init__(len(labels), u, v, w, **how)
         self.__dict__["labels"] = labels
 

@@ -10,7 +10,6 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from mst import atomic
 from mst.errors import ConfigError, FormatError, InputError, MSTError, OutOfMemoryError
@@ -73,7 +72,7 @@ def read_weighted(path: str | os.PathLike[str], *, format: str | None = None) ->
             return canonical.read_canonical(file, trusted=True), True  # read_raw has checked it
         graph, ids = raw.graph(name=_graph_name(file)), raw.ids
     if ids is not None:
-        labels: Any = ids if isinstance(ids, range) else ids.tolist()
+        labels = ids if isinstance(ids, range) else ids.tolist()
         graph = LabelledGraph(labels, graph.u, graph.v, graph.w, name=graph.name, trusted=True)
     return graph, raw.w is not None
 
