@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 _SPARSE = 1024
 """Edge ids are sorted if a bitmap of all edges would have more bits than this for each."""
 
+_FEW_OF_64_BITS = 1 << 16
+"""Fewer ids of 64 bits, such as NumPy's Borůvka returns, are sorted: compiling takes thousands of times as long."""
+
 _FEWEST_TO_SHARE = 3
 """Threads that sort ids together: they do twice the work, so that two gain nothing."""
 
@@ -549,10 +552,10 @@ def _by_sorting(ids: np.ndarray, m: int) -> np.ndarray:
 
 def _by_bitmap(ids: np.ndarray, m: int, threads: int) -> np.ndarray | None:
     """Return edge ids ascending, as int64, or None if they are no distinct rows of `m` edges, or sorting takes less."""
-    # Loading numba takes longer than sorting; an algorithm that needs it has loaded it, and this with it.
+    # Loading numba takes longer than sorting; an algorithm that needs it has loaded it, and this for ids of 32 bits.
     if not 0 < len(ids) <= m <= _SPARSE * len(ids) or "mst.kernels.primitives.jit" not in sys.modules:
         return None
-    if ids.itemsize < 4 or not ids.dtype.isnative:
+    if ids.itemsize < 4 or not ids.dtype.isnative or (ids.itemsize == 8 and len(ids) < _FEW_OF_64_BITS):
         return None
     words = np.ascontiguousarray(ids).view(_UNSIGNED[ids.itemsize])  # negative ids are then the largest
     if len(ids) >= MANY and threads >= _FEWEST_TO_SHARE:

@@ -157,6 +157,24 @@ def test_a_process_of_many_graphs_comes_to_compiled_code(new_process):
     assert len(taken) > 2 and choice is None
 
 
+BESIDE_COMPILED_CODE = """
+import glob, os, numpy as np, mst
+
+def codes():
+    return {*glob.glob(os.environ["MST_CACHE"] + "/**/*.nbc", recursive=True)}
+
+random = np.random.default_rng(1)
+ends = random.integers(0, 9, (2, 40))
+mst.minimum_spanning_forest((9, *ends, random.random(40, np.float32)), algorithm="kruskal")
+before = codes()
+print(mst.minimum_spanning_forest((9, *ends, random.random(40))).algorithm, len(before) > 0, len(codes() - before))
+"""
+
+
+def test_numpys_forests_need_no_code_beside_that_of_others_either(tmp_path):
+    assert fresh(BESIDE_COMPILED_CODE, cache=tmp_path).stdout == "numpy-boruvka True 0\n"
+
+
 def test_slower_code_is_taken_only_if_it_is_kept(new_process, monkeypatch):
     graph = sized(1_000_000, 4_000_000)
     kruskal = registry.get("kruskal")
@@ -171,6 +189,17 @@ def test_slower_code_is_taken_only_if_it_is_kept(new_process, monkeypatch):
     first.solved(graph, kruskal, {}, 1)
     monkeypatch.setattr(first, "_solved", {})
     assert taken() == {"numpy-boruvka", "kruskal", None}
+
+
+def test_code_that_has_run_leaves_nothing_to_compile_other_code_with(new_process, monkeypatch):
+    monkeypatch.setattr(first, "numba_is_loaded", lambda: True)
+    large, small = sized(1_000_000, 4_000_000), sized(1000, 5000)
+    wide = Graph(1000, small.u, small.v, np.broadcast_to(0.5, 5000), trusted=True)
+    while first.early_choice(large, 1) == first.IN_NUMPY:
+        pass
+    first.solved(large, registry.get("filter-boruvka"), {}, 1)
+    assert first.early_choice(large, 1) is None and first.early_choice(small, 1) != first.IN_NUMPY
+    assert all(first.early_choice(wide, 1) == first.IN_NUMPY for _ in range(10))
 
 
 @pytest.mark.parametrize("m", [2000, 40_000, 1_000_000])

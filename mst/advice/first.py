@@ -3,7 +3,7 @@
 A process that has not solved anything yet would import numba and load machine code, or compile it where this machine
 has none (docs/design-notes/compile-time.md). `early_choice` compares that wait with the time that it saves: that of
 ``numpy-boruvka``, which needs neither, less that of a compiled algorithm. Missed savings add up, as in renting or
-buying: a process that solves many small graphs switches to compiled code once it would have paid.
+buying: a process that solves many small graphs switches to compiled code once it would have paid. Then they are spent.
 
 A machine's code is compiled once. `solved` records which code has been compiled, in a folder next to it whose name
 stands for everything that the code depends on, so that this module finds out without importing numba.
@@ -85,7 +85,7 @@ _decided: dict[tuple, _Decision] = {}
 """By bits of n and of m, the weights' dtype, the cores, and whether numba is loaded; none once other code has run."""
 
 _passed_up = 0.0
-"""Seconds that this process would have saved so far if all compiled code had been available."""
+"""Seconds that calls would have saved with all compiled code, since this process last ran other code than before."""
 
 
 def early_choice(graph: Any, width: int) -> Choice | None:
@@ -207,12 +207,13 @@ def solved(
     bits : int
         Its code serves graphs of up to that many bits of m, if these are more than the graph's.
     """
+    global _passed_up
     if "numba" not in algorithm.requires:
         return
     code, bits = _Code.of(graph, algorithm.id, options, width), max(bits, graph.m.bit_length())
     if _solved.get(code, _NEVER) >= bits:
         return
-    _solved[code] = bits
+    _solved[code], _passed_up = bits, 0.0
     _decided.clear()
     # A cache that cannot be written keeps no code either.
     with contextlib.suppress(OSError):
