@@ -265,7 +265,7 @@ import importlib.metadata
 import numpy as np, mst, mst.cli
 from mst.advice import first
 
-first._LOADING = first._IMPORTING = 0.0
+first._LOADING = first._STARTING = 0.0
 versions = importlib.metadata.version
 
 def version(name):

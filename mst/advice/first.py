@@ -32,7 +32,7 @@ from mst.fingerprints.modules import PACKAGE
 IN_NUMPY = Choice("numpy-boruvka", 1)
 
 # Seconds on a Xeon of 2 cores; only their order of magnitude matters.
-_IMPORTING, _LOADING = 0.5, 0.4
+_STARTING, _LOADING = 0.9, 0.2  # importing numba and loading its first code; loading more
 _COMPILING = {"kruskal": 2.5, "filter-boruvka": 6.0, "filter-boruvka-threads": 25.0}
 _COMPILING_OTHERS = 10.0
 _SOLVING, _EACH_EDGE, _EACH_VERTEX = 4e-4, 1.5e-7, 3e-7
@@ -164,7 +164,7 @@ def _wait(code: _Code, m: int, patience: float, compiled: bool) -> float:
     bits = m.bit_length()
     if _solved.get(code, _NEVER) + _LIKE >= bits:
         return 0.0
-    loading = _LOADING + (0.0 if numba_is_loaded() else _IMPORTING) - _passed_up
+    loading = (_LOADING if numba_is_loaded() else _STARTING) - _passed_up
     if loading >= patience:
         return loading
     if _bits_on_disk(code) + _LIKE >= bits:
@@ -187,7 +187,7 @@ def compiled_code_pays(saving: float) -> bool:
     if "mst.kernels.primitives.jit" in sys.modules:
         return True
     _passed_up += saving
-    wait = _IMPORTING + _LOADING + _COMPILING["kruskal"] / _KEPT
+    wait = _STARTING + _COMPILING["kruskal"] / _KEPT
     return _passed_up >= wait and registry.is_importable("numba")
 
 
