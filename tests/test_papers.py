@@ -332,6 +332,16 @@ def test_page_shows_papers_and_its_links_exist(report):
             assert (report / "report" / link).is_file() or link.endswith("/"), link
 
 
+def test_the_page_says_which_exhibits_have_no_printed_numbers(report):
+    said = {"image": "Published as a picture only", "none": "The paper has no table for this one"}
+    for paper, exhibit in EVERY:
+        page = (report / "report" / f"{paper}.html").read_text()
+        (article,) = re.findall(rf'<article id="{paper}-{exhibit.id}">.*?</article>', page, re.DOTALL)
+        assert [kind for kind, text in said.items() if text in article] == [exhibit.values] * (
+            exhibit.values in said
+        )
+
+
 # Stand-ins.
 
 
