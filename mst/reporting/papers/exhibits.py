@@ -47,7 +47,7 @@ class Exhibit(StrictModel, strict=False):
     each: Loop = Field(default_factory=dict, description="columns for every value of a name")
     columns: dict[str, Column] = Field(default_factory=dict)
     means: dict[str, tuple[str, str]] = Field(default_factory=dict)
-    printed_means: dict[str, dict[str, str]] = Field(default_factory=dict)
+    printed_means: dict[str, str | dict[str, str]] = Field(default_factory=dict)
     unit: As = Field("ratio", alias="as")
     draw: Literal["table", "bars", "points", "curves", "boxes"] = "table"
     values: Literal["printed", "image", "none"] = "printed"
@@ -259,10 +259,13 @@ def _grid(
         rows.append((text_of(member), cells, _mark(member, cells)))
     for mean, (aggregate, over) in exhibit.means.items():
         stated = exhibit.printed_means.get(mean, {}) if printed else {}
-        cells = tuple(
-            cell(stated.get(title, f"{aggregate}({c.quantity} for {name} in {over})"), own, whole=True)
-            for title, (c, cell, own) in columns.items()
-        )
+        if isinstance(stated, str):
+            cells = tuple(cell(c.quantity, {**own, name: stated}) for c, cell, own in columns.values())
+        else:
+            cells = tuple(
+                cell(stated.get(title, f"{aggregate}({c.quantity} for {name} in {over})"), own, whole=True)
+                for title, (c, cell, own) in columns.items()
+            )
         rows.append((mean, cells, _mark("", cells)))
     labels, lines, marks = zip(*rows)
     panel = " ".join(map(text_of, bound.values()))
