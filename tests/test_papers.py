@@ -270,6 +270,24 @@ def test_programs_and_our_ports_have_their_own_columns(names, sources, tmp_path)
     assert len({panel.name for panel in drawn}) == len(drawn) == 2
 
 
+def test_columns_of_the_fastest_width_name_it(names, tmp_path):
+    graph = next(g for g in fake_records.GRAPHS if g.name == "USA-road-d.NY")
+    fake = fake_records.FakeAlgorithm("reservation-kruskal", "reservation-kruskal", "threads", 1e-9)
+    for width, seconds in ((1, 0.5), (4, 0.25), (8, 0.75)):
+        run, value = fake_records.measurement("fake-gpu-box", graph, fake, width, samples=[[seconds] * 2] * 3)
+        fake_records.write_record(tmp_path / "records", run, value)
+    source = gather(load_records(tmp_path / "records"))
+    (paper,) = papers_of(source, tmp_path / "report", tmp_path, only="ecl-mst")
+    shown = {e["id"]: [table["widths"] for table in e["tables"]] for e in paper["exhibits"]}
+    assert shown["ecl-mst-table-3"] == [["PBBS CPU, our port 4"]]
+    assert shown["ecl-mst-table-5"] == [[]]
+    with (tmp_path / "ecl-mst-table-3.csv").open(newline="") as file:
+        assert {r["source"]: r["widths"] for r in csv.DictReader(file) if r["value"]} == {
+            "printed": "",
+            "fake-gpu-box": "4",
+        }
+
+
 def test_mean_with_missing_numbers_has_no_value(names, sources):
     filled = fill("ecl-mst", one("ecl-mst", "table-3"), sources, names)
     printed, *grids = filled.grids

@@ -79,7 +79,7 @@ class Exhibits(StrictModel):
 class Cell:
     """One number of an exhibit, and why it judges no claim; or the reason why there is none.
 
-    `printed` is the paper's number in its place, if the cell has another source.
+    `widths` are those that ``@best`` chose. `printed` is the paper's number in its place, if it has another source.
     """
 
     value: float | None = None
@@ -90,6 +90,7 @@ class Cell:
     objection: str = ""
     graphs: tuple[str, ...] = ()
     stood_in: Mapping[str, str] = field(default_factory=dict)
+    widths: tuple[int, ...] = ()
     unit: As = "ratio"
     printed: Cell | None = None
 
@@ -130,6 +131,12 @@ class Grid:
     def known(self) -> int:
         """How many cells have a value."""
         return sum(cell.value is not None for row in self.cells for cell in row)
+
+    @property
+    def widths(self) -> list[str]:
+        """The widths that ``@best`` chose in each column that has it."""
+        chosen = [sorted({w for cell in own for w in cell.widths}) for own in zip(*self.cells)]
+        return [f"{name} {' and '.join(map(str, own))}" for name, own in zip(self.columns, chosen) if own]
 
     @property
     def has_ports(self) -> bool:
@@ -297,5 +304,6 @@ def _cell(
         objection="; ".join(result.objections[:1]),
         graphs=tuple(result.used),
         stood_in=result.stood_in,
+        widths=tuple(sorted({width for of in result.best.values() for width in of.values()})),
         unit=unit,
     )

@@ -350,10 +350,10 @@ class _Evaluation:
         result, found = self.result, self.source.leaf(name, selection, graph, *given[2:])
         if found.record:
             result.records.append(found.record)
+            if not selection.width:
+                result.best.setdefault(selection.name, {})[graph] = found.width
         if found.objection:
             result.objections.append(found.objection)
-        if not selection.width:
-            result.best.setdefault(selection.name, {})[graph] = found.width
         result.used.append(graph)
         if not found.medians:
             return found.value

@@ -261,6 +261,7 @@ def _tables(filled: Filled) -> list[dict[str, Any]]:
                         compress(is_mean, rows), texts.loc[rows, columns].itertuples(name=None)
                     )
                 ],
+                "widths": grid.widths,
                 "without": [*texts.index[~rows], *texts.columns[~columns]],
                 "open": not grid.is_printed and 2 * grid.known >= most,
                 "beside": grid.cells[0][0].printed is not None,

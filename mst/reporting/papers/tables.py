@@ -23,7 +23,7 @@ UNITS = {
 SCALE = {"milliseconds": 1e3, "percent": 100.0, "bytes": 2**-20}  # factors by which numbers are shown
 NOTHING = "–"  # the text of a cell without a number
 _FIELDS = ["panel", "row", "column", "source", "value", "low", "high", "unit"]
-_FIELDS += ["graphs", "stand_ins", "reason", "objection"]
+_FIELDS += ["graphs", "stand_ins", "widths", "reason", "objection"]
 
 
 def number(value: float | None, kind: str) -> str:
@@ -72,7 +72,8 @@ def _lines(filled: Filled) -> Iterator[tuple]:
                 numbers = (cell.value, cell.low, cell.high, unit)
                 graphs = " ".join(dict.fromkeys(cell.graphs))
                 stand_ins = " ".join(f"{graph}={other}" for graph, other in cell.stood_in.items())
-                yield *place, *numbers, graphs, stand_ins, cell.reason, cell.objection
+                widths = " ".join(map(str, cell.widths))
+                yield *place, *numbers, graphs, stand_ins, widths, cell.reason, cell.objection
 
 
 def latex(filled: Filled) -> str:
