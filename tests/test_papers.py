@@ -199,6 +199,17 @@ def test_rows_without_numbers_are_not_drawn(draw, names, tmp_path, monkeypatch):
     assert "arithmetic mean" in svg and "circulant-50k" not in svg
 
 
+@pytest.mark.parametrize("draw", ["bars", "points", "curves"])
+def test_columns_without_numbers_have_no_entry_in_the_legend(draw, names, sources, tmp_path):
+    setup()
+    made = {"id": "x", "number": "Figure 1", "title": "…", "values": "none", "draw": draw, "as": "seconds"}
+    made |= {"rows": {"k": [2, 1, 4]}, "columns": {"first": 'T("kruskal", "USA-road-d.NY") * k'}}
+    made["columns"] |= {"unknown": 'T("kruskal@64", "USA-road-d.NY") * k'}
+    filled = fill("durbhakula", parse(Exhibit, made, "test"), sources, names)
+    drawn = drawing.draw(filled, tmp_path)
+    assert drawn and all("first" in svg and "unknown" not in svg for _, svg in drawn)
+
+
 def test_curves_are_not_drawn_where_all_that_was_measured_is_level(names, tmp_path):
     setup()
     filled = fill("durbhakula", one("durbhakula", "figure-2"), [Everything(names)], names)

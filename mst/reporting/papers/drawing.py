@@ -26,10 +26,12 @@ class _Numbers(NamedTuple):
     hollow: bool
 
     def series(self) -> Iterator[tuple[str, str, dict[str, Any], pd.Series, pd.Series]]:
-        """Yield each column with its colour, the look of its mark, and its measured and printed numbers."""
+        """Yield each column that has numbers with its colour, the look of its mark, measured and printed numbers."""
         for place, name in enumerate(self.here):
-            colour = LIGHT[place % len(LIGHT)]
-            yield name, colour, mark(colour, elsewhere=self.hollow), self.here[name], self.there[name]
+            here, there = self.here[name], self.there[name]
+            if here.notna().any() or there.notna().any():
+                colour = LIGHT[place % len(LIGHT)]
+                yield name, colour, mark(colour, elsewhere=self.hollow), here, there
 
 
 def draw(filled: Filled, folder: Path, elsewhere: Collection[str] = ()) -> list[Panel]:
@@ -108,11 +110,12 @@ def _points(exhibit: Exhibit, numbers: _Numbers) -> Any:
 def _bars(exhibit: Exhibit, numbers: _Numbers) -> Any:
     """Rows from top to bottom, a bar for each column and a diamond for its printed number."""
     numbers = _with_numbers(numbers)
-    rows, columns = numbers.here.shape
-    high = max(1.6, 0.2 * rows * max(columns, 1.3) + 1.1 + 0.17 * (columns > 1) * columns)
+    series = list(numbers.series())
+    rows, columns = len(numbers.here), len(series)
+    high = max(1.6, 0.2 * rows * max(columns, 1.3) + 1.1 + 0.17 * columns)
     axes = _rows(numbers.here.index, 4.6, high)
     height = 0.8 / columns
-    for place, (name, colour, _, here, there) in enumerate(numbers.series()):
+    for place, (name, colour, _, here, there) in enumerate(series):
         at = np.arange(rows) - 0.4 + height * (place + 0.5)
         face = "none" if numbers.hollow else colour
         known = here.notna()
@@ -123,7 +126,7 @@ def _bars(exhibit: Exhibit, numbers: _Numbers) -> Any:
     axes.set_xlabel(_label(exhibit))
     if exhibit.unit == "ratio":
         axes.axvline(1, color=GREY, linewidth=1)
-    if columns > 1:
+    if numbers.here.shape[1] > 1:
         _legend(axes, 0.65)
     return axes
 
