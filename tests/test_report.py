@@ -365,6 +365,7 @@ def test_stand_ins_are_explained_once_on_a_page(rows):
     shown = ReportData(rows, [], [], {}, "kruskal", [], [{**paper, "exhibits": [exhibit] * 2}])
     page = dict(render(shown))["biagiotti"]
     assert page.count("Stand-ins are graphs") == page.count("Numbers with a star") == 1
+    assert "or at most for a direction, as its interval is wide" in page
 
 
 @pytest.mark.parametrize(

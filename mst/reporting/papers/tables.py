@@ -108,8 +108,7 @@ def _text(cell: Cell) -> Text:
     title = cell.reason if cell.value is None else ""
     if cell.low is not None and cell.low != cell.high:
         title = f"{number(cell.low, cell.unit)} to {number(cell.high, cell.unit)}"
-    if cell.objection:
-        title = "; ".join(filter(None, (title, f"does not count for any claim: {cell.objection}")))
+    title = "; ".join(filter(None, (title, cell.objection)))
     printed = cell_text(cell.printed) if cell.printed else NOTHING
     return Text(cell_text(cell), printed * (printed != NOTHING), title)
 
