@@ -368,6 +368,16 @@ def test_stand_ins_are_explained_once_on_a_page(rows):
     assert "or at most for a direction, as its interval is wide" in page
 
 
+def test_the_front_page_says_on_which_kind_of_machine_a_claim_was_judged(rows):
+    claim = dict.fromkeys(("says", "outcomes", "overall_class"), "") | {"id": "sh-01", "overall": "confirmed"}
+    paper = {"id": "shou-he", "title": "P: q", "tally": [], "on_stand_ins": [], "exhibits": []}
+    paper |= {"claims": [{**claim, "where": "on another kind of machine"}]}
+    front = next(
+        page for stem, page in render(ReportData(rows, [], [], {}, "kruskal", [], [paper])) if not stem
+    )
+    assert re.search(r"confirmed</b> <span[^>]*>on another kind of machine<", front)
+
+
 @pytest.mark.parametrize(
     ("scope", "title"),
     [("default", "All"), ("papers/x", "All"), ("graphs/g", "g · All"), ("algorithms/a", "a · All")],
