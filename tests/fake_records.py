@@ -164,7 +164,7 @@ def measurement(
             "tree_bytes": working, "device_bytes": 20 * graph.m if done and algorithm.paradigm == "cuda" else None,
             "ranks_peak_bytes": None,
         },
-        "energy": {"joules": energy, "domains": {}} if energy is not None else None,
+        "energy": {"joules": energy, "domains": {"package-0": energy}} if energy is not None else None,
         "forest": {
             "edges": graph.n - graph.components, "components": graph.components, "weight": str(1000 + graph.m),
             "digest": _hex(graph.name + (algorithm.id if algorithm.paradigm == "peer" else "forest"), 64),

@@ -6,6 +6,7 @@ import csv
 import json
 import math
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import jinja2
@@ -38,6 +39,13 @@ def rows(report) -> pd.DataFrame:
 def test_every_column_of_a_record_is_in_the_table(report):
     row = table_row(next(load_records(report / "records")))
     assert {*row, "current"} == set(COLUMNS)
+
+
+def test_energy_is_in_the_table_only_with_that_of_the_processor(report):
+    record = next(r for r in load_records(report / "records") if r.measurement["energy"])
+    boards = {**record.measurement, "energy": {"joules": 1.0, "domains": {"gpu-0": 1.0}}}
+    assert table_row(record)["energy_joules"] > 0
+    assert table_row(replace(record, measurement=boards))["energy_joules"] is None
 
 
 def test_table_holds_every_record_and_every_impossible_run(report):

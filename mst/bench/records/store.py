@@ -274,7 +274,7 @@ def table_row(record: Record) -> dict[str, Any]:
     run, machine, proof, flags = m["run"], m["machine"], record.proof or {}, m["conditions"]["flags"]
     compute, *others = (summarise(medians(m, part)) for part in ("compute", "init", "transfer", "call"))
     init, transfer, call = (other.median for other in others)
-    forest = m["forest"] or {}
+    forest, energy = m["forest"] or {}, m["energy"] or {"domains": {}}
     return {
         **{key: run[key] for key in _OF_RUN},
         **{key: m["graph"][key] for key in ("family", "n", "m")},
@@ -292,7 +292,10 @@ def table_row(record: Record) -> dict[str, Any]:
         "transfer_seconds": transfer,
         "call_seconds": call,
         "edges_per_second": m["graph"]["m"] / compute.median if compute.median else None,
-        "energy_joules": (m["energy"] or {}).get("joules"),
+        # Without the processor's packages it is the power of a GPU's board, which a run on the processor leaves idle.
+        "energy_joules": energy["joules"]
+        if any(name.startswith("package") for name in energy["domains"])
+        else None,
         "weight": forest.get("weight"),
         "components": forest.get("components"),
         "flags": ",".join(flags),
