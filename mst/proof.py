@@ -492,4 +492,5 @@ def _unspanned(graph: Graph, edge: int) -> tuple[str, dict[str, Any]]:
 
 
 def _named(graph: Graph, edge: int) -> str:
-    return f"edge {edge} ({graph.u[edge]}–{graph.v[edge]}, weight {graph.w[edge]})"
+    names = getattr(graph, "labels", range(graph.n))
+    return f"edge {edge} ({names[graph.u[edge]]}–{names[graph.v[edge]]}, weight {graph.w[edge]})"

@@ -140,7 +140,7 @@ def test_verify_refuses_a_heavier_forest_and_a_foreign_edge(triangle, tmp_path, 
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == f"{heavier} is not the minimum spanning forest of {triangle}:"
     assert lines[1:] == [
-        "edge 4 (0–2, weight 6) is lighter than edge 2 (1–2, weight 7) on its path: the forest is not minimum"
+        "edge 4 (1–3, weight 6) is lighter than edge 2 (2–3, weight 7) on its path: the forest is not minimum"
     ]
     assert main(["verify", str(triangle), str(heavier), "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["grade"] is None

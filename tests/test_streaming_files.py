@@ -357,6 +357,29 @@ def test_a_forest_in_parquet_that_counts_from_0_is_refuted_with_the_remedy(limit
     assert expected in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("last", "reason", "in_parquet"),
+    [
+        ((2, 3), "edge 2 (3–1, weight 6) is lighter than edge 1 (2–3, weight 7)", ""),
+        ((2, 4), "{2, 4} of weight 7", "edge 1 is 2–4 of weight 7 in the forest, but 2–3 of weight 7"),
+        ((2, 0), "no vertex 0", "edges to vertex 0, which is not in the graph: keep the ids"),
+    ],
+)
+def test_a_refuted_forest_is_described_by_the_ids_of_the_file(last, reason, in_parquet, tmp_path, capsys):
+    (path := tmp_path / "e.gr").write_text("p sp 4 3\na 1 2 5\na 2 3 7\na 3 1 6\n")
+    u, v = np.array([(1, 2), last], np.int32).T
+    found = files.StreamForest(5, 3, u, v, np.array([5, 7], np.int32), np.array([0, 1]))
+    files.write_parquet(out := tmp_path / "f.parquet", found)
+    (text := tmp_path / "f.csv").write_text(f"source,target,weight\n1,2,5\n{last[0]},{last[1]},7\n")
+    for arguments, expected in (
+        ([text], reason),
+        ([out], in_parquet or reason),
+        ([out, "--memory", "1G"], in_parquet or reason),
+    ):
+        assert main(["verify", str(path), *map(str, arguments)]) == 1
+        assert expected in capsys.readouterr().out
+
+
 def illegal(name):
     g = graph()
     broken = {

@@ -115,11 +115,13 @@ def _verify_files(arguments: argparse.Namespace) -> dict[str, Any]:
     if mismatches:
         return _refuted(_summary(mismatches), mismatches, times)
     with step(f"proving {arguments.forest}"):
-        proof = prove(raw.graph(), matched.ids)
+        proof = prove(raw.labelled_graph(), matched.ids)
     return _verdict(proof, times)
 
 
 def _verify_in_parts(arguments: argparse.Namespace) -> dict[str, Any]:
+    import numpy as np
+
     from mst.cores import cores_for
     from mst.formats.ids import end_of, vertices_of
     from mst.streaming import prove_batches
@@ -136,13 +138,16 @@ def _verify_in_parts(arguments: argparse.Namespace) -> dict[str, Any]:
     times = {"read": perf_counter() - started}
     differs = "the forest file declares {:,} vertices, the graph has {:,}".format
     if file.ids is not None:
+        remedy = ": keep the ids of the graph's file, as mst solve does"
         if forest.n != (end := end_of(file.ids)):
-            remedy = " from 0 to its largest id: keep the ids of the graph's file, as mst solve does"
-            return _refuted(differs(forest.n, end) + remedy, [], times)
+            return _refuted(f"{differs(forest.n, end)} from 0 to its largest id{remedy}", [], times)
         u, v = (vertices_of(ends, file.ids).astype(ends.dtype, copy=False) for ends in (forest.u, forest.v))
+        if len(unknown := np.concatenate([forest.u[u < 0], forest.v[v < 0]])):
+            reason = f"the forest has edges to vertex {unknown[0]}, which is not in the graph{remedy}"
+            return _refuted(reason, [], times)
         forest = replace(forest, n=len(file.ids), u=u, v=v)
     edges = _Counted(file)
-    proof = prove_batches(forest, edges, width=width)
+    proof = prove_batches(forest, edges, width=width, ids=file.ids)
     if proof.ok and forest.n != edges.n:
         proof = replace(proof, ok=False, reason=differs(forest.n, edges.n))
     return _verdict(proof, times)

@@ -15,7 +15,7 @@ from mst import atomic
 from mst.errors import FormatError, InputError
 from mst.formats.ids import Ids
 from mst.formats.source import Source
-from mst.graph import Graph
+from mst.graph import Graph, LabelledGraph
 from mst.units import counted
 
 MAX_VERTICES_PER_ROW = 64
@@ -113,6 +113,14 @@ class RawGraph:
         """Return the `Graph`; edges without weights weigh 1 (int32)."""
         weights = np.ones(self.m, np.int32) if self.w is None else self.w
         return Graph(self.n, self.u, self.v, weights, name=name)
+
+    def labelled_graph(self, *, name: str = "") -> Graph:
+        """Return the graph as `mst.formats.read` does, which is a `LabelledGraph` if there are `ids`."""
+        graph, ids = self.graph(name=name), self.ids
+        if ids is None:
+            return graph
+        labels = ids if isinstance(ids, range) else ids.tolist()
+        return LabelledGraph(labels, graph.u, graph.v, graph.w, name=name, trusted=True)
 
 
 Blocks = Iterator[tuple[np.ndarray, np.ndarray, "np.ndarray | None"]]

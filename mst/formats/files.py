@@ -18,7 +18,7 @@ from mst.formats.base import Format, RawGraph, RawStream, replacing, too_many_ve
 from mst.formats.detection import FORMATS, format_by_suffix, format_named, format_of, writable_formats
 from mst.formats.ids import Ids
 from mst.formats.source import SUFFIXES, Source, is_pipe, sink, strip_compression
-from mst.graph import Graph, LabelledGraph
+from mst.graph import Graph
 
 
 def read(path: str | os.PathLike[str], *, format: str | None = None) -> Graph:
@@ -70,11 +70,7 @@ def read_weighted(path: str | os.PathLike[str], *, format: str | None = None) ->
         raw = read_raw(file, format=format)
         if raw.format == canonical.FORMAT.id:
             return canonical.read_canonical(file, trusted=True), True  # read_raw has checked it
-        graph, ids = raw.graph(name=_graph_name(file)), raw.ids
-    if ids is not None:
-        labels = ids if isinstance(ids, range) else ids.tolist()
-        graph = LabelledGraph(labels, graph.u, graph.v, graph.w, name=graph.name, trusted=True)
-    return graph, raw.w is not None
+        return raw.labelled_graph(name=_graph_name(file)), raw.w is not None
 
 
 def read_raw(path: str | os.PathLike[str], *, format: str | None = None) -> RawGraph:

@@ -11,6 +11,7 @@ import numpy as np
 
 from mst import order
 from mst.cores import cores_for
+from mst.formats.ids import Ids
 from mst.graph import frozen
 from mst.kernels.parallel.pool import Pool
 from mst.kernels.primitives.radix import records, sorted_records
@@ -35,7 +36,7 @@ from mst.units import count
 _SLICE, _AHEAD = 1 << 18, 2
 
 
-def prove_batches(forest: StreamForest, batches: Any, *, width: int = 1) -> Proof:
+def prove_batches(forest: StreamForest, batches: Any, *, width: int = 1, ids: Ids | None = None) -> Proof:
     """Prove that a forest is the minimum spanning forest of a stream, from its batches alone.
 
     As for `mst.proof.prove`, but the edges of the forest are given with their ends and weights, and the stream must
@@ -48,6 +49,8 @@ def prove_batches(forest: StreamForest, batches: Any, *, width: int = 1) -> Proo
         The same stream once more; see `mst.streaming.forest_of_batches`.
     width : int
         Threads that compare.
+    ids : range or numpy.ndarray, shape (n,), optional
+        Names of the vertices, for the reason of a failure.
 
     Returns
     -------
@@ -75,13 +78,14 @@ def prove_batches(forest: StreamForest, batches: Any, *, width: int = 1) -> Proo
     'edge 0 is 0–1 of weight 6 in the forest, but 0–1 of weight 5 in the stream'
     """
     started, width = perf_counter(), cores_for(width)
+    names = range(forest.n) if ids is None else ids
     facts: dict[str, Any] = dict(forest_edges=len(forest), components=forest.components, weight=forest.weight)
     with step("preparing the proof"):
-        reason, witness, paths = _paths(forest)
+        reason, witness, paths = _paths(forest, names)
     m = 0
     if not reason:
         with step("comparing the stream with the forest") as working:
-            for part in _checked(forest, paths, batches_of(batches), width):
+            for part in _checked(forest, names, paths, batches_of(batches), width):
                 reason, witness, m = part.reason, part.witness, m + part.m
                 working.update(f"{count(m)} edges compared with the forest")
                 if reason:
@@ -95,7 +99,7 @@ def prove_batches(forest: StreamForest, batches: Any, *, width: int = 1) -> Proo
 _Paths = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
-def _paths(forest: StreamForest) -> tuple[str, dict[str, Any], _Paths]:
+def _paths(forest: StreamForest, names: Ids) -> tuple[str, dict[str, Any], _Paths]:
     """Return why these edges are not a forest, or an empty reason and its paths: the records, links and root paths."""
     ids, unsigned = forest.edge_ids, np.dtype(f"u{forest.u.itemsize}")
     none = (np.empty(0), np.empty(0), np.empty(0))
@@ -118,7 +122,7 @@ def _paths(forest: StreamForest) -> tuple[str, dict[str, Any], _Paths]:
     cycle = link_trees(ranked, np.arange(forest.n, dtype=unsigned), links, np.empty((0, 3), unsigned))
     if cycle >= 0:
         edge = int(ranked[cycle]["id"])
-        return f"{_of_forest(forest, edge)} closes a cycle", {"edge": edge}, none
+        return f"{_of_forest(forest, names, edge)} closes a cycle", {"edge": edge}, none
     root_paths = np.empty(forest.n, root_path_dtype(unsigned, forest.w.dtype))
     find_root_paths(ranked, root_paths)
     return "", {}, (ranked, links, root_paths)
@@ -135,11 +139,13 @@ class _Checked(NamedTuple):
         return 0  # its edges are not kept
 
 
-def _checked(forest: StreamForest, paths: _Paths, batches: Iterator[Batch], width: int) -> Iterator[_Checked]:
+def _checked(
+    forest: StreamForest, names: Ids, paths: _Paths, batches: Iterator[Batch], width: int
+) -> Iterator[_Checked]:
     """Yield what was found about each slice of the stream."""
 
     def check(part: Batch, start: int) -> _Checked:
-        return _Checked(*(_contradiction(forest, paths, known, part, start) or ("", {})), len(part.w))
+        return _Checked(*(_contradiction(forest, names, paths, known, part, start) or ("", {})), len(part.w))
 
     with Pool(width) as pool:
         known = _strict(filter_of(*forest.edges(), forest.n, forest.m, Threads(pool, width)))
@@ -162,7 +168,7 @@ def _strict(known: Filter) -> Filter:
 
 
 def _contradiction(
-    forest: StreamForest, paths: _Paths, known: Filter, part: Batch, start: int
+    forest: StreamForest, names: Ids, paths: _Paths, known: Filter, part: Batch, start: int
 ) -> tuple[str, dict[str, Any]] | None:
     for ends in (part.u, part.v):
         outside = (ends < 0) | (ends >= forest.n)
@@ -184,8 +190,9 @@ def _contradiction(
     if not same.all():
         at = int(np.argmin(same))
         row, edge = int(places[at]), start + int(places[at])
-        here = f"{part.u[row]}–{part.v[row]} of weight {w[row]}"
-        there = f"{forest.u[first + at]}–{forest.v[first + at]} of weight {forest.w[first + at]}"
+        here = f"{names[part.u[row]]}–{names[part.v[row]]} of weight {w[row]}"
+        u, v, weight = (column[first + at] for column in forest.edges())
+        there = f"{names[u]}–{names[v]} of weight {weight}"
         return f"edge {edge} is {there} in the forest, but {here} in the stream", {"edge": edge}
     # The others are heavier than edges that connect their ends.
     u, v = (frozen(ends.astype(f"u{forest.u.itemsize}", copy=False)) for ends in (part.u, part.v))
@@ -198,15 +205,15 @@ def _contradiction(
         return None
     row = int(open_rows[at])
     edge = start + row
-    named = f"edge {edge} ({part.u[row]}–{part.v[row]}, weight {w[row]})"
+    named = f"edge {edge} ({names[part.u[row]]}–{names[part.v[row]]}, weight {w[row]})"
     if rank >= len(paths[0]):
         return f"{named} joins two trees: the forest does not span its graph", {"edge": edge}
     heaviest = int(paths[0][rank]["id"])
     above = "lighter than" if w[row] < paths[0][rank]["weight"] else "as heavy as, and before,"
-    reason = f"{named} is {above} {_of_forest(forest, heaviest)} on its path: the forest is not minimum"
+    reason = f"{named} is {above} {_of_forest(forest, names, heaviest)} on its path: the forest is not minimum"
     return reason, {"edge": edge, "path_maximum": heaviest}
 
 
-def _of_forest(forest: StreamForest, edge: int) -> str:
+def _of_forest(forest: StreamForest, names: Ids, edge: int) -> str:
     at = int(np.searchsorted(forest.edge_ids, edge))
-    return f"edge {edge} ({forest.u[at]}–{forest.v[at]}, weight {forest.w[at]})"
+    return f"edge {edge} ({names[forest.u[at]]}–{names[forest.v[at]]}, weight {forest.w[at]})"
