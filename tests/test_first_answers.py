@@ -175,6 +175,18 @@ def test_numpys_forests_need_no_code_beside_that_of_others_either(tmp_path):
     assert fresh(BESIDE_COMPILED_CODE, cache=tmp_path).stdout == "numpy-boruvka True 0\n"
 
 
+def test_code_that_cannot_be_kept_is_compiled_later(new_process, monkeypatch):
+    monkeypatch.setattr(first, "_compiling", first._compiling.__wrapped__)
+    graph, calls = sized(1_000_000, 4_000_000), []
+    for folder in (os.environ["MST_CACHE"], os.devnull):
+        monkeypatch.setenv("MST_CACHE", f"{folder}/mst")
+        monkeypatch.setattr(first, "_decided", {})
+        monkeypatch.setattr(first, "_passed_up", 0.0)
+        choices = [first.early_choice(graph, 1) for _ in range(100)]
+        calls.append(choices.count(first.IN_NUMPY))
+    assert 1 <= calls[0] < calls[1] / 4 and choices[-1] is None
+
+
 def test_slower_code_is_taken_only_if_it_is_kept(new_process, monkeypatch):
     graph = sized(1_000_000, 4_000_000)
     kruskal = registry.get("kruskal")

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import os
 import platform
 import sys
 from collections.abc import Iterator, Mapping
@@ -169,8 +170,16 @@ def _wait(code: _Code, m: int, patience: float, compiled: bool) -> float:
         return loading
     if _bits_on_disk(code) + _LIKE >= bits:
         return max(0.0, loading)
-    seconds = _COMPILING.get(code.algorithm, _COMPILING_OTHERS) if compiled else float("inf")
-    return max(0.0, loading + seconds / _KEPT)
+    return max(0.0, loading + (_compiling(code.algorithm) if compiled else float("inf")))
+
+
+@cache
+def _compiling(algorithm: str) -> float:
+    """Return the seconds of compiling, as they weigh on one process: all of them if the code cannot be kept."""
+    folder = cache_root() / "numba"
+    there = next(parent for parent in (folder, *folder.parents) if os.access(parent, os.F_OK))
+    seconds = _COMPILING.get(algorithm, _COMPILING_OTHERS)
+    return seconds / _KEPT if there.is_dir() and os.access(there, os.W_OK) else seconds
 
 
 def numba_is_loaded() -> bool:
@@ -187,7 +196,7 @@ def compiled_code_pays(saving: float) -> bool:
     if "mst.kernels.primitives.jit" in sys.modules:
         return True
     _passed_up += saving
-    wait = _STARTING + _COMPILING["kruskal"] / _KEPT
+    wait = _STARTING + _compiling("kruskal")
     return _passed_up >= wait and registry.is_importable("numba")
 
 
