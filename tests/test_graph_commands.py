@@ -272,6 +272,14 @@ def test_convert_keeps_the_ids_of_an_edge_list_where_no_vertex_is_lost(place, ms
     assert formats.read("c.txt").n == formats.read("e.txt").n == 3
 
 
+@pytest.mark.parametrize("text", ["10 20 5\n20 40 7\n", "7 8 5\n8 9 7\n"])
+def test_labels_of_a_graph_that_was_read_are_ids_to_write(text, tmp_path):
+    (source := tmp_path / "list.txt").write_text(text)
+    graph = formats.read(source)
+    formats.write(target := tmp_path / "list.csv", graph, ids=graph.labels)
+    assert target.read_text() == "source,target,weight\n" + text.replace(" ", ",")
+
+
 def test_convert_takes_formats_by_name(place, mst):
     (place / "graph").write_text("0 1 5\n")
     mst("convert", "graph", "other", "--from", "edges", "--to", "dimacs")

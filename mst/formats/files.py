@@ -10,13 +10,15 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from mst import atomic
 from mst.errors import ConfigError, FormatError, InputError, MSTError, OutOfMemoryError
 from mst.formats import canonical
 from mst.formats.base import Format, RawGraph, RawStream, replacing, too_many_vertices
 from mst.formats.detection import FORMATS, format_by_suffix, format_named, format_of, writable_formats
-from mst.formats.ids import Ids
 from mst.formats.source import SUFFIXES, Source, is_pipe, sink, strip_compression
 from mst.graph import Graph
 
@@ -140,9 +142,7 @@ def open_stream(source: Source, *, format: str | None = None) -> RawStream:
     return ((format is None and chosen.stream_detected) or chosen.stream)(source)
 
 
-def write(
-    path: str | os.PathLike[str], graph: Graph, *, format: str | None = None, ids: Ids | None = None
-) -> None:
+def write(path: str | os.PathLike[str], graph: Graph, *, format: str | None = None, ids: Any = None) -> None:
     """Write a graph to a file, in the format and compression of the file name's suffixes.
 
     An error leaves no incomplete file behind.
@@ -154,8 +154,9 @@ def write(
     graph : Graph
     format : str, optional
         A key of `FORMATS`; by default, the suffix chooses the format.
-    ids : range, or numpy.ndarray of int64, shape (n,), optional
-        Ids of the vertices, ascending, for formats that keep any (`Format.keeps_ids`).
+    ids : array_like of int, shape (n,), optional
+        Ids of the vertices, ascending, such as `labels` of a graph that was read, for formats that keep any
+        (`Format.keeps_ids`).
 
     Raises
     ------
@@ -184,7 +185,8 @@ def write(
     if problem := too_many_vertices(graph.n, graph.m):
         raise InputError(f"{path} cannot be written: {problem}")
     with replacing(path) as temporary, sink(temporary, SUFFIXES.get(path.suffix.lower())) as stream:
-        chosen.write(stream, graph, *([] if ids is None else [ids]))
+        given = ids if ids is None or isinstance(ids, range) else np.asarray(ids)
+        chosen.write(stream, graph, *([] if given is None else [given]))
 
 
 def check_target(path: str | os.PathLike[str], *, format: str | None = None) -> str:
