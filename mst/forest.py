@@ -228,8 +228,9 @@ class Forest:
         columns = dict(zip("uvw", self.edges()), id=self.edge_ids)
         given: Any = getattr(self.graph, "labels", range(self.graph.n))
         if isinstance(given, range):
-            ends = {end: columns[end] + given.start for end in "uv"}
-            return pyarrow.table(columns | ends, metadata={"n": str(given.stop)})
+            if given.start:
+                columns |= {end: columns[end] + given.start for end in "uv"}
+            return pyarrow.table(columns, metadata={"n": str(given.stop)})
         try:
             labels = pyarrow.array(given)
             # Arrow may change labels: of two types, it converts one to the other, such as "a" to b"a", and it cuts

@@ -171,11 +171,10 @@ def write_forest(path: Path, forest: Any, ids: Any = None) -> None:
     from mst.formats import write
     from mst.graph import Graph
 
-    ids = np.array(ids) if isinstance(ids, list) else ids
     if _is_parquet_name(path):
         from mst.streaming.files import write_parquet
 
-        write_parquet(path, forest, ids)
+        write_parquet(path, forest, np.array(ids) if isinstance(ids, list) else ids)
     else:
         # The forest of a stream has the size of its graph itself, and no name.
         graph = getattr(forest, "graph", forest)

@@ -107,6 +107,8 @@ class RawGraph:
         if self.original_ids is None:
             return range(self.base, self.base + self.n) if self.base else None
         unnamed = self.original_ids < 0
+        if not unnamed.any():
+            return self.original_ids
         return np.where(unnamed, -np.cumsum(unnamed, dtype=np.int64), self.original_ids)
 
     def graph(self, *, name: str = "") -> Graph:
