@@ -126,9 +126,9 @@ def _decide(graph: Any, width: int) -> _Decision:
         in_numpy = _SOLVING + _EACH_EDGE * graph.m + _EACH_VERTEX * graph.n
     taken, least, seconds = IN_NUMPY, in_numpy, in_numpy
     waiting = []
-    for choice, solving, compiled in _alternatives(usual, best):
+    for choice, solving, may_compile in _alternatives(usual, best):
         code = _Code.of(graph, choice.algorithm, choice.options, choice.width)
-        wait = _wait(code, graph.m, least - solving, compiled)
+        wait = _wait(code, graph.m, least - solving, may_compile)
         if wait + solving < least:
             taken, least, seconds = choice, wait + solving, solving
         if wait:
@@ -147,20 +147,20 @@ def _alternatives(usual: Choice, best: float) -> Iterator[tuple[Choice, float, b
     compile. The others would soon be followed by those, and are taken only if their code is kept.
     """
     yield usual, best, True
-    compiled = usual.width > 1
+    may_compile = usual.width > 1
     for name, ratio in usual.times.items():
         candidate = Candidate.parse(name)
         if candidate.algorithm != usual.algorithm and candidate.width == 1 and not candidate.gpu:
             options = registry.get(candidate.algorithm).changed_options(candidate.slug)
             choice = replace(usual, algorithm=candidate.algorithm, width=1, options=options)
-            yield choice, best * ratio, compiled
-            compiled = False
+            yield choice, best * ratio, may_compile
+            may_compile = False
 
 
-def _wait(code: _Code, m: int, patience: float, compiled: bool) -> float:
+def _wait(code: _Code, m: int, patience: float, may_compile: bool) -> float:
     """Return the seconds until code can run, as they weigh on one solve; above `patience`, a lower bound.
 
-    They are infinite for code that is not kept, unless it may be `compiled`.
+    They are infinite for code that is neither kept nor worth compiling.
     """
     bits = m.bit_length()
     if _solved.get(code, _NEVER) + _LIKE >= bits:
@@ -170,7 +170,7 @@ def _wait(code: _Code, m: int, patience: float, compiled: bool) -> float:
         return loading
     if _bits_on_disk(code) + _LIKE >= bits:
         return max(0.0, loading)
-    return max(0.0, loading + (_compiling(code.algorithm) if compiled else float("inf")))
+    return max(0.0, loading + (_compiling(code.algorithm) if may_compile else float("inf")))
 
 
 @cache
