@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import itertools
+import math
 import os
 import sys
 from dataclasses import asdict
@@ -29,6 +30,8 @@ _distributions = functools.cache(metadata.packages_distributions)
 _OF_GRAPH = ("name", "n", "m", "family", "digest", "recipe", "weight_dtype")
 _SPREAD_FLAG = 0.10
 _BUSY_FLAG = 0.15
+_TICK_SECONDS = 0.004
+"""How often most kernels look whether a core is busy. That is their only account of all programs' time."""
 _STEAL_FLAG = 0.02
 """Share of the processors' time that a hypervisor may take of those of a run: each of more processors loses as much."""
 
@@ -85,7 +88,8 @@ def _flags(run: Run, outcome: Outcome, measure: Measure, conditions: dict[str, A
     used = min(run.width_here, cores) if shares_cores else 1
     found = {
         "spread": spread is not None and spread > _SPREAD_FLAG,
-        "busy": conditions["others_cores"] > _BUSY_FLAG,
+        "busy": outcome.others_seconds
+        > _BUSY_FLAG * outcome.turn_seconds + _sampling_error(outcome.turn_seconds),
         "stolen": conditions["stolen_cores"] > _STEAL_FLAG * used,
         "throttled": (conditions["after"]["throttled"] or 0) > (conditions["throttled"] or 0),
         "oversubscribed": shares_cores and run.width_here > cores,
@@ -93,6 +97,14 @@ def _flags(run: Run, outcome: Outcome, measure: Measure, conditions: dict[str, A
         "fewer-processes": 0 < len(processes) < measure.processes,
     }
     return [flag for flag, holds in found.items() if holds]
+
+
+def _sampling_error(seconds: float) -> float:
+    """Return twice the largest standard deviation of the processor time that the kernel counts in some seconds.
+
+    At each tick a core counts as busy or idle: a variance of at most a quarter, in ticks, for each tick of each core.
+    """
+    return math.sqrt((os.cpu_count() or 1) * seconds * _TICK_SECONDS)
 
 
 def _samples(processes: list[dict[str, Any]]) -> dict[str, list[list[float]]]:
