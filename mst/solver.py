@@ -420,8 +420,11 @@ def _checking_cores(graph: Any, asked: Request) -> int:
         return 1
     if type(graph) is tuple and (not isinstance(graph[-1], np.ndarray) or graph[-1].size < MANY):
         return 1
-    # Loading numba takes longer than checking.
-    many = "numba" in sys.modules if asked.is_auto else registry.get(asked.algorithm).paradigm == "threads"
+    # Loading the code of threads takes longer than checking, and compiling it a hundred times as long.
+    if asked.is_auto:
+        many = "mst.kernels.parallel.runtime" in sys.modules
+    else:
+        many = registry.get(asked.algorithm).paradigm == "threads"
     if not many:
         return 1
     cores = min(whole_threads(asked.threads) or sys.maxsize, usable_width())

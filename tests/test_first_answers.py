@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import mst
-from mst import advice, cores, formats, registry
+from mst import advice, cores, formats, registry, solver
 from mst.advice import first
 
 # Before a test has a cache of its own, for which all of it would be compiled.
@@ -104,6 +104,21 @@ def sized(n: int, m: int) -> Graph:
     """Return a graph of a size, whose edges are all loops and take no memory."""
     ends = np.broadcast_to(np.int32(0), m)
     return Graph(n, ends, ends, ends, trusted=True)
+
+
+def test_arrays_are_checked_on_threads_once_the_code_for_threads_is_loaded(monkeypatch):
+    monkeypatch.setattr(solver, "usable_width", lambda: 4)
+    ends = np.zeros(2**20, np.int32)
+    columns = (1, ends, ends, ends)
+
+    def cores_of(algorithm: str) -> int:
+        return solver._checking_cores(columns, solver.Request(algorithm, None, {}))
+
+    monkeypatch.delitem(sys.modules, "mst.kernels.parallel.runtime", raising=False)
+    assert "numba" in sys.modules and cores_of("auto") == cores_of("filter-boruvka") == 1
+    assert cores_of("filter-boruvka-threads") == 4, "its code is about to be loaded"
+    monkeypatch.setitem(sys.modules, "mst.kernels.parallel.runtime", ModuleType("loaded"))
+    assert cores_of("auto") == 4
 
 
 def test_code_for_small_calls_is_loaded_once_they_have_missed_as_much(new_process, monkeypatch):
