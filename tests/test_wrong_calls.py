@@ -159,6 +159,7 @@ CALLS = {
     "write, path": (lambda x: formats.write(x, TRIANGLE), set()),
     "write, graph": (lambda x: formats.write("/nowhere/a.gr", x), set()),
     "write, format": (lambda x: formats.write("/nowhere/a.gr", TRIANGLE, format=x), set()),
+    "write, ids": (lambda x: formats.write("/nowhere/a.txt", TRIANGLE, ids=x), set()),
     "detect": (formats.detect, set()),
     "csgraph": (minimum_spanning_tree, {"sparse", "matrix", "nested"}),
     "csgraph, algorithm": (lambda x: minimum_spanning_tree(np.eye(2), algorithm=x), set()),
@@ -231,6 +232,26 @@ WRONG = {
     "graph of another library": (
         lambda: solve(fractions.Fraction(1)),
         "from fractions.Fraction: give an",
+        Exception,
+    ),
+    "ids for a format without any": (
+        lambda: formats.write("a.gr", TRIANGLE, ids=range(1, 4)),
+        "a.gr: dimacs files keep no ids of vertices",
+        Exception,
+    ),
+    "ids of too few vertices": (
+        lambda: formats.write("a.txt", TRIANGLE, ids=[7, 8]),
+        "one value for each of 3 vertices, got 2",
+        Exception,
+    ),
+    "ids of too many vertices": (
+        lambda: formats.write("a.txt", TRIANGLE, ids=range(4)),
+        "one value for each of 3 vertices, got 4",
+        Exception,
+    ),
+    "ids that are texts": (
+        lambda: formats.write("a.txt", TRIANGLE, ids=list("abc")),
+        "ids must hold",
         Exception,
     ),
     "nullable columns of points": (
@@ -456,6 +477,10 @@ RIGHT = {
     "exact whole numbers beside fractions": (
         lambda: solve((3, [0, 1], [1, 2], [2**53, 0.5])).weight,
         2**53 + 0.5,
+    ),
+    "ids with steps": (
+        lambda: formats.write("a.csv", TRIANGLE, ids=range(5, 11, 2)) or Path("a.csv").read_text(),
+        "source,target,weight\n5,7,5\n7,9,7\n9,5,6\n",
     ),
     "no edge ids": (lambda: len(Forest(TRIANGLE, [])), 0),
     "a path of any type": (lambda: formats.write(Path("a.gr"), TRIANGLE) or mst.read_graph("a.gr").m, 3),

@@ -12,15 +12,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from mst import atomic
 from mst.errors import ConfigError, FormatError, InputError, MSTError, OutOfMemoryError
 from mst.formats import canonical
 from mst.formats.base import Format, RawGraph, RawStream, replacing, too_many_vertices
 from mst.formats.detection import FORMATS, format_by_suffix, format_named, format_of, writable_formats
+from mst.formats.ids import Ids
 from mst.formats.source import SUFFIXES, Source, is_pipe, sink, strip_compression
-from mst.graph import Graph
+from mst.graph import Graph, column
 
 
 def read(path: str | os.PathLike[str], *, format: str | None = None) -> Graph:
@@ -156,12 +155,13 @@ def write(path: str | os.PathLike[str], graph: Graph, *, format: str | None = No
         A key of `FORMATS`; by default, the suffix chooses the format.
     ids : array_like of int, shape (n,), optional
         Ids of the vertices, ascending, such as `labels` of a graph that was read, for formats that keep any
-        (`Format.keeps_ids`).
+        (`Format.keeps_ids`). By default, vertices are numbered, whatever their labels.
 
     Raises
     ------
     InputError
-        The format cannot hold the graph, the folder does not exist, or the suffix is not that of a format.
+        The format cannot hold the graph or the ids, there is not an id for each vertex, the folder does not exist, or
+        the suffix is not that of a format.
     ConfigError
         There is no such format, or it can only be read.
 
@@ -184,9 +184,24 @@ def write(path: str | os.PathLike[str], graph: Graph, *, format: str | None = No
     assert chosen.write is not None
     if problem := too_many_vertices(graph.n, graph.m):
         raise InputError(f"{path} cannot be written: {problem}")
+    given = [] if ids is None else [_checked_ids(path, chosen, graph.n, ids)]
     with replacing(path) as temporary, sink(temporary, SUFFIXES.get(path.suffix.lower())) as stream:
-        given = ids if ids is None or isinstance(ids, range) else np.asarray(ids)
-        chosen.write(stream, graph, *([] if given is None else [given]))
+        chosen.write(stream, graph, *given)
+
+
+def _checked_ids(path: Path, chosen: Format, n: int, ids: Any) -> Ids:
+    """Return the ids of `n` vertices for a file; refuse those that it cannot keep."""
+    if not chosen.keeps_ids:
+        raise InputError(
+            f"{path}: {chosen.id} files keep no ids of vertices: leave ids out, or write .txt or .csv"
+        )
+    if isinstance(ids, range) and ids.step == 1:
+        found: Ids = ids
+    elif (found := column(ids, "ids")).dtype.kind not in "iu":
+        raise InputError(f"ids must hold integers, got dtype {found.dtype}")
+    if len(found) != n:
+        raise InputError(f"ids must have one value for each of {n:,} vertices, got {len(found):,}")
+    return found
 
 
 def check_target(path: str | os.PathLike[str], *, format: str | None = None) -> str:
