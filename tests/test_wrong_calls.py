@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import mst
-from mst import Forest, Graph, MSTError, formats, mpi
+from mst import Forest, Graph, InputError, MSTError, formats, mpi
 from mst.interop.device import device_graph
 from mst.interop.inputs import from_networkx, from_scipy
 from mst.interop.tables import from_table
@@ -458,6 +458,24 @@ def test_a_wrong_argument_is_named(name):
     with pytest.raises(MSTError, match=message) as caught:
         call()
     assert isinstance(caught.value, builtin)
+
+
+DAMAGE = [
+    *[("csc", "indices", 1, value) for value in (-1, 6, 2**31 - 1)],
+    *[("bsr", "indices", 1, value) for value in (-1, 3, 2**31 - 1)],
+    *[(kind, "indptr", at, value) for kind in ("csc", "bsr") for at in (0, 1, -1) for value in (-1, 2**31 - 1)],
+    *[("coo", field, 1, value) for field in ("row", "col") for value in (-1, 6, 2**31 - 1)],
+]
+
+
+@pytest.mark.parametrize("function", [solve, minimum_spanning_tree])
+@pytest.mark.parametrize(("kind", "field", "at", "value"), DAMAGE)
+def test_a_damaged_sparse_matrix_of_any_format_is_refused(kind, field, at, value, function):
+    matrix = sparse.coo_matrix(np.kron(1 - np.eye(3), np.ones((2, 2))))
+    matrix = matrix.tobsr((2, 2)) if kind == "bsr" else matrix.asformat(kind)
+    getattr(matrix, field)[at] = value
+    with pytest.raises(InputError, match=f"the {kind} matrix is damaged"):
+        function(matrix)
 
 
 # The same, and right.

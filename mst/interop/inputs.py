@@ -95,17 +95,17 @@ def from_scipy(matrix: Any, *, threads: int = 1) -> Graph:
         raise InputError(f"{type(matrix).__name__} is not a SciPy sparse array")
     if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1]:
         raise InputError(f"the matrix of a graph must be square, got shape {matrix.shape}")
-    # The transpose has the same edges; that of a CSC array is a CSR array of the same memory.
-    matrix = matrix.T if matrix.format == "csc" else matrix
-    with _naming_damage(matrix):
-        rows = matrix.tocsr()
-        check_rows(rows)
-        if matrix.format in ("bsr", "dia"):
+    given = matrix.format
+    with _naming_damage(given):
+        # The transpose has the same edges; that of a CSC array is a CSR array of the same memory.
+        matrix = matrix.T if given == "csc" else matrix
+        rows = checked_rows(matrix)
+        if given in ("bsr", "dia"):
             rows.eliminate_zeros()
     upper = _upper_triangle(rows, threads)
     if upper is None and not rows.has_canonical_format:
         rows = rows.copy() if rows is matrix else rows
-        with _naming_damage(matrix):
+        with _naming_damage(given):
             rows.sum_duplicates()
         upper = _upper_triangle(rows, threads)
     if upper is not None:
@@ -115,13 +115,13 @@ def from_scipy(matrix: Any, *, threads: int = 1) -> Graph:
 
 
 @contextmanager
-def _naming_damage(matrix: Any) -> Iterator[None]:
-    """Turn SciPy's errors about the arrays of a matrix into one of this package."""
+def _naming_damage(given: str) -> Iterator[None]:
+    """Turn SciPy's errors about the arrays of a matrix of this format into one of this package."""
     try:
         yield
     except (TypeError, ValueError) as error:
         raise InputError(
-            f"the {matrix.format} matrix is damaged, or has a dtype that SciPy cannot add up: {error}"
+            f"the {given} matrix is damaged, or has a dtype that SciPy cannot add up: {error}"
         ) from error
 
 
@@ -136,21 +136,39 @@ def _upper_triangle(rows: Any, threads: int) -> tuple[np.ndarray, np.ndarray, np
     return upper_triangle(frozen(rows.indptr), frozen(rows.indices), frozen(rows.data), threads)
 
 
-def check_rows(matrix: Any) -> None:
-    """Raise SciPy's error if the arrays of a square CSR matrix do not fit together.
+def checked_rows(matrix: Any) -> Any:
+    """Return the CSR form of a square sparse matrix; raise SciPy's error if its arrays do not fit together.
 
-    SciPy's own full check reads the columns twice, and takes longer than solving a small graph.
+    SciPy's conversions do not check indices, and its own full check reads them twice, which takes longer than solving a
+    small graph.
     """
+    if matrix.format == "coo":
+        if any(_has_outside(indices, matrix.shape[0]) for indices in matrix.coords):
+            raise ValueError(f"indices must be >= 0 and < {matrix.shape[0]}")
+    elif matrix.format in ("csc", "bsr"):
+        _check_offsets(matrix)
+    rows = matrix.tocsr()
+    _check_offsets(rows)
+    return rows
+
+
+def _check_offsets(matrix: Any) -> None:
+    """Raise SciPy's error if the arrays of a square CSR, CSC or BSR matrix do not fit together."""
     matrix.check_format(full_check=False)
-    offsets, columns = matrix.indptr, matrix.indices
-    # Negative columns are the largest when read as unsigned.
-    words = columns.view(f"{columns.dtype.byteorder}u{columns.itemsize}")
+    offsets, size = matrix.indptr, getattr(matrix, "blocksize", (1, 1))[1]
     descending = (offsets[1:] < offsets[:-1]).any()
-    if descending or (len(words) and words.max() >= matrix.shape[0]):
+    if descending or _has_outside(matrix.indices, matrix.shape[0] // size):
         matrix.check_format()
     if descending:
         # SciPy does not check them if there seems to be no entry.
         raise ValueError("indptr must be a non-decreasing sequence")
+
+
+def _has_outside(indices: np.ndarray, end: int) -> bool:
+    """Return whether any of these integers is negative, or not below `end`."""
+    # Negative ones are the largest when read as unsigned.
+    words = indices.view(f"{indices.dtype.byteorder}u{indices.itemsize}")
+    return len(words) > 0 and bool(words.max() >= end)
 
 
 def rows_of(matrix: Any) -> np.ndarray:

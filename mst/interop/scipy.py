@@ -12,7 +12,7 @@ import mst
 from mst.advice import first
 from mst.errors import InputError, names_missing
 from mst.graph import WEIGHT_DTYPES, frozen
-from mst.interop.inputs import check_rows, rows_of
+from mst.interop.inputs import checked_rows, rows_of
 
 _FEW = 1 << 13
 """Up to this many entries, a matrix is solved by one call of compiled code."""
@@ -178,8 +178,7 @@ def _as_csr(csgraph: Any, keep_dtype: bool) -> Any:
         raise DtypeError(f"the matrix of a graph must hold real numbers, got dtype {csgraph.dtype}")
     if issparse(csgraph):
         try:
-            matrix = csgraph.tocsr()
-            check_rows(matrix)
+            matrix = checked_rows(csgraph)
         except ValueError as error:
             raise ShapeError(f"the {csgraph.format} matrix is damaged: {error}") from error
         return matrix if keep_dtype else matrix.astype(np.float64, copy=False)
