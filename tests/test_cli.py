@@ -589,6 +589,29 @@ def test_forests_keep_the_ids_or_say_so(text, suffix, tmp_path, capsys):
     assert main(["verify", str(graph), str(forest)]) == 0
 
 
+@pytest.mark.parametrize("suffix", ["txt", "csv", "gr", "parquet"])
+@pytest.mark.parametrize(
+    ("text", "has_gaps"),
+    [
+        ("5 10 1.5\n10 20 2.5\n", True),
+        ("# Nodes: 3 Edges: 2\n1 2 1.5\n2 3 2.5\n", True),
+        ("1 2 1.5\n2 3 2.5\n", True),
+        ("# Nodes: 9 Edges: 2\n0 1 1.5\n1 2 2.5\n", False),
+        ("0 1 1.5\n1 2 2.5\n", False),
+        ("p sp 4 2\na 1 2 1.5\na 2 3 2.5\n", False),
+    ],
+)
+def test_forests_of_graphs_read_in_parts_keep_the_ids_or_say_so(text, has_gaps, suffix, tmp_path, capsys):
+    (graph := tmp_path / "graph.txt").write_text(text)
+    forest = tmp_path / f"forest.{suffix}"
+    assert main(["solve", str(graph), "--memory", "2G", "--out", str(forest)]) == 0
+    said = (
+        f"{forest} has a vertex for each number from 0 to the largest id in {graph}; write .txt"
+        in capsys.readouterr().err
+    )
+    assert said == (suffix == "gr" and has_gaps)
+
+
 def test_a_forest_with_ids_is_not_taken_for_adjacency_lists(tmp_path):
     (graph := tmp_path / "graph.csv").write_text("source,target,weight\n2,1,0\n")
     forest = tmp_path / "forest.txt"

@@ -78,11 +78,8 @@ def run(arguments: argparse.Namespace) -> int:
             ids = getattr(graph, "labels", None)
             write_forest(arguments.out, forest, ids)
         # Other formats count from 0 or 1.
-        if ids not in (None, range(1, graph.n + 1)) and not _keeps_ids(arguments.out):
-            remark(
-                f"{arguments.out} numbers the vertices in the order of their ids in {arguments.file}; "
-                "write .txt, .csv or .parquet to keep the ids"
-            )
+        if ids not in (None, range(1, graph.n + 1)):
+            _remark_lost_ids(arguments, "numbers the vertices in the order of their ids")
     taken = {part: value for part, value in taken.items() if value > 1e-4 or part not in ("transfer", "code")}
     width = width_of(algorithm, threads)
     _print_summary(arguments, forest, algorithm.id, algorithm.resolve(options), width, taken, weighted)
@@ -104,12 +101,28 @@ def _solve_in_parts(arguments: argparse.Namespace, asked: Request) -> int:
     if arguments.out:
         with step(f"writing {arguments.out}"):
             write_forest(arguments.out, forest, file.ids)
+        if file.n is None and _has_gaps(forest, file.least_n or 0):
+            _remark_lost_ids(arguments, "has a vertex for each number from 0 to the largest id")
     if checkpoint:
         checkpoint.unlink(missing_ok=True)
     taken = {**forest.seconds, "all": perf_counter() - started, "code": code_seconds()}
     named = forest.algorithm or arguments.algorithm
     _print_summary(arguments, forest, named, asked.options, width, taken, file.weighted)
     return 0
+
+
+def _has_gaps(forest: StreamForest, declared: int) -> bool:
+    """Return whether some numbers below the largest id are neither declared as vertices nor in the forest."""
+    import numpy as np
+
+    used = np.zeros(forest.n, np.bool_)
+    used[forest.u] = used[forest.v] = True
+    return forest.n > max(declared, int(np.count_nonzero(used)))
+
+
+def _remark_lost_ids(arguments: argparse.Namespace, numbering: str) -> None:
+    if not _keeps_ids(arguments.out):
+        remark(f"{arguments.out} {numbering} in {arguments.file}; write .txt, .csv or .parquet to keep the ids")
 
 
 def _print_summary(
