@@ -229,7 +229,8 @@ class Forest:
         given: Any = getattr(self.graph, "labels", range(self.graph.n))
         if isinstance(given, range):
             if given.start:
-                columns |= {end: columns[end] + given.start for end in "uv"}
+                stored = np.int32 if given.stop <= 2**31 else np.int64
+                columns |= {end: columns[end].astype(stored, copy=False) + given.start for end in "uv"}
             return pyarrow.table(columns, metadata={"n": str(given.stop)})
         try:
             labels = pyarrow.array(given)

@@ -95,7 +95,7 @@ def test_to_networkx_names_nodes_and_keeps_numbers(rng):
         assert networkx.number_connected_components(tree) == forest.components if graph.n else True
 
 
-BILLIONS = [2**31 - 2, 2**31 - 1, 2**31]
+BILLIONS = range(2**31 - 2, 2**31 + 1)
 
 
 @pytest.mark.parametrize(
@@ -106,6 +106,8 @@ BILLIONS = [2**31 - 2, 2**31 - 1, 2**31]
         ("# Nodes: 3 Edges: 2\n3 1 1.5\n2 3 2.5\n", range(1, 4)),
         ("3 1 1.5\n2 3 2.5\n", range(1, 4)),
         ("8 6 1.5\n7 8 2.5\n", range(6, 9)),
+        ("# Nodes: 3 Edges: 2\n8 6 1.5\n7 8 2.5\n", range(6, 9)),
+        (f"{2**63 - 1} {2**63 - 3} 1.5\n{2**63 - 2} {2**63 - 1} 2.5\n", range(2**63 - 3, 2**63)),
         (f"{BILLIONS[2]} {BILLIONS[0]} 1.5\n{BILLIONS[1]} {BILLIONS[2]} 2.5\n", BILLIONS),
         ("2 0 1.5\n1 2 2.5\n", None),
         ("p sp 4 2\na 3 1 1.5\na 2 3 2.5\n", range(1, 5)),

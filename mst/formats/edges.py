@@ -360,8 +360,8 @@ def _graph(source: Source, preamble: _Preamble, table: Table) -> RawGraph:
     if n is None or high > n or (high == n and low == 0):
         ids, u, v = _compacted(path, *table.ends(), n)
         n = len(ids)
-        # Ends of 32 bits can hold such ids.
-        if preamble.n is None and high - low == n - 1 and high < 2**31:
+        # Behind the ids, there are those of vertices without edges.
+        if n and ids[-1] - low == n - 1:
             ids, base = None, low
     else:
         base = int(high == n)

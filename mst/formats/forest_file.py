@@ -177,7 +177,7 @@ def _searched(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def _name(forest: RawGraph, vertex: np.integer) -> str:
-    return str(vertex + forest.base if forest.original_ids is None else forest.original_ids[vertex])
+    return str(int(vertex) + forest.base if forest.original_ids is None else forest.original_ids[vertex])
 
 
 def _as_dtype(forest: RawGraph, like: np.ndarray | None) -> tuple[np.ndarray | None, np.ndarray]:

@@ -14,7 +14,7 @@ def ids_of(vertices: np.ndarray, ids: Ids) -> np.ndarray:
     >>> ids_of(np.array([0, 2]), range(1, 4)).tolist(), ids_of(np.array([0, 2]), np.array([7, 9, 20])).tolist()
     ([1, 3], [7, 20])
     """
-    return vertices + ids.start if isinstance(ids, range) else ids[vertices]
+    return vertices + np.int64(ids.start) if isinstance(ids, range) else ids[vertices]
 
 
 def vertices_of(given: np.ndarray, ids: Ids) -> np.ndarray:
