@@ -321,7 +321,7 @@ def _metadata(entry: Entry, known: dict[str, Any]) -> dict[str, Any]:
 
 def _ids(raw: RawGraph) -> str:
     if raw.original_ids is None:
-        return "as in the file, from 0"
+        return f"those of the file less {raw.base}" if raw.base else "as in the file, from 0"
     used = raw.original_ids[raw.original_ids >= 0]
     if used.size == 0:
         return "no edge names a vertex"
