@@ -103,7 +103,7 @@ class Budget(NamedTuple):
             # Half of the machine's: in the rest, the system caches the pages that are read.
             given = min(psutil.virtual_memory().available // 2, free_memory()) + taken
         else:
-            given = parse_memory(memory)
+            given = min(parse_memory(memory), psutil.virtual_memory().total)
         free = given - taken - _CODE_BYTES - reading
         slices = _SLICES_AHEAD * width
         rows = min(max(free // 4 // (slices * _AHEAD_BYTES), _SMALLEST_SLICE), _LARGEST_SLICE)
