@@ -315,6 +315,20 @@ WRONG = {
         "is not a vertex",
         Exception,
     ),
+    **{
+        f"ends that are booleans, {kind}": (
+            lambda make=make: solve(make({"u": [False, True], "v": [True, True], "w": [1, 2]})),
+            "u holds booleans such as False, not vertex ids",
+            Exception,
+        )
+        for kind, make in {
+            "pandas": pandas.DataFrame,
+            "Arrow": pyarrow.table,
+            "Arrow's dictionaries": lambda columns: pyarrow.table(
+                {name: pyarrow.array(column).dictionary_encode() for name, column in columns.items()}
+            ),
+        }.items()
+    },
     "column of lists": (lambda: solve(table(u=[0], v=[1], w=[[1, 2]])), "w", Exception),
     "column of ragged lists": (
         lambda: solve(table(u=[0, 1], v=[1, 2], w=[[1], [1, 2]])),

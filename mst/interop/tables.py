@@ -29,9 +29,9 @@ def from_table(table: Any, *, threads: int = 1) -> Graph:
         Columns ``u, v``, ``source, target``, ``src, dst`` or ``from, to`` for the ends, and ``w`` or ``weight``; others
         are ignored. Without a weight column every edge weighs 1; a column such as ``cost`` or ``distance``, which is
         the weight in an edge list, is then refused. Ends are vertex ids from 0, or labels of any hashable type other
-        than floats, which are numbered in the order of their first appearance (`vertices` lists them, and so do the
-        graph's ``labels``). With ids, the vertex count is the Arrow schema's metadata ``n`` if there is one (as in
-        canonical files), else the largest id plus one.
+        than floats and booleans, which are numbered in the order of their first appearance (`vertices` lists them, and
+        so do the graph's ``labels``). With ids, the vertex count is the Arrow schema's metadata ``n`` if there is one
+        (as in canonical files), else the largest id plus one.
     threads : int
         Threads that check large columns, at most the number of usable cores.
 
@@ -173,13 +173,14 @@ def _columns(table: Any, *, labels: bool) -> tuple[EdgeColumns, list[Hashable] |
 
 
 def _holds_labels(column: Any) -> bool:
-    """Return whether a column holds neither integers nor floats, nor nothing."""
+    """Return whether a column holds neither numbers nor booleans, nor nothing."""
     if hasattr(column, "chunks"):
         from pyarrow import types
 
         kind = column.type
         kind = kind.value_type if _is_encoded(kind) else kind
-        return not (types.is_integer(kind) or types.is_floating(kind) or types.is_null(kind))
+        unnamed = (types.is_integer, types.is_floating, types.is_boolean, types.is_null)
+        return not any(is_kind(kind) for is_kind in unnamed)
     if getattr(column.dtype, "kind", "O") in "iuf":
         return False
     return not all(isinstance(value, numbers.Real) for value in column.tolist() if value is not None)
