@@ -380,6 +380,14 @@ def test_a_refuted_forest_is_described_by_the_ids_of_the_file(last, reason, in_p
         assert expected in capsys.readouterr().out
 
 
+def test_a_list_of_large_ids_is_verified_without_a_limit_as_the_error_says(tmp_path, capsys):
+    (path := tmp_path / "list.txt").write_text(f"0 5 1\n5 {2**31} 2\n")
+    assert main(["solve", str(path), "--out", str(out := tmp_path / "f.parquet")]) == 0
+    assert main(["verify", str(path), str(out), "--memory", "1G"]) == 2
+    assert "leave it out for a list whose ids have gaps" in capsys.readouterr().err
+    assert main(["verify", str(path), str(out)]) == 0
+
+
 def illegal(name):
     g = graph()
     broken = {

@@ -64,7 +64,8 @@ def require_memory(memory: int | str, n: int) -> None:
     least = _CODE_BYTES + _PROOF_BYTES * n
     if parse_memory(memory) < least:
         raise OutOfMemoryError(
-            f"a proof for {n:,} vertices needs {size(least)} of memory, but {memory} is allowed: raise the limit"
+            f"a proof for {n:,} vertices needs {size(least)} of memory, but {memory} is allowed: raise the limit, or "
+            "leave it out for a list whose ids have gaps, which is then read as a whole"
         )
 
 
