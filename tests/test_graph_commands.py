@@ -158,7 +158,7 @@ def test_fetch_refuses_unknown_graphs(place, mst):
 def test_info_lists_the_catalogue(place, mst):
     _, out, _ = mst("info", "--catalog", "graphs.yaml")
     header, *lines = out.splitlines()
-    assert header.split() == ["graph", "family", "n", "m", "title"]
+    assert header.split() == ["name", "family", "n", "m", "title"]
     assert [line.split()[0] for line in lines] == ["square", "sphere", "path-5"]
     assert lines[0].split() == ["square", "known-answer", "4", "4", "A", "square"]
     _, out, _ = mst("info", "--catalog", "graphs.yaml", "--json")
@@ -167,6 +167,7 @@ def test_info_lists_the_catalogue(place, mst):
 
 def test_info_lists_the_sizes_that_claims_compare_stand_ins_with(place, mst):
     _, out, _ = mst("info")
+    assert out == mst("list", "graphs")[1]
     sizes = {name: (n, m) for name, _, n, m, *_ in map(str.split, out.splitlines())}
     assert sizes["USA-road-d.BAY"] == ("321,270", "400,086")  # half of the rows
     assert sizes["USA-road-d.NY"] == ("264,346", "365,050")  # a paper counts them without parallel edges

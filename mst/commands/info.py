@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mst.commands._arguments import add_catalog, add_format, add_json
-from mst.commands._print import columns, json_text
+from mst.commands._print import json_text
+from mst.commands.list import as_text, graph_rows
 
 if TYPE_CHECKING:
     from mst.catalog import Catalog, Entry
@@ -46,8 +47,7 @@ def _list(listing: Catalog, as_json: bool) -> None:
     if as_json:
         print(json_text({name: entry.model_dump(mode="json") for name, entry in listing.items()}, indent=1))
         return
-    rows = ((e.name, e.family, e.stated.get("n"), e.stated.get("m"), e.title) for e in listing.values())
-    print(columns([("graph", "family", "n", "m", "title"), *rows]))
+    print(as_text(graph_rows(listing)))
 
 
 def _about(name: str, listing: Catalog, format: str | None) -> dict[str, Any]:

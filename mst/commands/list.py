@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mst.commands._print import columns, json_text
 
 if TYPE_CHECKING:
     from mst import registry
+    from mst.catalog import Catalog
 
 HELP = "list algorithms, graphs, papers or formats"
 
@@ -37,13 +38,18 @@ def run(arguments: argparse.Namespace) -> int:
     names = {"algorithms": ("id", "paradigm", "title", "needs"), "papers": ("name", "title")}.get(
         arguments.kind, ()
     )
-    names = names or tuple(rows[0] if rows else ())
-    print(columns([names, *([_in_words(row[name]) for name in names] for row in rows)]))
+    print(as_text(rows, names))
     return 0
 
 
-def _in_words(value: object) -> str:
-    return {"True": "yes", "False": "no"}.get(str(value), str(value))
+def as_text(rows: list[dict[str, Any]], names: tuple[str, ...] = ()) -> str:
+    """Return the values of these names, by default of all, as aligned columns below the names."""
+    names = names or tuple(rows[0] if rows else ())
+    return columns([names, *([_in_words(row[name]) for name in names] for row in rows)])
+
+
+def _in_words(value: object) -> object:
+    return ("no", "yes")[value] if isinstance(value, bool) else value
 
 
 _PARADIGMS = {
@@ -114,7 +120,15 @@ def _algorithms() -> list[dict]:
 def _graphs() -> list[dict]:
     from mst import catalog
 
-    return [{"name": e.name, "family": e.family, "title": e.title} for e in catalog.load().values()]
+    return graph_rows(catalog.load())
+
+
+def graph_rows(listing: Catalog) -> list[dict[str, Any]]:
+    """Return the name, the family, the stated size and the title of each graph."""
+    return [
+        {"name": e.name, "family": e.family, "n": e.stated.get("n"), "m": e.stated.get("m"), "title": e.title}
+        for e in listing.values()
+    ]
 
 
 def _papers() -> list[dict]:
