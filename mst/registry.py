@@ -478,6 +478,8 @@ def _remedy(algorithm: Algorithm) -> str:
         return f"install what {algorithm.file} requires"  # an extra need not bring it
     if algorithm.paradigm in ("sequential", "threads"):
         return "pip install numba, with a version of Python that it supports"
+    if "pylibcugraph" in algorithm.requires:
+        return "install RAPIDS' pylibcugraph for your CUDA version, which no extra of mst includes"
     extra = {"peer": "peers", "mpi": "mpi", "cuda": "cuda13"}[algorithm.paradigm]
     extra = "peers-gpl" if "igraph" in algorithm.requires else extra
     return f"pip install '.[{extra}]' in a clone of mst"

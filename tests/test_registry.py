@@ -155,6 +155,14 @@ def test_skip_runs_without_importing_its_module(folder):
         algorithm.load()
 
 
+def test_the_remedy_for_cugraph_is_no_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pylibcugraph", None)
+    with pytest.raises(
+        DependencyError, match="not installed: install RAPIDS' pylibcugraph for your CUDA version"
+    ):
+        registry.get("cugraph").refuse_missing()
+
+
 def test_graph_above_a_limit_is_skipped_without_loading_code(folder):
     folder(LITERAL.format(more=", limits=dict(m=10)"))
     assert registry.get("mine").skip(Facts(5, 11)) == "m = 11 is above its limit of 10"
