@@ -296,7 +296,7 @@ ILLEGAL = {
         2.5,
     ),
     "batch 1: w has dtype complex128, which cannot": ([0], [1], [1j]),
-    "batch 1: w has dtype float64, but earlier edges have int64: use one dtype; in text, a decimal point": (
+    "batch 1, row 0: w has dtype float64, but earlier edges have int64: use one dtype; in text, a decimal": (
         [0],
         [1],
         [0.5],

@@ -170,9 +170,10 @@ def slices(
         known, found = dtype or batch.w.dtype, batch.w.dtype
         dtype = np.promote_types(known, found)
         if dtype.kind == "f" and np.int64 in (known, found):
-            raise InputError(
-                f"{batch.name}: w has dtype {found}, but earlier edges have {known}: use one dtype; in text, a decimal "
-                "point in every weight"
+            raise batch.fault(
+                0,
+                f"w has dtype {found}, but earlier edges have {known}: use one dtype; in text, a decimal point in "
+                "every weight",
             )
         for part in batch.slices(rows()):
             yield part, start
