@@ -225,9 +225,9 @@ def _line(file: Path, place: Sequence[str | int]) -> tuple[int, str]:
         if isinstance(node, yaml.MappingNode):
             found = {key.value: (key, value) for key, value in node.value if isinstance(key, yaml.ScalarNode)}
         elif isinstance(node, yaml.SequenceNode):
-            found = {number: (value, value) for number, value in enumerate(node.value)}
-        if part in found:
-            named, node = found[part]
+            found = {str(number): (value, value) for number, value in enumerate(node.value)}
+        if str(part) in found:  # a key may be a number
+            named, node = found[str(part)]
             depth, line = depth + 1, f", line {named.start_mark.line + 1}"
     return depth, line
 

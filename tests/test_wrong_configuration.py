@@ -27,6 +27,8 @@ experiment:
     ("old", "new", "complaint"),
     [
         ("offline: false", "offlin: false", "FILE, line 1: unknown key 'offlin' (did you mean 'offline'?)"),
+        ("offline: false", "offline: false\n5: 7", "FILE, line 2: 5: Keys should be strings (got 5)"),
+        ("title:", "5: 7\n  title:", "FILE, line 4: experiment.5: Keys should be strings (got 5)"),
         ("offline: false", "offline: maybe", "FILE, line 1: offline: must be true or false (got 'maybe')"),
         ("widths: powers", "widths: power", "FILE, line 9: experiment.runs.1.widths: must be 'one'"),
         (
