@@ -71,6 +71,7 @@ MALFORMED = [
     (b"p sp 2 99999999999999999999\n", None, "expected `p sp <vertices> <edges>`"),
     (b"p max 2 1\na 1 2 3\n", None, "line 1: 'p max 2 1': expected a problem of type sp, "),
     (b"a 1 2 3\n", "dimacs", "line 1: 'a 1 2 3': expected `p sp <vertices> <arcs>` before the first row"),
+    (b"c x\np aux sp co 1\nv 1 3 4\n", None, "holds coordinates of vertices, not edges"),
     # edge lists
     (b"1 2\n2 three\n", None, "line 2: '2 three': expected `<u> <v>`; 'three' is not a vertex id"),
     (b"1 2\n3\n", None, "line 2: '3': expected `<u> <v>`; the row has too few columns"),
