@@ -261,7 +261,6 @@ def test_verify_accepts_what_solve_writes_and_names_each_changed_weight(dtype, s
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["solve", "{triangle}", "--algorithm", "kruskl"], "did you mean 'kruskal'?"),
         (["solve", "{triangle}", "--option", "sort"], "is not NAME=VALUE"),
         (
             ["solve", "{triangle}", "--algorithm", "kruskal", "--option", "sort=bubble"],
@@ -272,10 +271,6 @@ def test_verify_accepts_what_solve_writes_and_names_each_changed_weight(dtype, s
         (["solve", "{folder}/absent.gr"], "absent.gr"),
         (["solve", "{folder}/broken.gr"], "broken.gr, line 3"),
         (["solve", "{triangle}", "--format", "dimax"], "dimacs"),
-        (
-            ["solve", "{triangle}", "--out", "{folder}/forest.unknown"],
-            "no format that can be written has this suffix: use .arrow, ",
-        ),
         (
             ["solve", "{triangle}", "--out", "{triangle}"],
             "triangle.gr is the graph: write the forest to another",
@@ -413,17 +408,20 @@ def test_every_command_has_a_help_text(name, capsys):
 
 @pytest.mark.parametrize(
     "code",
-    ["import mst", "from mst.cli import main; main(['list'])", "from mst.cli import main; main(['plan'])"],
+    [
+        "import mst",
+        "import mst.generators, mst.weights",
+        "import mst.formats; mst.formats.FORMATS['dimacs'].title",
+        "from mst import catalog; catalog.load(); catalog.read_manifest",
+        "from mst.cli import main; main(['list'])",
+        "from mst.cli import main; main(['plan'])",
+        "from mst.commands import clean, convert, fetch, info; assert not {'pydantic', 'yaml'} & set(sys.modules)",
+    ],
 )
-def test_import_list_and_plan_load_no_heavy_package(code, tmp_path):
+def test_listing_and_planning_load_no_heavy_package(code):
     code = f"import sys\n{code}\nprint('loaded:', *[m for m in {HEAVY!r} if m in sys.modules])"
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        env={**os.environ, "MST_CONFIG": ""},
-    )
+    command, environment = [sys.executable, "-c", code], {**os.environ, "MST_CONFIG": ""}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment)
     assert done.stdout.rstrip().endswith("loaded:"), done.stdout[-300:] + done.stderr[-300:]
 
 
@@ -577,8 +575,6 @@ def test_a_target_that_cannot_be_written_is_refused_before_any_work(
     ],
 )
 def test_forests_keep_the_ids_or_say_so(text, suffix, tmp_path, capsys):
-    from pyarrow import parquet
-
     (graph := tmp_path / "graph.txt").write_text(text)
     forest = tmp_path / f"forest.{suffix}"
     assert main(["solve", str(graph), "--out", str(forest)]) == 0

@@ -551,14 +551,6 @@ def test_formats_have_titles_and_suffixes():
     assert all(suffix.startswith(".") for format in FORMATS.values() for suffix in format.suffixes)
 
 
-def test_listing_formats_imports_no_heavy_library():
-    code = (
-        "import sys, mst.formats; mst.formats.FORMATS['dimacs'].title; "
-        "print([m for m in ('numba', 'pyarrow', 'scipy', 'pandas') if m in sys.modules])"
-    )
-    assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"
-
-
 def test_writing_text_imports_no_pandas(tmp_path):
     code = (
         "import sys, mst; from mst.formats import write\n"

@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -363,24 +361,6 @@ def test_clean_refuses_unknown_caches_and_keeps_other_files(place, mst):
     mst("clean", "--all")
     mst("clean", "checksums")
     assert (place / "cache" / "mine.txt").read_text() == "keep"
-
-
-def test_importing_the_commands_loads_no_heavy_package():
-    script = (
-        "import sys; from mst.commands import clean, convert, fetch, info; "
-        "print([m for m in ('numba', 'pyarrow', 'scipy', 'pandas', 'pydantic', 'yaml') if m in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
-    assert done.stdout.strip() == "[]", done.stderr
-
-
-def test_the_catalogue_loads_no_numba():
-    script = (
-        "import sys; from mst import catalog; catalog.load(); catalog.read_manifest; "
-        "print([m for m in ('numba', 'pyarrow', 'scipy', 'pandas') if m in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
-    assert done.stdout.strip() == "[]", done.stderr
 
 
 @pytest.mark.parametrize(
