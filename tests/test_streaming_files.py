@@ -223,7 +223,7 @@ def test_states_of_other_inputs_are_not_used(tmp_path, capsys, monkeypatch, chan
         (u if change == "ends" else ids)[-1] = 10**6
         kept.save(found._replace(columns=(u, v, w, ids)))
     capsys.readouterr()
-    assert main(command) == 0 and "continuing" not in capsys.readouterr().err
+    assert main(command) == 0 and "resuming" not in capsys.readouterr().err
     assert (files.read_forest(out).edge_ids == mst.minimum_spanning_forest(g).edge_ids).all()
 
 
