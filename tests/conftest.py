@@ -144,6 +144,16 @@ def _make_report(root: Path) -> None:
     )
 
 
+@pytest.fixture(scope="module")
+def rows(report):
+    """The rows of that folder's table, prepared for the page."""
+    import pandas as pd
+
+    from mst.reporting.data import prepared_rows
+
+    return prepared_rows(pd.read_parquet(report / "table.parquet"), "kruskal")
+
+
 @pytest.fixture(scope="session")
 def cupy():
     """CuPy, where a CUDA device answers."""

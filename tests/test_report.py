@@ -23,17 +23,12 @@ from mst.reporting import data
 from mst.reporting.charts import figures
 from mst.reporting.charts.figures import all_widths, comparable, draw_all
 from mst.reporting.charts.style import PARADIGMS
-from mst.reporting.data import mean_interval, prepared_rows, standard_errors
+from mst.reporting.data import mean_interval, standard_errors
 from mst.reporting.page import explorer
 from mst.reporting.page.build import render, write_report
 from mst.reporting.page.chapters import PAGE_SOURCES, ReportData, chapters, frame
 from mst.reporting.table import COLUMNS, write_table
 from mst.units import count, seconds, size, times
-
-
-@pytest.fixture(scope="module")
-def rows(report) -> pd.DataFrame:
-    return data.prepared_rows(pd.read_parquet(report / "table.parquet"), "kruskal")
 
 
 def test_every_column_of_a_record_is_in_the_table(report):
@@ -431,9 +426,8 @@ def test_no_quantity_has_a_power_of_ten():
 
 
 @pytest.mark.parametrize(("most", "graphs"), [(10**6, 100), (600, 20), (29, 1)])
-def test_explorer_holds_a_limited_number_of_runs(report, monkeypatch, most, graphs):
+def test_explorer_holds_a_limited_number_of_runs(rows, monkeypatch, most, graphs):
     monkeypatch.setattr(explorer, "MOST_RUNS", most)
-    rows = prepared_rows(pd.read_parquet(report / "table.parquet"), "kruskal")
     one = pd.concat([rows[rows["shown"]]] * 30)[:30]
     data = explorer.explorer_data(
         pd.concat([one.assign(graph=f"g{i:02}", m=i + 1) for i in range(100)]), "kruskal"

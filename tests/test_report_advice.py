@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 import re
 
-import pandas as pd
 import pytest
 
 from mst import advice
 from mst.advice import Table
-from mst.reporting.data import prepared_rows
 from mst.reporting.hardware import HARDWARE_KINDS
 from mst.reporting.page import chooser
 from mst.reporting.page.build import write_report
@@ -85,8 +83,7 @@ def test_a_call_to_copy_runs():
             assert eval(call, {"mst": mst, "graph": graph}).weight == 11
 
 
-def test_evidence_names_the_fastest_record_and_what_it_is_compared_with(report):
-    rows = prepared_rows(pd.read_parquet(report / "table.parquet"), "kruskal")
+def test_evidence_names_the_fastest_record_and_what_it_is_compared_with(rows):
     found = chooser.evidence(rows, "kruskal", {})
     assert {one["hardware"] for one in found} <= {"core", "cores", "gpu"} and found
     for one in found:

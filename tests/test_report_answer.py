@@ -16,11 +16,6 @@ from mst.reporting.page.chapters import ReportData
 from mst.reporting.page.facts import graph_rows, merged, missing_graphs
 
 
-@pytest.fixture(scope="module")
-def rows(report) -> pd.DataFrame:
-    return data.prepared_rows(pd.read_parquet(report / "table.parquet"), "kruskal")
-
-
 def made(*runs: tuple, processes: int = 5) -> pd.DataFrame:
     """Prepared rows of (graph, algorithm, paradigm, width, seconds); the intervals are ± 1 %."""
     table = [

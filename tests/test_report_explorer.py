@@ -12,7 +12,6 @@ from xml.etree import ElementTree
 import pandas as pd
 import pytest
 
-from mst.reporting.data import prepared_rows
 from mst.reporting.page.explorer import as_json, explorer_data
 
 pytestmark = pytest.mark.browser
@@ -24,9 +23,8 @@ VIEWS = ["graph", *(pytest.param(view, marks=pytest.mark.slow) for view in ("siz
 
 
 @pytest.fixture(scope="module")
-def rows(report) -> pd.DataFrame:
-    table = prepared_rows(pd.read_parquet(report / "table.parquet"), "kruskal")
-    return table[table["shown"]]
+def rows(rows) -> pd.DataFrame:
+    return rows[rows["shown"]]
 
 
 def saved_csv(page) -> list[dict[str, str]]:
