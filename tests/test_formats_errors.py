@@ -83,6 +83,7 @@ MALFORMED = [
         None,
         "'Paris' is not a vertex id (a whole number): read names with pandas",
     ),
+    (b"\tu\tv\n0\t1\t2\n\0", "edges", "line 2: '0\\t1\\t2': expected `<u> <v>`; the row has too many columns"),
     (b"1,2,3\n3,4,\n", None, "line 2: '3,4,': expected `<u>,<v>,<weight>`; the row has too few columns"),
     (b"1 -2\n3 4\n", None, "vertex -2 lies outside"),
     (b"1 2 3\n\n# x\n3 4 NaN\n", None, "line 4: '3 4 NaN'"),

@@ -278,7 +278,7 @@ def _layout(text: Text, sample: list[bytes], preamble: _Preamble) -> Layout:
     fields = _split(line, delimiter)
     if _is_header_row(fields):
         text.line()
-        if line[:1] == b"\t" and len(_split(sample[-1], delimiter)) == len(fields) + 1:
+        if line[:1] == b"\t" and sample and len(_split(sample[-1], delimiter)) == len(fields) + 1:
             fields.insert(0, b"")  # pandas gives its index no name
         columns = _columns_by_name(text, line, [_column_name(field) for field in fields])
         return _row_layout(columns.rstrip("-"), delimiter, extra_columns=columns.endswith("-"))
