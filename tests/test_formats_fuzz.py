@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import bz2
 import gzip
 import io
-import lzma
 import random
 import re
-import shutil
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,44 +15,12 @@ from hypothesis import strategies as st
 
 from mst import FormatError, Graph, MSTError
 from mst.formats import FORMATS, read_raw, write
+from mst.formats.base import too_many_vertices
 
-zstandard = pytest.importorskip("zstandard")
+pytest.importorskip("zstandard")
 
-FRAGMENTS = [
-    b"0",
-    b"1",
-    b"-",
-    b".",
-    b"e",
-    b"nan",
-    b"inf",
-    b"\n",
-    b" ",
-    b"\t",
-    b",",
-    b";",
-    b"#",
-    b"%",
-    b"\0",
-    b"\xff",
-    b"-1",
-    b"99999999999999999999",
-    b"4294967296",
-    b"2147483648",
-    b"1e999",
-    b"1" * 30,
-    b"p sp 3 2\n",
-    b"\r\n",
-    b"a ",
-    b"E ",
-    b"END\n",
-    b"EOF\n",
-    b"# Nodes: 3 Edges: 2\n",
-    b"\xef\xbb\xbf",
-    b"NaN",
-    b"1.5",
-    b"\n\n",
-]
+import parser_attack
+
 SECONDS = 5.0
 """Limit for reading a damaged file of some kilobytes."""
 
@@ -72,14 +36,14 @@ def damaged(content: bytes, dice: random.Random) -> bytes:
         elif accident == 1:
             del data[at : at + dice.choice([1, 1, 2, 5, 40])]
         elif accident == 2:
-            data[at:at] = dice.choice(FRAGMENTS)
+            data[at:at] = dice.choice(parser_attack.WORDS)
         elif accident == 3:
             del data[at:]
         elif accident == 4:
             start = dice.randrange(len(data) + 1)
             data[at:at] = data[start : start + dice.choice([1, 4, 20])]
         else:
-            data[at : at + 1] = dice.choice(FRAGMENTS)
+            data[at : at + 1] = dice.choice(parser_attack.WORDS)
     return bytes(data)
 
 
@@ -99,18 +63,8 @@ def written_samples(folder) -> dict[str, bytes]:
     buffer = io.BytesIO()
     scipy.sparse.save_npz(buffer, scipy.sparse.random_array((6, 6), density=0.4, rng=rng, format="csr"))
     samples["npz"] = buffer.getvalue()
-    samples["matrix"] = b"0,1,2,3,4\n1,0,5,,6\n2,5,0,7,8\n3,,7,0,9\n4,6,8,9,0\n"
-    head = b"NAME: x\nTYPE: TSP\nDIMENSION: 3\nEDGE_WEIGHT_TYPE: "
-    samples["points"] = head + b"EUC_2D\nNODE_COORD_SECTION\n1 0 0\n2 3 4\n3 1.5 2\nEOF\n"
-    samples["explicit"] = head + b"EXPLICIT\nEDGE_WEIGHT_FORMAT: UPPER_ROW\nEDGE_WEIGHT_SECTION\n1 2\n3\nEOF\n"
-    samples["vertex weights"] = b"4 3 11 1\n5 2 7\n6 1 7 3 8\n1 2 8 4 9\n2 3 9\n"
-    for name, compress in (("gzip", gzip.compress), ("bzip2", bz2.compress), ("xz", lzma.compress)):
-        samples[name] = compress(samples["dimacs"])
-    samples["zstd"] = zstandard.compress(samples["dimacs"])
-    for name, kind in (("tar", "tar"), ("zip", "zip"), ("tar.gz", "gztar")):
-        (folder / "inside").mkdir(exist_ok=True)
-        (folder / "inside" / "graph.gr").write_bytes(samples["dimacs"])
-        samples[name] = Path(shutil.make_archive(str(folder / "packed"), kind, folder / "inside")).read_bytes()
+    samples |= parser_attack.OTHERS
+    samples |= {packing: parser_attack.packed(samples["dimacs"], packing) for packing in parser_attack.PACKINGS}
     return samples
 
 
@@ -156,25 +110,7 @@ def test_any_bytes(tmp_path_factory, content, format):
     attempt(tmp_path_factory.getbasetemp() / "bytes", content, format)
 
 
-WORDS_OF_ALL_FORMATS = [
-    "0",
-    "1",
-    "2",
-    "3",
-    "10",
-    "-1",
-    "1.5",
-    "x",
-    "nan",
-    "inf",
-    "1e5",
-    ".",
-    "#",
-    "%",
-    "a",
-    "p",
-    "sp",
-]
+WORDS_OF_ALL_FORMATS = [*"0123x.#%ap", "10", "-1", "1.5", "1e5", "nan", "inf", "sp"]
 LINES = st.lists(st.lists(st.sampled_from(WORDS_OF_ALL_FORMATS), max_size=5).map(" ".join), max_size=8).map(
     "\n".join
 )
@@ -227,7 +163,7 @@ def plain_dimacs(text: str) -> tuple[int, list]:
     if not rows or len(rows[0]) != 4 or rows[0][:2] != ["p", "sp"] or not all(map(str.isdecimal, rows[0][2:])):
         raise Refused
     n, m = (plain_vertex(word, 0, 10**18 - 1) for word in rows.pop(0)[2:])
-    if len(rows) != m or any(len(words) != 4 or words[0] != "a" for words in rows):
+    if len(rows) != m or any(len(words) != 4 or words[0] != "a" for words in rows) or too_many_vertices(n, m):
         raise Refused
     ends = [(plain_vertex(words[1], 1, n) - 1, plain_vertex(words[2], 1, n) - 1) for words in rows]
     return n, [(*pair, w) for pair, w in zip(ends, plain_weights([words[3] for words in rows]))]
