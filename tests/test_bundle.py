@@ -35,7 +35,7 @@ from mst.bench.records.store import (
     write_json,
 )
 from mst.cli import main
-from mst.errors import ConfigError, FormatError, InputError, MSTError
+from mst.errors import FormatError, InputError, MSTError
 
 MACHINE = "fake-gpu-box"
 GRAPHS = fake_records.GRAPHS[:2]
@@ -742,11 +742,6 @@ def test_a_bundle_in_standard_output_has_no_message_in_it(origin, tmp_path, out)
     assert done.stderr.startswith(f"{out}: ".encode()) and not done.stdout.endswith(b"\n")
     with zipfile.ZipFile(io.BytesIO(done.stdout)) as packed:
         assert "bundle.json" in packed.namelist()
-
-
-def test_name_that_leaves_the_folder_is_refused(bundle, results):
-    with pytest.raises(ConfigError, match="machine name"):
-        import_bundle(bundle, results=results, rename="../../x")
 
 
 @pytest.mark.parametrize(

@@ -433,18 +433,6 @@ def test_characters_that_a_terminal_lacks_are_escaped():
     assert done.returncode == 0 and "Bor\\u016fvka" in done.stdout, done.stderr
 
 
-def test_closed_pipe_ends_quietly(triangle):
-    process = subprocess.Popen(
-        [sys.executable, "-m", "mst", "list", "graphs", "--json"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    assert process.stdout is not None and process.stderr is not None
-    process.stdout.close()
-    assert process.stderr.read() == b""
-    process.wait(timeout=60)
-
-
 def test_run_measures_and_proves_a_graph_of_the_catalogue(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "config.yaml").write_text(

@@ -70,14 +70,6 @@ def test_measured_and_proved_runs_are_repeated_only_if_disturbed_and_retried(exp
     assert capsys.readouterr().out == f"{none}; --scope and --configfile name others\n"
 
 
-def test_a_damaged_manifest_is_one_clear_error(experiment, tmp_path, capsys):
-    manifest = tmp_path / "results/graphs/dense-small" / catalog.load()["dense-small"].recipe / "manifest.json"
-    manifest.parent.mkdir(parents=True)
-    manifest.write_text("{")
-    assert cli.main(["run", "kruskal", "dense-small", *experiment[1:]]) == 2
-    assert "dense-small" in (error := capsys.readouterr().err) and "not a manifest" in error
-
-
 @pytest.mark.parametrize("within", ["-1", "0", "nan"])
 def test_a_limit_of_time_that_is_not_positive_is_refused(experiment, capsys, within):
     assert cli.main([*experiment, "--within", within]) == 2

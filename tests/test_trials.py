@@ -25,6 +25,7 @@ pytest.importorskip("snakemake", reason="the workflow's packages are not install
 
 ALGORITHMS = ["kruskal", "probe-threads"]
 MEASURE = {"processes": 1, "samples": 1, "budget": 5, "timeout": 60}
+SORTED = {"algorithms": ["kruskal"], "options": {"sort": "comparison"}}
 PAGE = ["table", "report", "check", "default"]
 WAITS = "open('waits', 'w'); [time.sleep(0.1) for _ in range(3000) if not os.path.exists('go')]"
 TEMPLATE_OF_THREADS = ('paradigm="sequential"', 'paradigm="threads"')
@@ -73,9 +74,9 @@ def add_threads_probe(clone: Clone, name: str) -> None:
     file.unlink()
 
 
-def configure(clone: Clone, *, widths=(1,), algorithms=ALGORITHMS, **experiment) -> None:
-    """Write the configuration of the trials."""
-    runs = [{"algorithms": list(algorithms), "widths": list(widths), "oversubscribe": True}]
+def configure(clone: Clone, *more: dict, widths=(1,), algorithms=ALGORITHMS, **experiment) -> None:
+    """Write the configuration of the trials, with more blocks of runs."""
+    runs = [{"algorithms": list(algorithms), "widths": list(widths), "oversubscribe": True}, *more]
     clone.configure(algorithms=[], experiment={"measure": MEASURE, "runs": runs, **experiment})
 
 
@@ -120,14 +121,21 @@ def delete_graph_and_add_algorithm(clone: Clone) -> None:
     add_algorithm(clone)
 
 
-def unchanged(clone: Clone) -> None:
-    pass
+def touch_graphs(clone: Clone) -> None:
+    for graph in (clone.folder / "results/graphs").glob("*/*/graph.arrow"):
+        os.utime(graph)
 
 
 NEW_GRAPH = ["graph small-path", "reference small-path", *batches("small-path"), "plan", *PAGE]
 REMADE_GRID = ["graph small-grid", "reference small-grid", *batches("small-grid"), "plan", *PAGE]
 TRIALS = {
-    "nothing changed": (unchanged, []),
+    "nothing changed": (lambda clone: None, []),
+    "notes of the engine deleted": (lambda clone: shutil.rmtree(clone.folder / ".snakemake"), []),
+    "graph touched": (touch_graphs, []),
+    "comment edited": (
+        edited("mst/algorithms/sequential/kruskal.py", "\nALGORITHM", "\n# Words.\nALGORITHM"),
+        [],
+    ),
     "kernel edited": (
         edited("mst/algorithms/sequential/kruskal.py", "graph.m, 0", "graph.m + 0, 0"),
         [*batches(*GRAPHS), "plan", *PAGE],
@@ -144,6 +152,7 @@ TRIALS = {
     ),
     "graph added": (add_graph, NEW_GRAPH),
     "width added": (lambda clone: configure(clone, widths=[1, 2]), [*batches(*GRAPHS), "plan", *PAGE]),
+    "option added": (lambda clone: configure(clone, SORTED), [*batches(*GRAPHS), "plan", *PAGE]),
     "algorithm added": (add_algorithm, [*batches(*GRAPHS), "plan", *PAGE]),
     "manifest deleted": (delete("graphs/small-grid/*/manifest.json"), REMADE_GRID),
     "canonical graph deleted": (delete("graphs/small-grid/*/graph.arrow"), []),
@@ -152,14 +161,16 @@ TRIALS = {
         [*REMADE_GRID, *batches("small-uniform")],
     ),
 }
+# How many measurements are new or were made again; in all other trials, none.
 MEASURED_AGAIN = {
     "kernel edited": 4,  # the probe runs its code, too
     "record deleted": 1,
     "graph added": 2,
     "width added": 2,
+    "option added": 2,
     "algorithm added": 2,
+    "canonical graph deleted and needed": 2,
 }
-MEASURED_AGAIN["canonical graph deleted and needed"] = 2
 
 
 @pytest.mark.parametrize("name", TRIALS)

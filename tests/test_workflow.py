@@ -89,32 +89,12 @@ def test_report_of_the_engine_embeds_pages_and_figures(paged):
     assert "Adding index.html" in output and "Adding explorer.html" in output
 
 
-@pytest.mark.slow
-def test_unchanged_project_runs_nothing(clone):
-    code, output = clone.snakemake(profile=False)
-    assert code == 0 and "Nothing to be done" in output, output
-    shutil.rmtree(clone.folder / ".snakemake")
-    for profile in (False, True):
-        code, output = clone.snakemake(profile=profile)
-        assert code == 0 and "Nothing to be done" in output, output
-
-
 @pytest.mark.parametrize("name", ["cpu-node", "gpu-node"])
 def test_profiles_of_single_nodes_plan_for_their_hardware(clone, name):
     clone.configure(algorithms=[*ALGORITHMS, "filter-boruvka-cuda", "qkruskal"])
     code, output = clone.snakemake("--profile", f"workflow/profiles/{name}", "--dry-run", profile=False)
     assert code == 0, output
     assert jobs(output).count("measure") == 2
-
-
-@pytest.mark.slow
-def test_touched_graph_file_runs_nothing(clone):
-    graphs = list((clone.folder / "results/graphs").glob("*/*/graph.arrow"))
-    assert len(graphs) == 2
-    for graph in graphs:
-        os.utime(graph)
-    code, output = clone.snakemake(profile=False)
-    assert code == 0 and "Nothing to be done" in output, output
 
 
 @pytest.mark.slow
@@ -148,41 +128,6 @@ def test_edited_reporting_rewrites_the_page_and_measures_nothing(clone, source, 
     file.write_text(file.read_text() + "\n\n")
     code, output = clone.snakemake("--dry-run")
     assert code == 0 and set(jobs(output)) - {"default"} == rerun, output
-
-
-@pytest.mark.slow
-def test_edited_algorithm_reruns_it_alone(clone):
-    before = clone.stamps()
-    file = clone.folder / "mst/algorithms/sequential/kruskal.py"
-    file.write_text(file.read_text() + "\n\n# A comment is no change.\n")
-    code, output = clone.snakemake()
-    assert code == 0 and "Nothing to be done" in output, output
-    text = file.read_text()
-    assert text.count("graph.m, 0") == 1
-    file.write_text(text.replace("graph.m, 0", "graph.m + 0, 0"))
-    code, output = clone.snakemake()
-    assert code == 0, output
-    after = clone.stamps()
-    assert {name: after[name] for name in before} == before, "old versions stay as they were"
-    new = set(after) - set(before)
-    assert len(new) == 2 and all("/kruskal/" in name for name in new)
-    assert jobs(output).count("measure") == 2
-
-
-@pytest.mark.slow
-def test_new_option_reruns_only_its_runs(clone):
-    before = clone.stamps()
-    clone.configure(
-        algorithms=ALGORITHMS,
-        experiment={
-            "runs": [{"algorithms": ALGORITHMS}, {"algorithms": ["kruskal"], "options": {"sort": "comparison"}}]
-        },
-    )
-    code, output = clone.snakemake("--profile", "workflow/profiles/cpu-node", profile=False)
-    assert code == 0, output
-    new = set(clone.stamps()) - set(before)
-    assert len(new) == 2 and all("/kruskal/sort=comparison/" in name for name in new)
-    assert {name: clone.stamps()[name] for name in before} == before
 
 
 @pytest.mark.slow
