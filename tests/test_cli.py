@@ -32,6 +32,7 @@ HEAVY = (
     "pyarrow",
     "scipy",
     "networkx",
+    "igraph",
     "seaborn",
     "httpx",
     "tenacity",
@@ -413,6 +414,8 @@ def test_every_command_has_a_help_text(name, capsys):
         "import mst.generators, mst.weights",
         "import mst.formats; mst.formats.FORMATS['dimacs'].title",
         "from mst import catalog; catalog.load(); catalog.read_manifest",
+        "from mst import registry\n"
+        "for a in registry.algorithms().values():\n    a.missing(), a.options_slug(), a.source_fingerprint()",
         "from mst.cli import main; main(['list'])",
         "from mst.cli import main; main(['plan'])",
         "from mst.commands import clean, convert, fetch, info; assert not {'pydantic', 'yaml'} & set(sys.modules)",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 import adversarial
@@ -197,10 +199,6 @@ def test_phases_without_an_instrumented_build_come_with_every_process(program, t
 
 
 def test_keys_that_a_program_does_not_use_leave_its_fingerprint(program):
-    import hashlib
-    import json
-    from dataclasses import asdict
-
     described = asdict(programs.from_mapping("mine", {"command": "no-such {graph}", "format": "pbbs", **TOTAL}))
     for key in ("versions", "counters", "phases", "instrumented"):
         assert not described.pop(key)

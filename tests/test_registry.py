@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 import textwrap
 from types import SimpleNamespace
 
@@ -15,7 +12,6 @@ import mst
 from mst import ConfigError, DependencyError, InputError, UnsupportedError, registry
 from mst.execute import _of_module, implementation_of
 from mst.facts import Facts
-from mst.fingerprints.modules import PACKAGE
 from mst.registry import Option, read_literal
 
 
@@ -226,6 +222,8 @@ def test_unknown_option_or_algorithm_is_refused_with_the_nearest_known():
         registry.get("kruscal")
     with pytest.raises(ConfigError, match="'kruskal'"):
         mst.minimum_spanning_forest((0, [], [], []), algorithm="Kruskal")
+    with pytest.raises(ConfigError, match="no algorithm None; `mst list` shows them all"):
+        mst.minimum_spanning_forest((0, [], [], []), algorithm=None)
     with pytest.raises(ConfigError, match=r"has no option 'memory'.*; n and memory are for batches of edges"):
         mst.minimum_spanning_forest((0, [], [], []), memory="2G")
     with pytest.raises(ConfigError, match=r'with algorithm="auto", .* has no option \'weight\''):
@@ -289,13 +287,6 @@ def test_missing_folder_of_algorithms_is_refused_by_name(folder, monkeypatch, tm
         registry.algorithms()
 
 
-def test_unknown_algorithm_is_refused_by_name():
-    with pytest.raises(ConfigError, match=r"no algorithm 'kruskl' \(did you mean 'kruskal'\?\)"):
-        registry.get("kruskl")
-    with pytest.raises(ConfigError, match="no algorithm None; `mst list` shows them all"):
-        mst.minimum_spanning_forest((2, [0], [1], [1]), algorithm=None)
-
-
 def test_sequential_algorithms_refuse_several_threads():
     with pytest.raises(UnsupportedError, match="kruskal runs on one thread, not on 2"):
         mst.minimum_spanning_forest((2, [0], [1], [1]), algorithm="kruskal", threads=2)
@@ -326,16 +317,3 @@ def test_lack_of_memory_raises_out_of_memory_error(algorithm, exponent):
         mst.OutOfMemoryError, match=f"not enough memory for a forest of <Graph n={2**exponent:,} m=1 "
     ):
         mst.minimum_spanning_forest((2**exponent, [0], [1], [1]), algorithm=algorithm)
-
-
-def test_listing_imports_no_heavy_package():
-    code = (
-        "import sys, json, mst\nfrom mst import registry\n"
-        "for a in registry.algorithms().values():\n    a.missing(), a.options_slug(), a.source_fingerprint()\n"
-        "heavy = 'numba pyarrow scipy pandas matplotlib cupy mpi4py networkx igraph'.split()\n"
-        "print(json.dumps([m for m in heavy if m in sys.modules]))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=PACKAGE.parent
-    )
-    assert json.loads(done.stdout) == []

@@ -430,7 +430,6 @@ WRONG = {
         "CuPy, which is not installed",
         Exception,
     ),
-    "on a device, threads": (lambda: solve((3, DEVICE, DEVICE, DEVICE), threads=2), "not on 2", Exception),
     "device_graph without CuPy": (
         lambda: device_graph(3, DEVICE, DEVICE, DEVICE),
         "CuPy, which is not installed",
