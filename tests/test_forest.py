@@ -183,14 +183,6 @@ def test_to_networkx_leads_back_to_the_callers_nodes():
         forest.to_networkx("aba")
 
 
-def test_linkage_is_scipys_where_distances_differ(rng):
-    for n in (2, 3, 10, 60):
-        low, high = np.triu_indices(n, 1)
-        distances = rng.permutation(len(low)) + 0.5
-        ours = solve(Graph(n, low, high, distances)).linkage()
-        assert np.array_equal(ours, hierarchy.linkage(distances, "single"))
-
-
 @pytest.mark.parametrize("dtype", adversarial.DTYPES, ids=str)
 def test_linkage_cuts_into_scipys_clusters_where_distances_tie(dtype, rng):
     low, high = np.triu_indices(25, 1)
@@ -220,20 +212,3 @@ def test_linkage_of_every_small_graph_counts_merged_vertices(rng):
             members[graph.n + row] = members.pop(a) | members.pop(b)
             assert len(members[graph.n + row]) == size, graph.name
         assert len(members) == 1
-
-
-def test_linkage_keeps_trees_apart_at_every_finite_height():
-    forest = solve(Graph(6, [0, 3, 4], [1, 4, 5], [9.0, 1.0, 2.0]))
-    linkage = forest.linkage()
-    # The trees in the order of their smallest vertices: {0, 1}, {2}, {3, 4, 5}.
-    assert linkage[3:].tolist() == [[2, 8, np.inf, 3], [7, 9, np.inf, 6]]
-    clusters = hierarchy.fcluster(linkage, 1e300, "distance")
-    assert len(set(clusters)) == forest.components == 3
-    assert clusters[3] == clusters[4] == clusters[5] and clusters[0] == clusters[1]
-    assert sorted(hierarchy.leaves_list(linkage)) == list(range(6))
-
-
-def test_linkage_of_no_vertex_is_refused():
-    with pytest.raises(InputError, match="without vertices"):
-        solve(Graph(0, [], [], [])).linkage()
-    assert solve(Graph(1, [], [], [])).linkage().shape == (0, 4)

@@ -291,20 +291,6 @@ def test_a_canonical_table_keeps_its_vertex_count(tmp_path):
         assert as_graph(table).n == 9
 
 
-def test_arrow_tables_and_files_are_read_without_pandas(tmp_path):
-    write_canonical(tmp_path / "a.arrow", Graph(3, [0, 1], [1, 2], [5, 6]))
-    code = (
-        "import sys, mst, pyarrow\n"
-        f"file = {str(tmp_path / 'a.arrow')!r}\n"
-        "table = pyarrow.ipc.open_file(file).read_all()\n"
-        "for graph in (file, table, pyarrow.concat_tables([table, table])):\n"
-        "    assert mst.minimum_spanning_forest(graph).weight == 11\n"
-        "print('pandas' in sys.modules)"
-    )
-    root = Path(mst.__file__).parent.parent
-    assert subprocess.check_output([sys.executable, "-c", code], text=True, cwd=root).strip() == "False"
-
-
 def test_chunked_tables_are_joined():
     table = pyarrow.concat_tables(
         [pyarrow.table({"u": [0], "v": [1], "w": [5]}), pyarrow.table({"u": [1], "v": [2], "w": [6]})]

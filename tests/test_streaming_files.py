@@ -484,12 +484,15 @@ def test_arrow_data_are_read_and_written_without_pandas(tmp_path):
     script = """
         import sys
         from pathlib import Path
+        import pyarrow
         import mst, mst.formats
         from mst.cli import main
         assert main(["solve", "e.parquet", "--out", "f.parquet"]) == 0
         assert main(["verify", "e.parquet", "f.parquet", "--memory", "1G"]) == 0
         mst.formats.write(Path("f.arrow"), mst.Graph(2, [0], [1], [5]))
-        assert mst.minimum_spanning_forest("f.arrow").weight == 5
+        table = pyarrow.ipc.open_file("f.arrow").read_all()
+        for graph in ("f.arrow", table, pyarrow.concat_tables([table, table])):
+            assert mst.minimum_spanning_forest(graph).weight == 5
         assert "pandas" not in sys.modules
     """
     subprocess.run([sys.executable, "-c", textwrap.dedent(script)], cwd=tmp_path, check=True)

@@ -122,7 +122,7 @@ def test_empty_graph_answers_every_query():
     assert len(forest.add_edges([], [], [])) == 0
     with pytest.raises(InputError, match="holds 0"):
         forest.bottleneck(0, 0)
-    with pytest.raises(InputError, match="no hierarchy"):
+    with pytest.raises(InputError, match="without vertices has no hierarchy"):
         forest.linkage()
 
 
