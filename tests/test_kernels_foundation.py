@@ -23,7 +23,7 @@ from mst.kernels.primitives.ascending import ascending, write_ascending
 from mst.kernels.primitives.bitmap import count_ones, get_bit, set_bits, write_positions_of_ones, zeroed
 from mst.kernels.primitives.exact_sum import bin_sums
 from mst.kernels.primitives.jit import njit
-from mst.kernels.primitives.radix import argsort, records, sorted_records
+from mst.kernels.primitives.radix import records, sorted_records
 from mst.kernels.proof.reconstruction import (
     edge_dtype,
     find_joining_ranks,
@@ -182,22 +182,6 @@ def test_cache_root_follows_the_environment(monkeypatch):
     monkeypatch.setattr(os, "getuid", lambda: 2**31 - 2)  # no account
     with pytest.raises(OSError):
         cache_root().mkdir(parents=True)
-
-
-@pytest.mark.parametrize("dtype", (np.uint32, np.uint64))
-@pytest.mark.parametrize("m", (0, 1, 2, 31, 32, 33, 1000, 70_000))
-def test_radix_sort_is_stable(dtype, m, rng):
-    top = np.iinfo(dtype).max
-    for keys in (
-        rng.integers(0, top, m, dtype=dtype, endpoint=True),
-        rng.integers(0, 3, m, dtype=dtype),
-        np.full(m, top, dtype),
-        rng.integers(0, 5, m, dtype=dtype) << dtype(27),
-        np.arange(m, dtype=dtype)[::-1].copy(),
-    ):
-        before = keys.copy()
-        assert np.array_equal(argsort(keys), np.argsort(keys, kind="stable"))
-        assert np.array_equal(keys, before)
 
 
 @pytest.mark.parametrize("dtype", (np.uint32, np.uint64))

@@ -7,9 +7,12 @@ import sys
 from dataclasses import replace
 from time import perf_counter
 
+import adversarial
 import numpy as np
 import pytest
+from adversarial import DTYPES
 from option_combinations import option_combinations
+from oracles import by_python_kruskal
 
 from mst import registry
 from mst.advice.traits import traits_of
@@ -22,8 +25,6 @@ from mst.facts import Facts
 from mst.graph import Graph
 from mst.kernels.filter_boruvka.policy import ONE_CORE
 from mst.order import total
-
-DTYPES = (np.int32, np.int64, np.float32, np.float64)
 
 
 def cases():
@@ -40,25 +41,6 @@ def cases():
 CASES = list(cases())
 
 
-def oracle(graph):
-    """Kruskal in plain Python over (weight, id): no code shared with the package."""
-    parent = list(range(graph.n))
-
-    def root(x):
-        while parent[x] != x:
-            x = parent[x]
-        return x
-
-    taken = []
-    weights, u, v = graph.w.tolist(), graph.u.tolist(), graph.v.tolist()
-    for e in sorted(range(graph.m), key=lambda e: (weights[e], e)):
-        a, b = root(u[e]), root(v[e])
-        if a != b:
-            parent[max(a, b)] = min(a, b)
-            taken.append(e)
-    return sorted(taken)
-
-
 def solve(name, graph, **options):
     """Solve twice on one problem, which `solve` must leave as it is; return the sorted edge ids."""
     found = execute(registry.get(name), graph, options=options)
@@ -70,55 +52,27 @@ def solve(name, graph, **options):
 
 def extreme_weights(dtype, m, rng, *, least=None):
     """Return few distinct values, among them zero of both signs, the extremes and infinities."""
-    if np.dtype(dtype).kind == "i":
-        info = np.iinfo(dtype)
-        pool = np.array([info.min, info.min + 1, -1, 0, 1, info.max - 1, info.max], dtype)
-    else:
-        info = np.finfo(dtype)
-        pool = np.array(
-            [-np.inf, info.min, -1, -info.tiny, -0.0, 0.0, info.smallest_subnormal, 1, info.max, np.inf], dtype
-        )
+    pool = adversarial.extremes(dtype)
     if least is not None:
         pool = pool[pool >= least]
-    return pool[rng.integers(0, len(pool), m)]
+    return rng.choice(pool, m)
 
 
 def random_graph(n, m, weights, rng):
     return Graph(n, rng.integers(0, n, m), rng.integers(0, n, m), weights)
 
 
-def small_graphs(rng):
-    """Yield named graphs of at most some hundred edges."""
-    yield "empty", Graph(0, [], [], [])
-    yield "one vertex", Graph(1, [], [], [])
-    yield "one loop", Graph(1, [0], [0], [3])
-    yield "many loops", Graph(3, [1] * 50, [1] * 50, np.arange(50))
-    yield "no edges", Graph(7, [], [], np.empty(0, np.float32))
-    yield "one edge", Graph(2, [1], [0], [-4])
-    yield "parallel", Graph(3, [0, 1, 0, 1, 2, 2], [1, 0, 1, 2, 1, 2], [2, 1, 1, 7, 7, 0])
-    yield "star", Graph(50, np.zeros(49, int), np.arange(1, 50), rng.integers(0, 9, 49))
-    yield "path", Graph(60, np.arange(59), np.arange(1, 60), np.arange(59)[::-1].copy())
-    yield "equal", random_graph(40, 300, np.full(300, 5), rng)
-    yield "isolated", Graph(90, rng.integers(0, 9, 60), rng.integers(0, 9, 60), rng.random(60))
-    pairs = np.array([(i, j) for i in range(20) for j in range(i)])
-    yield "complete", Graph(20, pairs[:, 0], pairs[:, 1], rng.integers(0, 40, len(pairs)))
-    many = rng.integers(0, 100, 200)
-    yield "components", Graph(300, many + 100, many // 4 * 4 + rng.integers(0, 4, 200) + 100, rng.random(200))
-    for dtype in DTYPES:
-        yield f"extreme {np.dtype(dtype)}", random_graph(30, 120, extreme_weights(dtype, 120, rng), rng)
-        yield (
-            f"sparse {np.dtype(dtype)}",
-            random_graph(200, 220, rng.integers(0, 50, 220).astype(dtype), rng),
-        )
-    yield "wide int64", random_graph(50, 400, rng.integers(-(2**62), 2**62, 400), rng)
-    yield "fine float64", random_graph(50, 400, rng.random(400) - 0.5, rng)
+@pytest.fixture(scope="module")
+def solved():
+    """Small graphs and their forests."""
+    return [(graph, by_python_kruskal(graph)) for graph in adversarial.small(np.random.default_rng(30))]
 
 
-@pytest.mark.slow  # test_every_algorithm.py has other small graphs
-@pytest.mark.parametrize("name,options", CASES, ids=str)
-def test_small_graphs_have_the_forest_of_the_oracle(name, options, rng):
-    for label, graph in small_graphs(rng):
-        assert solve(name, graph, **options) == oracle(graph), label
+@pytest.mark.slow
+@pytest.mark.parametrize("name,options", [case for case in CASES if case.values[1]], ids=str)
+def test_small_graphs_have_the_expected_forest_with_any_options(name, options, solved):
+    for graph, expected in solved:
+        assert solve(name, graph, **options) == expected, graph.name
 
 
 @pytest.mark.parametrize("name,options", CASES, ids=str)
@@ -127,10 +81,10 @@ def test_larger_graphs_have_the_forest_of_the_oracle(name, options, width, rng):
     n, m = 2_000, 30_000
     u, v = rng.integers(0, n, m), (rng.integers(0, n, m) * rng.random(m)).astype(int)
     graph = Graph(n, u, v, rng.integers(0, 5_000, m).astype(np.int32) if width == 32 else rng.random(m))
-    assert solve(name, graph, **options) == oracle(graph)
+    assert solve(name, graph, **options) == by_python_kruskal(graph)
 
 
-def test_small_graphs_are_joined_at_once_and_have_the_same_forest_with_a_filter(monkeypatch, rng):
+def test_small_graphs_are_joined_at_once_and_have_the_same_forest_with_a_filter(monkeypatch, rng, solved):
     graph = random_graph(1000, 8000, rng.random(8000), rng)
     levels = []
     for policy in (ONE_CORE, replace(ONE_CORE, fewest_to_filter=0)):
@@ -138,17 +92,17 @@ def test_small_graphs_are_joined_at_once_and_have_the_same_forest_with_a_filter(
         problem = filter_boruvka.prepare(graph, width=1, filter=True, input="edges")
         levels.append(filter_boruvka.solve(problem).counters["levels"])
     assert levels[0] == 1 < levels[1]
-    for label, small in small_graphs(rng):
-        assert solve("filter-boruvka", small) == oracle(small), label
+    for small, expected in solved:
+        assert solve("filter-boruvka", small) == expected, small.name
 
 
-def test_small_graphs_are_solved_alike_by_lists_and_by_arrays(monkeypatch, rng):
+def test_small_graphs_are_solved_alike_by_lists_and_by_arrays(monkeypatch, solved):
     joined, join_few = [], numpy_boruvka.join_few
     monkeypatch.setattr(numpy_boruvka, "join_few", lambda *given: joined.append(given) or join_few(*given))
     for few in (-1, numpy_boruvka.FEW):
         monkeypatch.setattr(numpy_boruvka, "FEW", few)
-        for label, small in small_graphs(rng):
-            assert solve("numpy-boruvka", small) == oracle(small), label
+        for small, expected in solved:
+            assert solve("numpy-boruvka", small) == expected, small.name
         assert bool(joined) == (few > 0)
 
 
@@ -216,7 +170,7 @@ def test_filter_boruvka_takes_descending_rows_of_equal_weight_forwards(dtype, rn
         weights = np.where((weights == 0) & (rng.random(len(weights)) < 0.5), -weights, weights)
         graph = random_graph(n, len(weights), weights, rng)
         assert traits_of(graph).in_order
-        expected = oracle(graph)
+        expected = by_python_kruskal(graph)
         assert solve("filter-boruvka", graph) == expected, weights
         assert solve("filter-boruvka", graph, input="csr") == expected, weights
 
@@ -268,7 +222,7 @@ def test_graphs_beyond_32_bits_take_the_generic_path(name, rng, monkeypatch):
     weights = rng.integers(0, 2**10, 4_000) * 2.0  # one bucket each: exact
     graph = random_graph(500, 4_000, weights, rng)
     options = {"epsilon": 0.001} if name == "bucket" else {}
-    assert solve(name, graph, **options) == oracle(graph)
+    assert solve(name, graph, **options) == by_python_kruskal(graph)
 
 
 def int64_vertices(graph):
@@ -285,7 +239,7 @@ def int64_vertices(graph):
 def test_int64_vertices_are_accepted(name, options, rng):
     for weights in (rng.integers(0, 99, 2_000), rng.random(2_000)):
         graph = random_graph(300, 2_000, weights, rng)
-        assert solve(name, int64_vertices(graph), **options) == oracle(graph)
+        assert solve(name, int64_vertices(graph), **options) == by_python_kruskal(graph)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
