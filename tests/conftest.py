@@ -155,6 +155,14 @@ def rows(report):
 
 
 @pytest.fixture(scope="session")
+def emulator_folder(tmp_path_factory) -> Path:
+    """A folder for CUDA kernels that are compiled for the emulator."""
+    if shutil.which("g++") is None:
+        pytest.skip("the emulator needs g++")
+    return tmp_path_factory.mktemp("emulator")
+
+
+@pytest.fixture(scope="session")
 def cupy():
     """CuPy, where a CUDA device answers."""
     module = pytest.importorskip("cupy", reason="needs CuPy")

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import stand_in
 from expected import by_kruskal
 from test_cuda_staging import driver, fake, pytestmark  # noqa: F401
 
@@ -23,22 +21,11 @@ from mst.interop import device as device_arrays
 from mst.interop import gpu_call
 from mst.kernels.cuda import loader
 
-sys.path.insert(0, str(Path(__file__).parent / "cuda"))
-import stand_in
-
-needs_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="the emulator needs g++")
-pytestmark = [pytestmark, needs_compiler]
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("emulator")
-
 
 @pytest.fixture
-def device(fake, folder, monkeypatch):  # noqa: F811
+def device(fake, emulator_folder, monkeypatch):  # noqa: F811
     """Replace the GPU; return what calls ask of it, by kind."""
-    kernel, counts = stand_in.equip(fake, folder)
+    kernel, counts = stand_in.equip(fake, emulator_folder)
     monkeypatch.setattr(memory, "multiprocessors", lambda number: 2)
     monkeypatch.setattr(filter_boruvka, "blocks_for", lambda kernel, shape: counts.update(queries=1) or 2)
     monkeypatch.setattr(loader, "Kernel", kernel)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-import shutil
 import sys
-from pathlib import Path
 
+import emulated
 import numpy as np
 import pytest
 from expected import by_kruskal
@@ -19,16 +18,6 @@ from mst.algorithms.cuda.device.proof import prove_on
 from mst.algorithms.sequential.bucket import mantissa_bits
 from mst.interop import gpu_call
 from mst.kernels.cuda.filter_boruvka import Shape
-
-sys.path.insert(0, str(Path(__file__).parent / "cuda"))
-import emulated
-
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="the emulator needs g++")
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("emulator")
 
 
 def random_graph(rng, n, m, dtype, spread, hub):
@@ -56,15 +45,15 @@ SPECIAL = {
 
 @pytest.mark.parametrize("start", ["csr", "edges"])
 @pytest.mark.parametrize("name", SPECIAL)
-def test_filter_boruvka_finds_the_forest_of_special_graphs(folder, name, start):
+def test_filter_boruvka_finds_the_forest_of_special_graphs(emulator_folder, name, start):
     graph = SPECIAL[name]
-    ids, _ = emulated.filter_forest(folder, graph, emulated.Run(csr=start == "csr"), samples=64)
+    ids, _ = emulated.filter_forest(emulator_folder, graph, emulated.Run(csr=start == "csr"), samples=64)
     assert np.array_equal(ids, by_kruskal(graph))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", range(36))
-def test_filter_boruvka_finds_the_forest_of_kruskal(folder, case):
+def test_filter_boruvka_finds_the_forest_of_kruskal(emulator_folder, case):
     rng = np.random.default_rng(case)
     n = int(rng.integers(2, 250))
     m = 20 * n if case % 3 == 0 else int(rng.integers(0, 5 * n))
@@ -80,14 +69,14 @@ def test_filter_boruvka_finds_the_forest_of_kruskal(folder, case):
         short_prefix=case // 3 % 2 == 1,
     )
     options = dict(samples=(64, 256)[case % 2], factor=(0.0, 0.5, 2.0)[case // 2 % 3])
-    ids, counters = emulated.filter_forest(folder, graph, run, **options)
+    ids, counters = emulated.filter_forest(emulator_folder, graph, run, **options)
     assert np.array_equal(ids, by_kruskal(graph)), counters
 
 
-def test_heavy_phase_skips_edges_inside_the_giant_component(folder):
+def test_heavy_phase_skips_edges_inside_the_giant_component(emulator_folder):
     rng = np.random.default_rng(1)
     graph = random_graph(rng, 300, 6000, "int32", 2**24, hub=False)
-    ids, counters = emulated.filter_forest(folder, graph, emulated.Run(), samples=256, factor=0.7)
+    ids, counters = emulated.filter_forest(emulator_folder, graph, emulated.Run(), samples=256, factor=0.7)
     assert np.array_equal(ids, by_kruskal(graph))
     assert counters["light_worklist"] < 600
     assert 0 < counters["outside"] < 150
@@ -100,30 +89,32 @@ def line_of(n, vertices):
 
 
 @pytest.mark.parametrize("start", ["csr", "edges"])
-def test_long_chains_of_hooks_are_compressed_in_few_passes(folder, start):
+def test_long_chains_of_hooks_are_compressed_in_few_passes(emulator_folder, start):
     rng = np.random.default_rng(7)
     n = 1500
     for vertices in (np.arange(n), np.arange(n)[::-1].copy(), rng.permutation(n)):
         graph = line_of(n, vertices)
-        ids, counters = emulated.filter_forest(folder, graph, emulated.Run(csr=start == "csr"), samples=64)
+        ids, counters = emulated.filter_forest(
+            emulator_folder, graph, emulated.Run(csr=start == "csr"), samples=64
+        )
         assert np.array_equal(ids, np.arange(n - 1)) and counters["rounds"] <= 2
 
 
 @pytest.mark.parametrize("start", ["csr", "edges"])
-def test_more_phases_follow_where_the_lightest_edges_leave_no_giant(folder, start):
+def test_more_phases_follow_where_the_lightest_edges_leave_no_giant(emulator_folder, start):
     rng = np.random.default_rng(8)
     points = rng.random((90, 2))
     u, v = np.triu_indices(90, 1)
     far = np.hypot(*(points[u] - points[v]).T)
     run = emulated.Run(csr=start == "csr")
     graph = Graph(90, u, v, far)
-    ids, counters = emulated.filter_forest(folder, graph, run, samples=1024, factor=0.4)
+    ids, counters = emulated.filter_forest(emulator_folder, graph, run, samples=1024, factor=0.4)
     assert np.array_equal(ids, by_kruskal(graph))
     assert counters["outside"] > 45
     assert counters["phases"] > 2 or counters["heavy_worklist"] < graph.m / 4
 
 
-def test_keys_made_on_the_device_are_those_of_the_order(folder):
+def test_keys_made_on_the_device_are_those_of_the_order(emulator_folder):
     rng = np.random.default_rng(9)
     weights = [
         *(np.asarray(special, dtype) for dtype in (np.int32, np.int64) for special in ([0], [-7, 7, -(2**31)])),
@@ -140,7 +131,7 @@ def test_keys_made_on_the_device_are_those_of_the_order(folder):
     for w in weights:
         n = 50
         graph = Graph(n, *rng.integers(0, n, (2, len(w))), w)
-        survey, found = emulated.surveyed_keys(folder, graph, wide=len(w) % 2 == 0)
+        survey, found = emulated.surveyed_keys(emulator_folder, graph, wide=len(w) % 2 == 0)
         expected = order.keys(graph.w)
         if expected.itemsize == 4:
             expected = expected - expected.min()
@@ -150,7 +141,7 @@ def test_keys_made_on_the_device_are_those_of_the_order(folder):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_survey_finds_nan_and_ends_out_of_range(folder, dtype):
+def test_survey_finds_nan_and_ends_out_of_range(emulator_folder, dtype):
     w = np.arange(700, dtype=dtype)
     ends = np.zeros(700, np.int32)
     ends[699] = -2
@@ -158,13 +149,13 @@ def test_survey_finds_nan_and_ends_out_of_range(folder, dtype):
         for bits in (np.nan, -np.nan):
             w_nan = w.copy()
             w_nan[place] = bits
-            survey, _ = emulated.surveyed_keys(folder, Graph(1, ends, ends, w_nan, trusted=True))
+            survey, _ = emulated.surveyed_keys(emulator_folder, Graph(1, ends, ends, w_nan, trusted=True))
             assert survey.has_nan and survey.largest_end == 2**32 - 2
-    assert not emulated.surveyed_keys(folder, Graph(1, ends, ends, w, trusted=True))[0].has_nan
+    assert not emulated.surveyed_keys(emulator_folder, Graph(1, ends, ends, w, trusted=True))[0].has_nan
     ends = ends.astype(np.int64)
     for bad, largest in ((-2, 2**64 - 2), (2**32, 2**32)):
         ends[350:] = bad
-        survey, _ = emulated.surveyed_keys(folder, Graph(1, ends, ends, w, trusted=True), wide=True)
+        survey, _ = emulated.surveyed_keys(emulator_folder, Graph(1, ends, ends, w, trusted=True), wide=True)
         assert survey.largest_end == largest and not survey.has_nan
 
 
@@ -172,7 +163,7 @@ def test_survey_finds_nan_and_ends_out_of_range(folder, dtype):
 @pytest.mark.parametrize(
     "m,share", [(1, 1), (31, 0), (32, 1), (33, 0.5), (5000, 0.3), (40_000, 0.01), (9000, 1)]
 )
-def test_ids_are_listed_in_ascending_order(folder, m, share, blocks):
+def test_ids_are_listed_in_ascending_order(emulator_folder, m, share, blocks):
     rng = np.random.default_rng(m)
     expected = np.flatnonzero(rng.random(m) < share)
     words, guard = -(-m // 32), np.uint64(7)
@@ -186,7 +177,7 @@ def test_ids_are_listed_in_ascending_order(folder, m, share, blocks):
     }
     argument = argument_of(gpu_call.MARKED, {name: array.ctypes.data for name, array in arrays.items()})
     argument["words"] = words
-    emulated.mark_kernels(folder)("list_edges", blocks, argument, m)
+    emulated.mark_kernels(emulator_folder)("list_edges", blocks, argument, m)
     assert np.array_equal(arrays["ids"][:-1], expected) and arrays["ids"][-1] == guard
 
 
@@ -202,7 +193,7 @@ ECL_MST += [dict(without="compression", compression="jumping"), dict(rung=2, wit
     [pytest.param(o, marks=[pytest.mark.slow] * (i % 5 > 0)) for i, o in enumerate(ECL_MST)],
     ids=str,
 )
-def test_every_option_of_ecl_mst_finds_the_forest(folder, options):
+def test_every_option_of_ecl_mst_finds_the_forest(emulator_folder, options):
     algorithm = registry.get("ecl-mst-cuda")
     rng = np.random.default_rng(len(str(options)))
     dtype = ("int32", "float64")[len(str(options)) % 2]
@@ -214,20 +205,20 @@ def test_every_option_of_ecl_mst_finds_the_forest(folder, options):
         problem = ecl_mst.prepare(
             graph, width=1, **algorithm.resolve(dict(options, ahead=ahead, factor=factor))
         )
-        problem.device = emulated.EclDevice(folder, problem, seed=7)
+        problem.device = emulated.EclDevice(emulator_folder, problem, seed=7)
         for solve in (ecl_mst.solve, ecl_mst.solve_as_published):
             assert np.array_equal(ecl_mst.collect(problem, solve(problem)), by_kruskal(graph))
     unfiltered = options.get("rung", 0) >= 3 or options.get("without") == "filter"
     assert ecl_mst.prepare(drawn[0], width=1, **algorithm.resolve(options)).filtered == (not unfiltered)
 
 
-def test_ecl_mst_counts_and_times_launches_as_its_paper_does(folder, monkeypatch):
+def test_ecl_mst_counts_and_times_launches_as_its_paper_does(emulator_folder, monkeypatch):
     monkeypatch.setitem(sys.modules, "cupy", emulated.FakeCupy())
     rng = np.random.default_rng(2)
     for m, dtype in ((400, "int32"), (100, "int32"), (400, "float64")):
         graph = random_graph(rng, 60, m, dtype, 2**20, hub=False)
         problem = ecl_mst.prepare(graph, width=1, **registry.get("ecl-mst-cuda").resolve({}))
-        problem.device = emulated.EclDevice(folder, problem, seed=1)
+        problem.device = emulated.EclDevice(emulator_folder, problem, seed=1)
         counted = ecl_mst.counters(problem, ecl_mst.solve(problem))
         assert counted["filtered"] == int(m == 400) == counted["populate"] - 1
         # The launch that finds nothing left, in each phase that has anything at all.
@@ -242,44 +233,44 @@ def test_ecl_mst_counts_and_times_launches_as_its_paper_does(folder, monkeypatch
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 0.25, 1.0])
-def test_forest_of_buckets_is_within_its_bound(folder, epsilon):
+def test_forest_of_buckets_is_within_its_bound(emulator_folder, epsilon):
     rng = np.random.default_rng(int(100 * epsilon))
     n, m = 150, 1500
     u, v = rng.integers(0, n, (2, m))
     for w in (rng.random(m) ** 8, rng.integers(0, 2**62, m), np.where(rng.random(m) < 0.1, -0.0, np.inf)):
         graph = Graph(n, u, v, w)
         rounded = Graph(n, u, v, bucket.buckets(graph.w, mantissa_bits(epsilon)).astype(np.int64))
-        ids, _ = emulated.filter_forest(folder, rounded, emulated.Run(), samples=64)
+        ids, _ = emulated.filter_forest(emulator_folder, rounded, emulated.Run(), samples=64)
         best = mst.minimum_spanning_forest(graph, algorithm="kruskal")
         assert len(ids) == len(best)
         found = mst.Forest(graph, ids).weight
         assert found == best.weight or found <= (1 + epsilon) * best.weight
 
 
-def proof_of(folder, graph, ids):
+def proof_of(emulator_folder, graph, ids):
     keys = order.keys(graph.w)
-    return prove_on(emulated.ProofDevice(folder, keys.itemsize * 8), graph, keys, np.asarray(ids))
+    return prove_on(emulated.ProofDevice(emulator_folder, keys.itemsize * 8), graph, keys, np.asarray(ids))
 
 
 @pytest.mark.parametrize("case", range(6))
-def test_proof_on_the_device_agrees_with_the_one_on_the_host(folder, case):
+def test_proof_on_the_device_agrees_with_the_one_on_the_host(emulator_folder, case):
     rng = np.random.default_rng(case)
     graph = random_graph(rng, 120, (60, 400)[case % 2], ("int32", "float64")[case // 3], 5, hub=case == 2)
     ids = by_kruskal(graph)
-    assert proof_of(folder, graph, rng.permutation(ids)).ok
+    assert proof_of(emulator_folder, graph, rng.permutation(ids)).ok
     rejected = 0
     for _ in range(30):
         other = ids.copy()
         other[rng.integers(len(ids))] = rng.integers(graph.m)
-        ours, theirs = proof_of(folder, graph, other), proof.prove(graph, other)
+        ours, theirs = proof_of(emulator_folder, graph, other), proof.prove(graph, other)
         assert ours.ok == theirs.ok, (ours.reason, theirs.reason)
         rejected += not ours.ok
     assert rejected > 20
 
 
-def test_proof_says_why_a_forest_is_rejected(folder):
+def test_proof_says_why_a_forest_is_rejected(emulator_folder):
     graph = Graph(5, [0, 1, 2, 0, 3, 3], [1, 2, 0, 0, 4, 4], [5, 7, 6, 0, 2, 2])
-    assert proof_of(folder, graph, [0, 2, 4]).ok
+    assert proof_of(emulator_folder, graph, [0, 2, 4]).ok
     for ids, reason in (
         ([0, 2, 9], "one is 0 or 9"),
         ([0, 0, 4], "comes twice"),
@@ -289,23 +280,23 @@ def test_proof_says_why_a_forest_is_rejected(folder):
         ([0, 1, 4], "1 edges come before .* the first is edge 2"),
         ([0, 2, 5], "the first is edge 4"),
     ):
-        found = proof_of(folder, graph, ids)
+        found = proof_of(emulator_folder, graph, ids)
         assert not found.ok and re.search(reason, found.reason), (ids, found.reason)
 
 
 @pytest.mark.parametrize("name", SPECIAL)
-def test_forests_of_special_graphs_are_proved(folder, name):
-    assert proof_of(folder, SPECIAL[name], by_kruskal(SPECIAL[name])).ok
+def test_forests_of_special_graphs_are_proved(emulator_folder, name):
+    assert proof_of(emulator_folder, SPECIAL[name], by_kruskal(SPECIAL[name])).ok
 
 
-def test_seed_moves_the_threshold_only_where_edges_are_filtered(folder):
+def test_seed_moves_the_threshold_only_where_edges_are_filtered(emulator_folder):
     rng = np.random.default_rng(4)
     for m, distinct in ((900, range(4, 8)), (90, range(1, 2))):
         graph = random_graph(rng, 60, m, "int32", 2**20, hub=False)
         counted = []
         for seed in range(1, 8):
             problem = ecl_mst.prepare(graph, width=1, **registry.get("ecl-mst-cuda").resolve({"seed": seed}))
-            problem.device = emulated.EclDevice(folder, problem, seed=1)
+            problem.device = emulated.EclDevice(emulator_folder, problem, seed=1)
             counted.append(ecl_mst.counters(problem, ecl_mst.solve(problem)))
         assert len({counters["threshold"] for counters in counted}) in distinct
         assert all(counters["filtered"] == ("kept" in counters) == (m > 200) for counters in counted)

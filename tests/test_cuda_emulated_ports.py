@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from itertools import pairwise
-from pathlib import Path
 
 import claim_names
+import emulated_ports
 import numpy as np
 import oracles
 import pytest
@@ -16,11 +15,6 @@ from mst import Graph, registry
 from mst.algorithms.cuda import ecl_mst
 from mst.errors import UnsupportedError
 from mst.facts import Facts
-
-sys.path.insert(0, str(Path(__file__).parent / "cuda"))
-import emulated_ports
-
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="the emulator needs g++")
 
 # Option sets that between them meet every option's every value; with the default, each has few compiled variants.
 VARIANTS = {
@@ -56,11 +50,6 @@ RUNS = [
     for name, variants in VARIANTS.items()
     for options in variants
 ]
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("emulator")
 
 
 def special():
@@ -107,58 +96,60 @@ def drawn(name: str, seed: int):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name,options", RUNS)
-def test_ports_find_the_forest_of_kruskal(folder, name, options):
+def test_ports_find_the_forest_of_kruskal(emulator_folder, name, options):
     graphs = [*special(), *drawn(name, len(str(options))), *([] if name in CONNECTED else forests())]
     for seed, graph in enumerate(graphs):
-        found, counters = emulated_ports.solve(folder, name, graph, seed + 1, **options)
+        found, counters = emulated_ports.solve(emulator_folder, name, graph, seed + 1, **options)
         assert found.tolist() == oracles.by_python_kruskal(graph), (seed, graph, counters)
 
 
 @pytest.mark.parametrize("name", CONNECTED)
-def test_unconnected_graph_is_refused(folder, name):
+def test_unconnected_graph_is_refused(emulator_folder, name):
     graph = Graph(4, [0, 2], [1, 3], [1, 2])
     facts = Facts(n=4, m=2, components=2)
     assert "connected graphs only, and this one has 2 components" in registry.get(name).skip(facts)
     assert registry.get(name).skip(Facts(n=4, m=3, components=1)) is None
     with pytest.raises(UnsupportedError, match=f"{name} does not take this graph: it is not connected"):
-        emulated_ports.solve(folder, name, graph)
+        emulated_ports.solve(emulator_folder, name, graph)
 
 
 @pytest.mark.slow
-def test_counters_agree_with_the_papers_counts(folder):
+def test_counters_agree_with_the_papers_counts(emulator_folder):
     rng = np.random.default_rng(4)
     graph = Graph(200, *rng.integers(0, 200, (2, 700)), rng.integers(0, 2**24, 700).astype(np.int32))
-    _, final = emulated_ports.solve(folder, "edge-boruvka-cuda", graph)
-    _, first = emulated_ports.solve(folder, "edge-boruvka-cuda", graph, worklist=False, compression=True)
+    _, final = emulated_ports.solve(emulator_folder, "edge-boruvka-cuda", graph)
+    _, first = emulated_ports.solve(
+        emulator_folder, "edge-boruvka-cuda", graph, worklist=False, compression=True
+    )
     assert (final["launches"], first["launches"]) == (3 * final["rounds"], 4 * first["rounds"])
     assert first["lengths"][0] == 700 and first["rounds"] == final["rounds"] <= 8
     assert all(b < a for a, b in pairwise(first["lengths"]))
-    _, contracted = emulated_ports.solve(folder, "contract-boruvka-cuda", graph)
+    _, contracted = emulated_ports.solve(emulator_folder, "contract-boruvka-cuda", graph)
     vertices = contracted["vertices"]
     assert vertices[0] == 200 and all(2 * b <= a + 20 for a, b in pairwise(vertices)), "isolated ones stay"
     assert contracted["slots"][0] <= 1400 and contracted["colourings"] >= contracted["rounds"]
     shares = contracted["theoretical_occupancy_find_candidates"]
     assert shares[0] == 0.75 and shares[-1] == vertices[-1] / emulated_ports.THREADS
-    _, flat = emulated_ports.solve(folder, "flat-boruvka-cuda", graph, order="shuffled")
+    _, flat = emulated_ports.solve(emulator_folder, "flat-boruvka-cuda", graph, order="shuffled")
     assert flat["depth_after_flatten"] == 1 and flat["bytes_per_edge"] == 12
 
 
 @pytest.mark.parametrize("name,options", RUNS)
-def test_every_phase_has_a_launch(folder, monkeypatch, name, options):
+def test_every_phase_has_a_launch(emulator_folder, monkeypatch, name, options):
     """Events a second apart: each kernel's launches are a second each, and none is left to ``other`` unnamed."""
     monkeypatch.setitem(sys.modules, "cupy", emulated_ports.emulated.FakeCupy())
     i = np.arange(60)
     graph = Graph(61, i, i + 1, (i * 7919) % 61)
     module = emulated_ports.MODULES[name]
     problem = module.prepare(graph, width=1, **registry.get(name).resolve(options))
-    problem.device = emulated_ports.Device(folder, module, problem, 1)
+    problem.device = emulated_ports.Device(emulator_folder, module, problem, 1)
     phases = module.phases(problem)
     assert all(seconds > 0 for phase, seconds in phases.items() if phase != "other"), phases
     assert np.flatnonzero(module.solve(problem).chosen).tolist() == list(range(60))
 
 
 @pytest.mark.slow
-def test_counters_and_phases_have_every_name_in_formulas(folder, monkeypatch):
+def test_counters_and_phases_have_every_name_in_formulas(emulator_folder, monkeypatch):
     monkeypatch.setitem(sys.modules, "cupy", emulated_ports.emulated.FakeCupy())
     rng = np.random.default_rng(6)
     graph = Graph(200, *rng.integers(0, 200, (2, 900)), rng.integers(0, 99, 900).astype(np.int32))
@@ -168,9 +159,9 @@ def test_counters_and_phases_have_every_name_in_formulas(folder, monkeypatch):
         module = emulated_ports.MODULES.get(selection.algorithm, ecl_mst)
         problem = module.prepare(graph, width=1, **options)
         if module is ecl_mst:
-            problem.device = emulated_ports.emulated.EclDevice(folder, problem, 1)
+            problem.device = emulated_ports.emulated.EclDevice(emulator_folder, problem, 1)
         else:
-            problem.device = emulated_ports.Device(folder, module, problem, 1)
+            problem.device = emulated_ports.Device(emulator_folder, module, problem, 1)
         return module.counters(problem, module.solve(problem)), module.phases(problem)
 
     assert not claim_names.lacking("cuda", counted_and_timed)

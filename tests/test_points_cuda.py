@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
-from pathlib import Path
-
+import emulated
 import numpy as np
 import pytest
 import test_points
@@ -14,20 +11,10 @@ import mst
 from mst import InputError, UnsupportedError
 from mst.algorithms.cuda.device import points
 
-sys.path.insert(0, str(Path(__file__).parent / "cuda"))
-import emulated
 
-emulator = pytest.mark.skipif(shutil.which("g++") is None, reason="the emulator needs g++")
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("emulator")
-
-
-def by_emulator(folder, X, samples, seed=1):
+def by_emulator(emulator_folder, X, samples, seed=1):
     X = np.ascontiguousarray(X, float) + 0.0
-    device = emulated.PointsDevice(folder, points.macros_of(X.shape[1], samples), seed)
+    device = emulated.PointsDevice(emulator_folder, points.macros_of(X.shape[1], samples), seed)
     u, v, w = points.tree_of_points(device, X, samples)
     return list(zip(w.tolist(), u.tolist(), v.tolist()))
 
@@ -35,7 +22,6 @@ def by_emulator(folder, X, samples, seed=1):
 SETS = {**test_points.sets_of_points(), **test_points.sets_of_many_leaves()}
 
 
-@emulator
 @pytest.mark.parametrize("samples", [1, 5])
 @pytest.mark.parametrize(
     "name",
@@ -51,28 +37,26 @@ SETS = {**test_points.sets_of_points(), **test_points.sets_of_many_leaves()}
         "rings",
     ],
 )
-def test_emulated_tree_is_that_of_brute_force(folder, name, samples):
+def test_emulated_tree_is_that_of_brute_force(emulator_folder, name, samples):
     X = SETS[name].astype(float)
     samples = min(samples, len(X))
     for seed in (1, 2):
-        assert by_emulator(folder, X, samples, seed) == test_points.by_brute_force(X, samples)
+        assert by_emulator(emulator_folder, X, samples, seed) == test_points.by_brute_force(X, samples)
 
 
-@emulator
 @pytest.mark.slow
 @pytest.mark.parametrize(("dimensions", "samples"), [(1, 2), (2, 17), (3, 1), (3, 5), (5, 1), (8, 2), (10, 5)])
-def test_emulated_trees_of_all_sets_are_those_of_brute_force(folder, dimensions, samples):
+def test_emulated_trees_of_all_sets_are_those_of_brute_force(emulator_folder, dimensions, samples):
     for X in SETS.values():
         if X.shape[1] == dimensions and samples <= len(X):
             X = X.astype(float)
-            assert by_emulator(folder, X, samples) == test_points.by_brute_force(X, samples)
+            assert by_emulator(emulator_folder, X, samples) == test_points.by_brute_force(X, samples)
 
 
-@emulator
-def test_chains_of_links_are_followed_to_their_ends(folder):
+def test_chains_of_links_are_followed_to_their_ends(emulator_folder):
     """Of points with growing gaps, each is nearest to the one before: all links are one chain, in the first round."""
     X = np.cumsum(np.arange(1.0, 1500))[:, None]
-    assert by_emulator(folder, X, 1) == [(float(i + 1), i - 1, i) for i in range(1, len(X))]
+    assert by_emulator(emulator_folder, X, 1) == [(float(i + 1), i - 1, i) for i in range(1, len(X))]
 
 
 class AlikeAtFirst:
