@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -75,12 +72,4 @@ def test_more_threads_than_cores_find_the_forest(variants):
     code = f"import test_papers_races as t; [t.race(w, {rounds}, w, t.{variants}) for w in (2, 3, {width})]"
     if variants == "PAUSED":
         code = f"import paused_kernels, {code.removeprefix('import ')}"
-    environment = {
-        **os.environ,
-        "NUMBA_NUM_THREADS": str(max(width, 3)),
-        "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path]),
-    }
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=250
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
+    test_threads_races.printed_by(code, threads=max(width, 3), timeout=250)

@@ -180,6 +180,15 @@ class Clone:
         file = self.folder / "mst" / "algorithms" / "sequential" / f"{name.replace('-', '_')}.py"
         file.write_text(PROBE.format(id=name, action=action))
 
+    def path_with(self, programs: dict[str, object]) -> str:
+        """Add programs that call this Python with some arguments; return a PATH that finds them first."""
+        tools = self.folder / "tools"
+        tools.mkdir(exist_ok=True)
+        for name, arguments in programs.items():
+            (tools / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {arguments} "$@"\n')
+            (tools / name).chmod(0o755)
+        return f"{tools}{os.pathsep}{self.environment()['PATH']}"
+
     def environment(self) -> dict[str, str]:
         """Return the environment of the jobs: this copy's package, and no configuration from outside."""
         kept = {k: v for k, v in os.environ.items() if not k.startswith("MST_") or k == "MST_CACHE"}

@@ -365,17 +365,11 @@ def shell():
     started: list[subprocess.Popen] = []
 
     def run(clone: Clone, command: str) -> subprocess.CompletedProcess:
-        tools = clone.folder / "tools"
-        tools.mkdir(exist_ok=True)
-        for name, program in {"mst": "-m mst", "snakemake": QUICK_SNAKEMAKE}.items():
-            (tools / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {program} "$@"\n')
-            (tools / name).chmod(0o755)
-        environment = clone.environment()
-        environment["PATH"] = f"{tools}{os.pathsep}{environment['PATH']}"
+        path = clone.path_with({"mst": "-m mst", "snakemake": QUICK_SNAKEMAKE})
         process = subprocess.Popen(
             ["bash", "-c", command],
             cwd=clone.folder,
-            env=environment,
+            env=clone.environment() | {"PATH": path},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
