@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import shutil
 import subprocess
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from scripts import module_at
 from workflow_clone import ROOT, Clone, jobs
 
 pytestmark = [pytest.mark.workflow, pytest.mark.timeout(900)]
@@ -35,10 +35,7 @@ def test_linter_of_the_engine_finds_nothing(tmp_path, snakefile):
 
 
 def test_schemas_are_those_of_the_typed_models():
-    spec = importlib.util.spec_from_file_location("generate", ROOT / "workflow/schemas/generate.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    for file, text in module.schemas().items():
+    for file, text in module_at(ROOT / "workflow/schemas/generate.py").schemas().items():
         assert file.read_text() == text, f"{file.name}: run make schemas"
 
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 import yaml
+from scripts import module_at
 from workflow_clone import ROOT, Clone
 
 from mst.commands.list import algorithms_page
@@ -120,18 +119,9 @@ def test_library_examples_succeed(tmp_path):
                 exec(compile(block.text, str(page), "exec"), {})
 
 
-def module_of(name: str) -> ModuleType:
-    """Return a module of the folder of documents, which is no package."""
-    spec = importlib.util.spec_from_file_location(name, ROOT / f"docs/{name}.py")
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def test_opening_picture_shows_one_machine():
     pytest.importorskip("seaborn")
-    opening = module_of("opening")
+    opening = module_at(ROOT / "docs/opening.py")
     key = ("USA-road-d.NY", "filter-boruvka", 1)
     few, many = {key: 1.0, ("else", "kruskal", 1): 1.0, ("else", "prim-heap", 1): 1.0}, {key: 9.0}
     many["sparse-medium", "filter-boruvka", 1] = 9.0
@@ -140,7 +130,7 @@ def test_opening_picture_shows_one_machine():
 
 def test_opening_picture_is_drawn_from_the_reference_measurements(tmp_path):
     pytest.importorskip("seaborn")
-    opening = module_of("opening")
+    opening = module_at(ROOT / "docs/opening.py")
     opening.main(tmp_path / "opening.svg")
     drawn = (tmp_path / "opening.svg").read_text()
     assert all(words in drawn for words, *_ in opening.SHOWN.values())
@@ -156,14 +146,14 @@ def test_page_of_algorithms_equals_the_registry():
 def test_verdicts_on_the_papers_are_made_from_the_reference_records():
     from mst.bench.records.reference import references
 
-    verdicts = module_of("verdicts")
+    verdicts = module_at(ROOT / "docs/verdicts.py")
     assert verdicts.PAGE.read_text() == verdicts.page(references(ROOT / "results")), (
         "run: python docs/verdicts.py"
     )
 
 
 def test_page_of_verdicts_says_what_each_machine_lacks():
-    lacking = module_of("verdicts")._lacking
+    lacking = module_at(ROOT / "docs/verdicts.py")._lacking
     outcomes = [
         {"reason": "needs a GPU", "machines": ["laptop"]},
         {"reason": "needs 32 cores", "machines": ["one"]},
@@ -174,7 +164,7 @@ def test_page_of_verdicts_says_what_each_machine_lacks():
 
 
 def test_page_of_verdicts_says_which_runs_were_skipped_and_names_the_paper_s_kind_of_machine():
-    verdicts = module_of("verdicts")
+    verdicts = module_at(ROOT / "docs/verdicts.py")
     row = next(line for line in verdicts.PAGE.read_text().splitlines() if line.startswith("| sh-55 |"))
     assert "| confirmed |" in row and "above 1; skipped: ghs-mpi" in row
     claim = {"id": "c", "says": "", "overall": "confirmed", "outcomes": [], "published_text": ""}
@@ -185,7 +175,7 @@ def test_page_of_verdicts_says_which_runs_were_skipped_and_names_the_paper_s_kin
 def test_measurements_are_made_from_the_reference_records():
     from mst.bench.records.reference import references
 
-    measurements = module_of("measurements")
+    measurements = module_at(ROOT / "docs/measurements.py")
     assert measurements.PAGE.read_text() == measurements.page(references(ROOT / "results")), (
         "run: python docs/measurements.py"
     )

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import tomllib
 from pathlib import Path
 
 import pytest
 import yaml
+from scripts import module_at
 
 ROOT = Path(__file__).resolve().parent.parent
 ENVS = ROOT / "envs"
+STAMP = module_at(ENVS / "stamp.py")
 FILES = sorted(ENVS.glob("*.yaml"))
 
 
@@ -28,13 +29,6 @@ def installed_locks(file: Path) -> list[str]:
     return re.findall(r"--requirement envs/(\S+)", script)
 
 
-def stamp():
-    spec = importlib.util.spec_from_file_location("stamp", ENVS / "stamp.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def test_every_kind_of_node_has_a_conda_file():
     assert [file.stem for file in FILES] == ["cpu", "cuda", "mpi"]
 
@@ -42,8 +36,8 @@ def test_every_kind_of_node_has_a_conda_file():
 @pytest.mark.parametrize("file", FILES, ids=lambda f: f.stem)
 def test_conda_file_has_the_digest_of_the_lock_that_it_installs(file):
     text = file.read_text()
-    assert stamp().stamped(text) == text, "the lock has changed: run python envs/stamp.py"
-    assert [m[1] for m in stamp().LOCK.finditer(text)] == installed_locks(file)
+    assert STAMP.stamped(text) == text, "the lock has changed: run python envs/stamp.py"
+    assert [m[1] for m in STAMP.LOCK.finditer(text)] == installed_locks(file)
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda f: f.stem)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import doctest
-import importlib.util
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pytest
+from scripts import module_at
 
 import mst
 
@@ -22,15 +21,8 @@ pytest.importorskip("scipy", reason="the gallery uses SciPy")
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def load(file: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(file.stem, file)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-gallery = load(ROOT / "docs/gallery.py")
-clustering = load(ROOT / "examples/clustering.py")
+gallery = module_at(ROOT / "docs/gallery.py")
+clustering = module_at(ROOT / "examples/clustering.py")
 
 
 @pytest.mark.parametrize(

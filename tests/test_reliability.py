@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import itertools
 import json
 import os
@@ -22,6 +21,7 @@ import fake_records
 import psutil
 import pytest
 import yaml
+from scripts import module_at
 from workflow_clone import Clone
 
 from mst.bench.launch import find_launcher
@@ -355,10 +355,7 @@ def doubled(tmp_path, monkeypatch) -> Callable[[], int]:
     file.write_text(KERNEL)
 
     def call() -> int:
-        spec = importlib.util.spec_from_file_location(file.stem, file)
-        assert spec and spec.loader
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
+        module = module_at(file)
         assert module.double(2) == 4
         return sum(module.double.stats.cache_hits.values())
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
 import subprocess
@@ -10,6 +9,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from scripts import module_at
 
 ROOT = Path(__file__).resolve().parent.parent
 ENVS = ROOT / "envs"
@@ -32,14 +32,7 @@ COMPATIBLE = {
 }
 
 
-def script(name: str):
-    spec = importlib.util.spec_from_file_location(name, ENVS / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-SBOM = script("sbom")
+SBOM = module_at(ENVS / "sbom.py")
 WRITTEN = json.loads(SBOM.OUT.read_text())
 
 
@@ -99,5 +92,5 @@ def audited(*packages: dict) -> str:
 )
 def test_audit_fails_for_vulnerabilities_and_not_without_an_index(output, errors, code, message):
     outcome = subprocess.CompletedProcess([], 1 if code == 1 else code, output, errors)
-    found, text = script("audit").verdict(outcome)
+    found, text = module_at(ENVS / "audit.py").verdict(outcome)
     assert found == code and message in text
