@@ -1,10 +1,25 @@
-"""Loads scripts, which are in no package."""
+"""Runs code in other processes, and loads scripts, which are in no package."""
 
 from __future__ import annotations
 
 import importlib.util
+import os
+import subprocess
+import sys
 from pathlib import Path
+from textwrap import dedent
 from types import ModuleType
+
+
+def run_python(
+    code: str, *arguments: object, cwd: Path | None = None, **environment: object
+) -> subprocess.CompletedProcess[str]:
+    """Run code in a new process, which must succeed, with more variables in its environment."""
+    command = [sys.executable, "-c", dedent(code), *map(str, arguments)]
+    variables = os.environ | {name: str(value) for name, value in environment.items()}
+    done = subprocess.run(command, cwd=cwd, env=variables, capture_output=True, text=True)
+    assert done.returncode == 0, (done.returncode, done.stdout[-1000:], done.stderr[-3000:])
+    return done
 
 
 def module_at(file: Path) -> ModuleType:

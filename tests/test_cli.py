@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+from scripts import run_python
 
 import mst
 from mst import cli, registry
@@ -423,9 +424,7 @@ def test_every_command_has_a_help_text(name, capsys):
 )
 def test_listing_and_planning_load_no_heavy_package(code):
     code = f"import sys\n{code}\nprint('loaded:', *[m for m in {HEAVY!r} if m in sys.modules])"
-    command, environment = [sys.executable, "-c", code], {**os.environ, "MST_CONFIG": ""}
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment)
-    assert done.stdout.rstrip().endswith("loaded:"), done.stdout[-300:] + done.stderr[-300:]
+    assert run_python(code, MST_CONFIG="").stdout.rstrip().endswith("loaded:")
 
 
 def test_characters_that_a_terminal_lacks_are_escaped():
@@ -487,14 +486,7 @@ def test_compute_time_excludes_compilation(tmp_path):
         "    took = mst.minimum_spanning_forest((3, [0, 1, 2], [1, 2, 0], [5, 7, 6]), algorithm='kruskal').seconds\n"
         "    print(sorted(took), took.get('code', 0) > 10 * took['compute'], took['compute'] >= 0)"
     )
-    printed = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={**os.environ, "MST_CACHE": str(tmp_path)},
-    ).stdout
-    assert printed.splitlines() == [
+    assert run_python(code, MST_CACHE=tmp_path).stdout.splitlines() == [
         "['code', 'compute', 'init', 'transfer'] True True",
         "['compute', 'init', 'transfer'] False True",
     ]

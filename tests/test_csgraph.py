@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 
 import numpy as np
 import pytest
 import scipy.sparse as sparse
 from scipy.sparse.csgraph import minimum_spanning_tree as scipys
+from scripts import run_python
 
 import mst
 from mst import InputError
@@ -196,7 +196,7 @@ def test_csgraph_attribute_is_loaded_on_first_use():
         "assert mst.csgraph.minimum_spanning_tree([[0, 5], [0, 0]]).nnz == 1\n"
         "assert not hasattr(mst, 'nothing')\n"
     )
-    subprocess.run([sys.executable, "-c", program], check=True)
+    run_python(program)
 
 
 def test_entries_given_twice_are_summed_where_scipy_sums_them():

@@ -10,6 +10,7 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+from scripts import run_python
 
 import mst
 from mst import advice, cores, formats, registry, solver
@@ -35,17 +36,6 @@ graph = mst.Graph(n, random.integers(0, n, m), random.integers(0, n, m), random.
 forest = mst.minimum_spanning_forest(graph, threads=1)
 print(json.dumps([forest.algorithm, forest.weight, "numba" in sys.modules]))
 """
-
-
-def fresh(code: str, *arguments: object, cache: os.PathLike) -> subprocess.CompletedProcess[str]:
-    """Run code in a new process whose cache is a folder."""
-    return subprocess.run(
-        [sys.executable, "-c", code, *map(str, arguments)],
-        env={**os.environ, "MST_CACHE": str(cache)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
 
 
 @pytest.fixture
@@ -77,7 +67,7 @@ import numba
 def test_threads_that_load_kernels_at_once_wait_for_the_whole_of_numba(tmp_path):
     files = [file.relative_to(PACKAGE.parent) for file in (PACKAGE / "kernels").rglob("*.py")]
     modules = [".".join(file.with_suffix("").parts) for file in files if "numba" in file.read_text("utf-8")]
-    assert not fresh(LOADED_AT_ONCE, *modules, cache=tmp_path).stderr
+    assert not run_python(LOADED_AT_ONCE, *modules, MST_CACHE=tmp_path).stderr
 
 
 FOUND_MEANWHILE = """
@@ -92,7 +82,7 @@ assert "numba.core.config" in sys.modules
 
 
 def test_looking_for_numba_keeps_what_another_thread_has_loaded_meanwhile(tmp_path):
-    fresh(FOUND_MEANWHILE, cache=tmp_path)
+    run_python(FOUND_MEANWHILE, MST_CACHE=tmp_path)
 
 
 def test_a_runtime_that_another_thread_is_loading_is_not_asked(monkeypatch):
@@ -147,7 +137,7 @@ def test_importing_loads_not_even_numpy():
 
 def test_the_first_forests_of_a_process_need_no_compiled_code(tmp_path):
     for n, m in ((2, 0), (2, 1), (100, 300), (200_000, 1_000_000)):
-        algorithm, weight, numba = json.loads(fresh(SOLVE, n, m, cache=tmp_path).stdout)
+        algorithm, weight, numba = json.loads(run_python(SOLVE, n, m, MST_CACHE=tmp_path).stdout)
         random = np.random.default_rng(1)
         graph = Graph(n, random.integers(0, n, m), random.integers(0, n, m), random.random(m))
         assert (algorithm, numba) == ("numpy-boruvka", False)
@@ -187,7 +177,7 @@ print(mst.minimum_spanning_forest((9, *ends, random.random(40))).algorithm, len(
 
 
 def test_numpys_forests_need_no_code_beside_that_of_others_either(tmp_path):
-    assert fresh(BESIDE_COMPILED_CODE, cache=tmp_path).stdout == "numpy-boruvka True 0\n"
+    assert run_python(BESIDE_COMPILED_CODE, MST_CACHE=tmp_path).stdout == "numpy-boruvka True 0\n"
 
 
 def test_code_that_cannot_be_kept_is_compiled_later(new_process, monkeypatch):
@@ -329,9 +319,7 @@ def test_without_numba_forests_are_found_and_everything_else_says_so(tmp_path):
     random = np.random.default_rng(0)
     graph = mst.Graph(50_000, *random.integers(0, 50_000, (2, 200_000)), random.random(200_000))
     (tmp_path / "a.graph").write_text("2 1 001\n2 5.5\n1 5.5\n")
-    command = [sys.executable, "-c", WITHOUT_NUMBA, str(tmp_path / "a.graph")]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=registry.PACKAGE.parent)
-    assert done.returncode == 0, done.stderr
+    done = run_python(WITHOUT_NUMBA, tmp_path / "a.graph", cwd=registry.PACKAGE.parent)
     assert float(done.stdout) == mst.minimum_spanning_forest(graph, algorithm="kruskal").weight
     assert done.stderr.startswith("mst info: this needs numba") and "Traceback" not in done.stderr
 
@@ -343,10 +331,7 @@ def test_totals_without_numba_are_those_with_it():
         "for w in ([0.1] * 10, [big, big, -big, -big], [np.inf, 1.0], [np.inf, -np.inf], [1e16, 1.0, -1e16], []):\n"
         "    print(total(np.array(w, float)))\n"
     )
-    without, with_numba = (
-        subprocess.run([sys.executable, "-c", head + code], capture_output=True, text=True, check=True).stdout
-        for head in ("", "import numba\n")
-    )
+    without, with_numba = (run_python(head + code).stdout for head in ("", "import numba\n"))
     assert without == with_numba and without.split()[:2] == ["1.0", "0.0"]
 
 
@@ -402,7 +387,7 @@ def test_solving_a_small_file_loads_no_numba(tmp_path):
     file = tmp_path / "symmetric.gr"
     file.write_text(TEXTS["symmetric.gr"])
     code = "import sys; from mst.cli import main; main(['solve', sys.argv[1]]); print('numba' in sys.modules)"
-    printed = fresh(code, file, cache=tmp_path).stdout
+    printed = run_python(code, file, MST_CACHE=tmp_path).stdout
     assert "weight 12\nnumpy-boruvka" in printed and printed.endswith("False\n")
 
 
@@ -472,5 +457,4 @@ sys.exit("\\n".join(late) or 0)
 @pytest.mark.slow
 def test_after_warming_nothing_is_compiled():
     # Of a process's own versions of functions: those on disk may come from any test.
-    done = subprocess.run([sys.executable, "-c", WARM_THEN_SOLVE], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    run_python(WARM_THEN_SOLVE)

@@ -8,13 +8,12 @@ import io
 import lzma
 import os
 import struct
-import subprocess
-import sys
 import tarfile
 import zipfile
 
 import numpy as np
 import pytest
+from scripts import run_python
 
 from mst import ConfigError, FormatError, Graph, InputError, UnsupportedError, formats
 from mst.formats import FORMATS, detect, read, read_raw, write
@@ -559,7 +558,7 @@ def test_writing_text_imports_no_pandas(tmp_path):
         "        write(f'{sys.argv[1]}/{k}.{suffix}', mst.Graph(3, [0, 1], [1, 2], w))\n"
         "print('pandas' in sys.modules)"
     )
-    assert subprocess.check_output([sys.executable, "-c", code, tmp_path], text=True) == "False\n"
+    assert run_python(code, tmp_path).stdout == "False\n"
     assert (tmp_path / "1.gr").read_text().endswith("a 1 2 0.5\na 2 3 2.0\n")
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import time
 
 import numpy as np
 import pytest
+from scripts import run_python
 
 from mst import Graph
 from mst.formats import read_raw, write
@@ -69,6 +68,5 @@ def test_memory_stays_below_four_times_the_result(files, format):
         "raw = read_raw(sys.argv[2], format=sys.argv[1])\n"
         "print(peak() - before, raw.u.nbytes + raw.v.nbytes + raw.w.nbytes)\n"
     )
-    arguments = [sys.executable, "-c", code, format, str(files[format])]
-    grown, size = map(int, subprocess.check_output(arguments, text=True).split())
+    grown, size = map(int, run_python(code, format, files[format]).stdout.split())
     assert size < grown < TIMES_THE_RESULT * size

@@ -5,13 +5,11 @@ from __future__ import annotations
 import doctest
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from scripts import module_at
+from scripts import module_at, run_python
 
 import mst
 
@@ -34,8 +32,7 @@ def test_example_draws_its_picture(picture, tmp_path):
 
     # In a fresh process: the example of a large table counts the memory that its process has taken.
     code = "import sys, pathlib, gallery; gallery.draw(sys.argv[1], pathlib.Path(sys.argv[2]))"
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "docs"), str(ROOT)])}
-    subprocess.run([sys.executable, "-c", code, picture, tmp_path], env=environment, check=True)
+    run_python(code, picture, tmp_path, PYTHONPATH=os.pathsep.join([str(ROOT / "docs"), str(ROOT)]))
     drawn, shown = Image.open(tmp_path / "gallery" / picture), Image.open(ROOT / "docs/gallery" / picture)
     assert drawn.size == shown.size, f"run python docs/gallery.py: {picture} is not up to date"
 

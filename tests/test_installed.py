@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scripts import run_python
 
 import mst
 
@@ -146,13 +147,6 @@ def test_the_wheel_works_where_only_its_requirements_are(tmp_path):
         "from mst.cli import main\n"
         "main(['list'])\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(site)},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
+    done = run_python(code, cwd=tmp_path, PYTHONPATH=site)
     assert done.stdout.startswith("11\n11\n11\n") and "filter-boruvka-threads" in done.stdout
     assert (site / "mst" / "py.typed").is_file()

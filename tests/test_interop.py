@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import datetime
 import pickle
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scripts import run_python
 
 import mst
 from mst import Graph, InputError, formats
@@ -469,8 +468,7 @@ def test_arrays_alone_import_no_other_library():
         "mst.minimum_spanning_forest((3, np.array([0, 1]), np.array([1, 2]), np.array([5, 6])))\n"
         "print([m for m in ('scipy.sparse', 'networkx', 'pandas', 'pyarrow', 'polars') if m in sys.modules])"
     )
-    root = Path(mst.__file__).parent.parent
-    assert subprocess.check_output([sys.executable, "-c", code], text=True, cwd=root).strip() == "[]"
+    assert run_python(code, cwd=Path(mst.__file__).parent.parent).stdout.strip() == "[]"
 
 
 class OnlyDLPack:

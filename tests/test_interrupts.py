@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import ast
-import subprocess
-import sys
-import textwrap
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 from queue import SimpleQueue
 
 import pytest
+from scripts import run_python
 
 import mst
 from mst.kernels.parallel.pool import Pool
@@ -141,9 +139,7 @@ INTERRUPTED = """
 )
 def test_every_interruption_raises_keyboard_interrupt(work):
     attempts = "400" if work in ("second pass", "columns") else "100"
-    command = [sys.executable, "-c", textwrap.dedent(INTERRUPTED), work, attempts]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=240)
-    assert (ended.returncode, ended.stdout) == (0, f"{attempts}\n"), ended.stderr[-2000:]
+    assert run_python(INTERRUPTED, work, attempts).stdout == f"{attempts}\n"
 
 
 LOADING = """
@@ -169,9 +165,7 @@ LOADING = """
 
 
 def test_a_call_works_after_one_was_interrupted_while_it_loaded_numba():
-    command = [sys.executable, "-c", textwrap.dedent(LOADING)]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=240)
-    assert ended.returncode == 0, ended.stderr[-2000:]
+    run_python(LOADING)
 
 
 LEFT_OPEN = """
@@ -188,8 +182,7 @@ LEFT_OPEN = """
 
 
 def test_a_process_ends_while_a_generator_holds_a_pool():
-    command = [sys.executable, "-c", textwrap.dedent(LEFT_OPEN)]
-    assert subprocess.run(command, timeout=60).returncode == 0
+    run_python(LEFT_OPEN)
 
 
 LEFT_READING = """
@@ -218,9 +211,7 @@ def test_a_process_waits_for_threads_in_the_code_of_arrow(tmp_path):
     from pyarrow import parquet, table
 
     parquet.write_table(table({"u": [0] * 4, "v": [1] * 4}), path := tmp_path / "e.parquet", row_group_size=1)
-    command = [sys.executable, "-c", textwrap.dedent(LEFT_READING), path]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    assert ended.returncode == 0 and ended.stdout.count("decoded") >= 2, ended.stderr[-2000:]
+    assert run_python(LEFT_READING, path).stdout.count("decoded") >= 2
 
 
 class Interrupted(SimpleQueue):

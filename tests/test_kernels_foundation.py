@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import oracles
 import pytest
+from scripts import run_python
 
 from mst import order
 from mst.cache import cache_root
@@ -58,17 +59,13 @@ def test_machine_code_is_made_anew_when_a_callee_in_another_file_changes(tmp_pat
         "print(value, sum(f.stats.cache_hits.values()), sum(f.stats.cache_misses.values()))"
     )
     # Byte code of a file of the same size and second passes for current.
-    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
-    environment |= {"PYTHONPATH": str(tmp_path), "MST_CACHE": str(tmp_path / "cache")}
+    environment = dict(PYTHONDONTWRITEBYTECODE=1, PYTHONPATH=tmp_path, MST_CACHE=tmp_path / "cache")
 
     def run(callee: str) -> list[str]:
         (kernels / "callee.py").write_text(
             header + f"@njit(inline='always')\ndef g(x):\n    # {len(callee)}\n    return {callee}\n"
         )
-        command = [sys.executable, "-c", program]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=tmp_path)
-        assert done.returncode == 0, done.stderr
-        return done.stdout.split()
+        return run_python(program, cwd=tmp_path, **environment).stdout.split()
 
     assert run("x + 0") == ["1", "0", "1"]
     assert run("x + 0") == ["1", "1", "0"], "the second process compiles again"
@@ -84,11 +81,10 @@ def test_code_compiled_with_loaded_code_loads_what_that_calls_by_address(tmp_pat
         "@njit\ndef near(x):\n    return call(far, x)\n"
         "@njit\ndef outer(x, y):\n    return near(x) + y\n"
     )
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path), "MST_CACHE": str(tmp_path / "cache")}
     for y, printed in (("1", "3 0"), ("0.5", "2.5 0"), ("0.5", "2.5 1")):
         program = f"from chain import outer\nprint(outer(1, {y}), sum(outer.stats.cache_hits.values()))"
-        done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
-        assert (done.returncode, done.stdout.strip()) == (0, printed), done.stderr
+        done = run_python(program, PYTHONPATH=tmp_path, MST_CACHE=tmp_path / "cache")
+        assert done.stdout.strip() == printed
 
 
 def test_code_of_two_signatures_never_has_one_file():
@@ -101,10 +97,9 @@ def test_code_that_no_index_names_is_removed_when_code_is_saved(tmp_path):
     (tmp_path / "one.py").write_text(
         "from mst.kernels.primitives.jit import njit\n@njit\ndef one(x):\n    return x + 1\n"
     )
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path), "MST_CACHE": str(tmp_path / "cache")}
 
     def call(x: str) -> set[Path]:
-        subprocess.run([sys.executable, "-c", f"from one import one\none({x})"], env=environment, check=True)
+        run_python(f"from one import one\none({x})", PYTHONPATH=tmp_path, MST_CACHE=tmp_path / "cache")
         return set(tmp_path.glob("cache/numba/one-*/*"))
 
     (code,) = (file for file in call("1") if file.suffix == ".nbc")
@@ -347,4 +342,4 @@ def test_linear_algebra_is_loaded_only_when_compiled_code_calls_it():
         "assert numba.njit(lambda a: a @ a)(np.full((2, 2), 3.0)).sum() == 72\n"
         "assert 'scipy.linalg' in sys.modules\n"
     )
-    subprocess.run([sys.executable, "-c", program], check=True)
+    run_python(program)

@@ -13,6 +13,7 @@ import adversarial
 import claim_names
 import numpy as np
 import pytest
+from scripts import run_python
 
 from mst import registry
 from mst.bench.launch import Launcher, find_launcher, launch_command
@@ -241,4 +242,4 @@ def test_planning_imports_no_mpi():
         "assert registry.get('ghs-mpi').source_fingerprint()\n"
         "assert not {'mpi4py', 'numba'} & sys.modules.keys()"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
+    run_python(code, cwd=ROOT)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import sys
 
 import numpy as np
 import pytest
 import test_threads_races
+from scripts import run_python
 
 from mst import registry
 from mst.algorithms.sequential import kruskal
@@ -72,4 +74,4 @@ def test_more_threads_than_cores_find_the_forest(variants):
     code = f"import test_papers_races as t; [t.race(w, {rounds}, w, t.{variants}) for w in (2, 3, {width})]"
     if variants == "PAUSED":
         code = f"import paused_kernels, {code.removeprefix('import ')}"
-    test_threads_races.printed_by(code, threads=max(width, 3), timeout=250)
+    run_python(code, NUMBA_NUM_THREADS=max(width, 3), PYTHONPATH=os.pathsep.join(sys.path))

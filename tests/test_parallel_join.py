@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from itertools import pairwise
 
 import networkx as nx
 import numpy as np
 import pytest
 from numba import njit  # not the package's: its cache hashes all that this file imports
+from scripts import run_python
 
 import mst
 from mst.algorithms.threads import filter_boruvka_threads as ours
@@ -273,5 +271,4 @@ except MemoryError:
 
 
 def test_no_worker_waits_for_one_that_ran_out_of_memory():
-    environment = {**os.environ, "NUMBA_NUM_THREADS": "4"}
-    subprocess.run([sys.executable, "-c", SHORT_OF_MEMORY], check=True, env=environment, timeout=120)
+    run_python(SHORT_OF_MEMORY, NUMBA_NUM_THREADS=4)

@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 import psutil
 import pytest
+from scripts import run_python
 
 from mst import registry
 from mst.bench.machine import cores_first
@@ -344,12 +345,7 @@ def test_rayon_starts_as_many_threads_as_pinned():
 
     def threads(width: int) -> int:
         # NumPy's BLAS comes along with rustworkx; only rayon's threads are to differ.
-        environment = {**os.environ, **pinned_environment(width), "OPENBLAS_NUM_THREADS": "1"}
-        return int(
-            subprocess.run(
-                [sys.executable, "-c", code], env=environment, capture_output=True, check=True
-            ).stdout
-        )
+        return int(run_python(code, **pinned_environment(width) | {"OPENBLAS_NUM_THREADS": 1}).stdout)
 
     assert threads(4) - threads(1) == 3
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from dataclasses import replace
 from time import perf_counter
@@ -13,6 +12,7 @@ import pytest
 from adversarial import DTYPES
 from option_combinations import option_combinations
 from oracles import by_python_kruskal
+from scripts import run_python
 
 from mst import registry
 from mst.advice.traits import traits_of
@@ -314,8 +314,5 @@ print(run(n, m))
 def test_filter_boruvka_needs_little_memory(source, degree):
     n = 1_500_000
     m = int(degree * n)
-    ran = subprocess.run(
-        [sys.executable, "-c", PEAK, str(n), str(m), source], capture_output=True, text=True, check=True
-    )
     huge_pages = 6 * 2**21
-    assert 8 * n < int(ran.stdout) <= 24 * n + 16 * m + huge_pages
+    assert 8 * n < int(run_python(PEAK, n, m, source).stdout) <= 24 * n + 16 * m + huge_pages

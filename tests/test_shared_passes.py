@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from scripts import run_python
 
 from mst.algorithms.sequential import filter_boruvka as one_core
 from mst.algorithms.threads import _passes
@@ -107,5 +105,4 @@ for _ in range(10):
 @pytest.mark.skipif(launched() < 2, reason="two threads take two cores")
 def test_no_worker_waits_for_one_that_ran_out_of_memory():
     # malloc keeps no memory that it could lend again.
-    environment = {**os.environ, "MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_ARENA_MAX": "1"}
-    subprocess.run([sys.executable, "-c", SHORT_OF_MEMORY], check=True, env=environment, timeout=120)
+    run_python(SHORT_OF_MEMORY, MALLOC_MMAP_THRESHOLD_=65536, MALLOC_ARENA_MAX=1)

@@ -5,9 +5,6 @@ from __future__ import annotations
 import errno
 import gc
 import math
-import subprocess
-import sys
-import textwrap
 import threading
 import time
 from contextlib import suppress
@@ -19,6 +16,7 @@ import psutil
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scripts import run_python
 
 import mst
 from mst import advice, solver
@@ -525,11 +523,7 @@ def test_memory_stays_within_the_bound(algorithm, times):
         forest = mst.minimum_spanning_forest(batches(), memory=allowed, algorithm=sys.argv[1])
         print(len(forest), peak() / allowed)
         """
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code), algorithm, str(times)], capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    edges, share = map(float, done.stdout.split())
+    edges, share = map(float, run_python(code, algorithm, times).stdout.split())
     assert edges == 1_499_999 and share <= 1
 
 
@@ -553,10 +547,7 @@ def test_memory_stays_within_the_bound_with_a_file(tmp_path):
         assert main(["solve", sys.argv[1], "--memory", "800M", "--out", sys.argv[2]]) == 0
         print(peak() / (800 * 2**20))
         """
-    arguments = [str(tmp_path / "e.parquet"), str(tmp_path / "f.parquet")]
-    command = [sys.executable, "-c", textwrap.dedent(code), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    done = run_python(code, tmp_path / "e.parquet", tmp_path / "f.parquet")
     assert float(done.stdout.splitlines()[-1]) <= 1
 
 

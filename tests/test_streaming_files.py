@@ -5,9 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-import subprocess
-import sys
-import textwrap
 import threading
 from pathlib import Path
 
@@ -17,6 +14,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from pyarrow import parquet
+from scripts import run_python
 
 import mst
 from mst import formats
@@ -495,7 +493,7 @@ def test_arrow_data_are_read_and_written_without_pandas(tmp_path):
             assert mst.minimum_spanning_forest(graph).weight == 5
         assert "pandas" not in sys.modules
     """
-    subprocess.run([sys.executable, "-c", textwrap.dedent(script)], cwd=tmp_path, check=True)
+    run_python(script, cwd=tmp_path)
 
 
 @pytest.mark.parametrize("block", [16, 1 << 20])

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import time
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
+from scripts import run_python
 
 import mst
 from mst.algorithms.threads import bucket_threads as buckets
@@ -108,16 +107,6 @@ def compare(graph, width, turn):
         assert proof.ok, ("bucket-threads", width, turn, proof.reason)
 
 
-def printed_by(code, threads, timeout):
-    """Return what a process of its own, with so many threads and the tests' modules, prints."""
-    path = os.pathsep.join([str(Path(__file__).parent), *sys.path])
-    environment = {**os.environ, "NUMBA_NUM_THREADS": str(threads), "PYTHONPATH": path}
-    command = [sys.executable, "-c", code]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=timeout)
-    assert done.returncode == 0, done.stderr[-3000:]
-    return done.stdout
-
-
 @pytest.mark.slow
 def test_one_thread_finds_the_forest():
     assert race(1, EACH, 1) >= FEWEST
@@ -129,6 +118,6 @@ def test_up_to_four_threads_per_core_find_the_forest():
     width = 4 * len(os.sched_getaffinity(0))
     widths = sorted({2, 3, width})
     code = f"import test_threads_races as t; print([t.race(w, {EACH}, w) for w in {widths}])"
-    printed = printed_by(code, threads=max(widths), timeout=200 + 3 * SECONDS)
-    raced = dict(zip(widths, json.loads(printed), strict=True))
+    done = run_python(code, NUMBA_NUM_THREADS=max(widths), PYTHONPATH=os.pathsep.join(sys.path))
+    raced = dict(zip(widths, json.loads(done.stdout), strict=True))
     assert min(raced.values()) >= FEWEST, raced

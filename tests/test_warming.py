@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from dataclasses import replace
 
 import pytest
+from scripts import run_python
 
 from mst import registry
 from mst.bench.measure.processes import pinned_environment
@@ -116,7 +114,4 @@ sys.exit(failed)
 
 @pytest.mark.slow
 def test_sampler_finds_all_code_compiled():
-    environment = {**os.environ, **pinned_environment(1)}
-    command = [sys.executable, "-c", COMPILED_LATE]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-3000:]
+    run_python(COMPILED_LATE, **pinned_environment(1))
