@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from functools import cache
 
 from mst import catalog, registry
@@ -54,10 +54,17 @@ class Everything:
     measured = has
 
 
-def formulas_of(claim: claims.Claim) -> list[str]:
-    """Return every formula of a claim."""
-    criteria = [c for c in (claim.there, claim.elsewhere, claim.anywhere) if c]
-    return list(dict.fromkeys([claim.quantity, *(c.quantity or claim.quantity for c in criteria)]))
+def claims_by_id() -> dict[str, claims.Claim]:
+    """Return the claims of all papers."""
+    return {claim.id: claim for made in claims.document().claims.values() for claim in made}
+
+
+def every_formula() -> Iterator[tuple[str, str]]:
+    """Yield every formula of the claims, each with its claim's id."""
+    for id, claim in claims_by_id().items():
+        criteria = [c for c in (claim.there, claim.elsewhere, claim.anywhere) if c]
+        for formula in dict.fromkeys([claim.quantity, *(c.quantity or claim.quantity for c in criteria)]):
+            yield id, formula
 
 
 class Recording(Everything):
@@ -76,13 +83,10 @@ class Recording(Everything):
 @cache
 def asked() -> frozenset[tuple[str, Selection, str]]:
     """Return (``phase``, ``share`` or ``counter``; selection; name) of every formula."""
-    book = claims.document()
-    names = Names(book.names().sets)
+    names = Names(claims.document().names().sets)
     source = Recording(names)
-    for made in book.claims.values():
-        for claim in made:
-            for formula in formulas_of(claim):
-                evaluate(formula, source, names)
+    for _, formula in every_formula():
+        evaluate(formula, source, names)
     for paper, made in exhibits().items():
         for exhibit in made:
             fill(paper, exhibit, [source], names)

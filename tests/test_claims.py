@@ -9,7 +9,7 @@ import shutil
 import fake_records
 import numpy as np
 import pytest
-from claim_names import Everything, formulas_of
+from claim_names import Everything, claims_by_id, every_formula
 
 from mst import registry, resources
 from mst.bench.machine import Hardware
@@ -659,7 +659,7 @@ def test_wide_interval_of_95_percent_judges_a_direction_and_misses_a_range(recor
 
 def test_published_claims_compare_what_alone_differs():
     """qKruskal with Kruskal of the same sort and without the filter; and a program that goes by edge index."""
-    quantity = {made.id: made.quantity for of_paper in claims.document().claims.values() for made in of_paper}
+    quantity = {id: claim.quantity for id, claim in claims_by_id().items()}
     assert quantity["ecl-72"] == 'T("kruskal", "USA-road-d.NY") / T("qkruskal", "USA-road-d.NY")'
     assert quantity["ecl-73"] == 'min(T("qkruskal", g) / T("filter-kruskal", g) for g in SH8)'
     assert quantity["bz-18"] == 'wrong("flat-boruvka-cuda", "ties-100k")'
@@ -849,10 +849,8 @@ def test_every_formula_names_known_algorithms_graphs_and_options():
     book = claims.document()
     names = Names(book.names().sets)
     source = Everything(names)
-    for made in book.claims.values():
-        for one in made:
-            for formula in formulas_of(one):
-                evaluate(formula, source, names)
+    for _, formula in every_formula():
+        evaluate(formula, source, names)
     listed = (
         m for members in book.sets.values() for m in _flat(members) if isinstance(m, str) and "/" not in m
     )
@@ -879,13 +877,10 @@ def _check_options(text):
 
 @pytest.mark.slow
 def test_every_formula_is_computed_once_everything_is_measured():
-    book = claims.document()
-    names = Names(book.names().sets)
+    names = Names(claims.document().names().sets)
     missing = [
-        f"{one.id}: {reason}"
-        for made in book.claims.values()
-        for one in made
-        for formula in formulas_of(one)
+        f"{id}: {reason}"
+        for id, formula in every_formula()
         for reason in evaluate(formula, Everything(names), names).missing
     ]
     # Numbers of graphs that the papers print under another name, or not at all.
@@ -893,10 +888,8 @@ def test_every_formula_is_computed_once_everything_is_measured():
 
 
 def test_every_kind_of_machine_is_known():
-    book = claims.document()
-    for made in book.claims.values():
-        for one in made:
-            assert one.machine is None or one.machine in book.machines, one.id
+    used = {claim.machine for claim in claims_by_id().values()}
+    assert used <= {None, *claims.document().machines}
 
 
 def test_papers_own_tables_miss_a_claim_only_where_it_is_marked():

@@ -7,7 +7,7 @@ claim has one for them.
 from __future__ import annotations
 
 import pytest
-from claim_names import Everything
+from claim_names import Everything, claims_by_id
 
 from mst.reporting.papers import claims
 from mst.reporting.papers.formula import Leaf, evaluate
@@ -216,8 +216,7 @@ class ByHand(Everything):
 
 def verdict(id: str, given: dict[str, float]) -> bool | None:
     """Return whether numbers confirm (True) or contradict (False) a claim, all of them being looked at."""
-    book = claims.document()
-    claim = next(c for made in book.claims.values() for c in made if c.id == id)
+    claim = claims_by_id()[id]
     criterion = claim.anywhere or claim.elsewhere or claim.there
     source = ByHand(given)
     found = evaluate(criterion.quantity or claim.quantity, source, source.names)
