@@ -32,13 +32,19 @@ ENDS = (np.int8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64)
 WEIGHTS = (np.int8, np.uint32, np.int32, np.int64, np.float16, np.float32, np.float64)
 
 
+SMALL_BUDGET = memory.Budget(2**30, 2**24, 16, 64, 64)
+
+
+def solve_often(patch):
+    """Solve whenever four edges for each vertex are in the table, and filter 16 edges at a time."""
+    patch.setattr(running, "_SMALLEST_TABLE", 0)
+    patch.setattr(solve.Budget, "of", classmethod(lambda cls, memory, width, reading=0: SMALL_BUDGET))
+
+
 @pytest.fixture
 def small_table(monkeypatch):
-    """Solve whenever four edges for each vertex are in the table, and filter 16 edges at a time."""
-    monkeypatch.setattr(running, "_SMALLEST_TABLE", 0)
+    solve_often(monkeypatch)
     monkeypatch.setattr(filter, "_SMALL_BITMAP", 0)
-    budget = memory.Budget(2**30, 2**24, 16, 64, 64)
-    monkeypatch.setattr(solve.Budget, "of", classmethod(lambda cls, memory, width, reading=0: budget))
 
 
 def cut(columns, cuts):
@@ -75,11 +81,9 @@ def test_edge_ids_are_those_of_a_solve_in_memory(n, m, most, cuts, end_type, wei
     )  # with loops, parallel edges, isolated vertices
     w = rng.integers(0, most, m).astype(weight_type)  # with ties
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(running, "_SMALLEST_TABLE", 0)
+        solve_often(patch)
         for name, value in dict(_LARGEST_GROUPS=groups, _SMALL_BITMAP=0, _MORE_OPEN=1).items():
             patch.setattr(filter, name, value)
-        budget = memory.Budget(2**30, 2**24, 16, 64, 64)
-        patch.setattr(solve.Budget, "of", classmethod(lambda cls, memory, width, reading=0: budget))
         agrees(n, (u, v, w), [min(c, m) for c in cuts])
 
 
@@ -203,8 +207,7 @@ def test_ids_beyond_32_bits(small_table):
     expected = mst.minimum_spanning_forest((50, u, v, w)).edge_ids
     offset = 2**32 - 1000
     with Pool(2) as pool:
-        threads, budget = Threads(pool, 2), memory.Budget(2**30, 2**24, 16, 64, 64)
-        state = running.RunningForest(mst.minimum_spanning_forest, budget, threads, 50)
+        state = running.RunningForest(mst.minimum_spanning_forest, SMALL_BUDGET, Threads(pool, 2), 50)
         state.seen = offset
         solve.add_batches(state, solve.batches_of(cut((u, v, w), range(0, 2000, 90))))
         state.reduce()

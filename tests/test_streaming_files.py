@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import os
 import threading
@@ -15,20 +16,19 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from pyarrow import parquet
 from scripts import run_python
+from test_streaming import solve_often
 
 import mst
 from mst import formats
 from mst.cli import main
 from mst.graph import Graph
-from mst.streaming import checkpoint, files, forest_of_file, memory, open_edges, running, solve
+from mst.streaming import checkpoint, files, forest_of_file, open_edges, running
 from mst.streaming.checkpoint import Checkpoint
 
 
 @pytest.fixture(autouse=True)
 def small_table(monkeypatch):
-    monkeypatch.setattr(running, "_SMALLEST_TABLE", 0)
-    budget = memory.Budget(2**30, 2**24, 16, 64, 64)
-    monkeypatch.setattr(solve.Budget, "of", classmethod(lambda cls, memory, width, reading=0: budget))
+    solve_often(monkeypatch)
 
 
 def graph(n=60, m=3000, weights=np.int32):
@@ -131,30 +131,28 @@ def test_files_are_read_from_any_place(tmp_path, name, start):
     assert not firsts or firsts[0] == start
 
 
-def interrupt_after(monkeypatch, slices):
-    """Interrupt the next pass when it has added so many slices."""
-    add, left = running.RunningForest.add, [slices]
+def interrupt(command):
+    """Interrupt a pass, which keeps its state at every slice, after 120 of them."""
+    add, slices = running.RunningForest.add, itertools.count()
 
     def interrupting(self, kept):
-        left[0] -= 1
-        if left[0] < 0:
+        if next(slices) >= 120:
             raise KeyboardInterrupt
         add(self, kept)
 
-    monkeypatch.setattr(running.RunningForest, "add", interrupting)
-    return lambda: monkeypatch.setattr(running.RunningForest, "add", add)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Checkpoint, "seconds", 0.0)
+        patch.setattr(running.RunningForest, "add", interrupting)
+        assert main(command) == 130
 
 
 @pytest.mark.parametrize("name", ["edges.parquet", "batches.arrow", "edges.csv"])
-def test_an_interrupted_pass_continues(tmp_path, capsys, monkeypatch, name):
+def test_an_interrupted_pass_continues(tmp_path, capsys, name):
     g = graph()
     path, out, state = write(tmp_path, name, g), tmp_path / "f.parquet", tmp_path / "f.parquet.checkpoint"
     command = ["solve", str(path), "--memory", "1G", "--out", str(out)]
-    monkeypatch.setattr(Checkpoint, "seconds", 0.0)
-    undo = interrupt_after(monkeypatch, 120)
-    assert main(command) == 130
+    interrupt(command)
     assert sorted(p.name for p in tmp_path.iterdir()) == sorted([name, state.name])
-    undo()
     seen = Checkpoint(state, open_edges(path).identity).load().seen
     assert 1000 < seen < 3000
     capsys.readouterr()
@@ -164,15 +162,12 @@ def test_an_interrupted_pass_continues(tmp_path, capsys, monkeypatch, name):
     assert not state.exists()
 
 
-def test_a_continued_pass_counts_vertices_that_have_only_self_loops(tmp_path, capsys, monkeypatch):
+def test_a_continued_pass_counts_vertices_that_have_only_self_loops(tmp_path, capsys):
     g = graph()
     rows = "".join(f"{a} {b} {w}\n" for a, b, w in zip(g.u, g.v, g.w))
     (path := tmp_path / "e.txt").write_text(f"# Nodes: {g.n}\n{2 * g.n} {2 * g.n} 1\n{rows}")
     command = ["solve", str(path), "--memory", "1G", "--out", str(tmp_path / "f.parquet")]
-    monkeypatch.setattr(Checkpoint, "seconds", 0.0)
-    undo = interrupt_after(monkeypatch, 120)
-    assert main(command) == 130
-    undo()
+    interrupt(command)
     capsys.readouterr()
     assert main(command) == 2
     error = capsys.readouterr().err
@@ -195,7 +190,7 @@ def test_a_pass_goes_on_where_its_state_cannot_be_written(tmp_path, monkeypatch,
 
 
 @pytest.mark.parametrize("change", ["another file", "cut", "ids", "ends", "text"])
-def test_states_of_other_inputs_are_not_used(tmp_path, capsys, monkeypatch, change):
+def test_states_of_other_inputs_are_not_used(tmp_path, capsys, change):
     g = graph()
     path, out, state = (
         write(tmp_path, "e.parquet", g),
@@ -203,10 +198,7 @@ def test_states_of_other_inputs_are_not_used(tmp_path, capsys, monkeypatch, chan
         tmp_path / "f.parquet.checkpoint",
     )
     command = ["solve", str(path), "--memory", "1G", "--out", str(out)]
-    monkeypatch.setattr(Checkpoint, "seconds", 0.0)
-    undo = interrupt_after(monkeypatch, 120)
-    assert main(command) == 130
-    undo()
+    interrupt(command)
     if change == "another file":
         g = graph(m=2000)
         write(tmp_path, "e.parquet", g)
