@@ -143,13 +143,12 @@ def test_page_of_algorithms_equals_the_registry():
     )
 
 
-def test_verdicts_on_the_papers_are_made_from_the_reference_records():
+@pytest.mark.parametrize("name", ["measurements", "verdicts"])
+def test_pages_of_results_are_made_from_the_reference_records(name):
     from mst.bench.records.reference import references
 
-    verdicts = module_at(ROOT / "docs/verdicts.py")
-    assert verdicts.PAGE.read_text() == verdicts.page(references(ROOT / "results")), (
-        "run: python docs/verdicts.py"
-    )
+    script = module_at(ROOT / f"docs/{name}.py")
+    assert script.PAGE.read_text() == script.page(references(ROOT / "results")), f"run: python docs/{name}.py"
 
 
 def test_page_of_verdicts_says_what_each_machine_lacks():
@@ -170,15 +169,6 @@ def test_page_of_verdicts_says_which_runs_were_skipped_and_names_the_paper_s_kin
     claim = {"id": "c", "says": "", "overall": "confirmed", "outcomes": [], "published_text": ""}
     row = verdicts._decided(claim | {"where": "on the paper's kind of machine"})
     assert "| confirmed on the paper's kind of machine |" in row
-
-
-def test_measurements_are_made_from_the_reference_records():
-    from mst.bench.records.reference import references
-
-    measurements = module_at(ROOT / "docs/measurements.py")
-    assert measurements.PAGE.read_text() == measurements.page(references(ROOT / "results")), (
-        "run: python docs/measurements.py"
-    )
 
 
 def test_links_of_the_front_pages_exist():

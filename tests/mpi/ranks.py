@@ -23,13 +23,13 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import adversarial
+from expected import by_kruskal
 from mpi4py import MPI
 from numba.core.dispatcher import Dispatcher
 from option_combinations import option_combinations
 
 from mst import edge_slice, registry
 from mst.algorithms.mpi import _distributed, _host, filter_boruvka
-from mst.algorithms.sequential import kruskal
 from mst.bench.measure.ranks import RankMemory, compile_in_ranks
 from mst.errors import InputError
 from mst.execute import Implementation, implementation_of
@@ -42,12 +42,16 @@ from mst.mpi import minimum_spanning_forest
 COMM = MPI.COMM_WORLD
 
 
+def part_of(graph: Graph) -> edge_slice.EdgeSlice:
+    """Return this rank's edges."""
+    return edge_slice.of_graph(graph, COMM.rank, COMM.size)
+
+
 def solve(algorithm: str, graph: Graph, **options) -> tuple[np.ndarray, dict]:
     """Return all ids (on rank 0) and the counters of a second solve; on four ranks or more, of the first."""
     chosen = registry.get(algorithm)
     implementation = implementation_of(chosen)
-    part = edge_slice.of_graph(graph, COMM.rank, COMM.size)
-    problem = implementation.ready(part, options=chosen.resolve(options), comm=COMM).problem
+    problem = implementation.ready(part_of(graph), options=chosen.resolve(options), comm=COMM).problem
     if COMM.size < 4:
         implementation.solve(problem)
     result = implementation.solve(problem)
@@ -70,7 +74,7 @@ def wait_asleep() -> None:
 def assert_forest(graph: Graph, ids: np.ndarray, context: object) -> None:
     """Assert on rank 0 that `ids` are those of Kruskal's forest; `context` goes into the message."""
     if COMM.rank == 0:
-        expected = np.sort(kruskal.solve(kruskal.prepare(graph, width=1, sort="radix")))
+        expected = by_kruskal(graph)
         assert np.array_equal(ids, expected), f"{graph.name}: {context}: {ids} is not {expected}"
 
 
@@ -192,7 +196,7 @@ def check_phases() -> None:
     rounds = {"lightest", "reduce", "hook", "relabel"}
     host = {"init", "sample", "select", "place", "scatter", "join", "giant", "filter"}
     graph = medium(300, 2400)[0]
-    part = edge_slice.of_graph(graph, COMM.rank, COMM.size)
+    part = part_of(graph)
     for algorithm, given, named in (
         ("allreduce-boruvka-mpi", {}, {"init", *rounds}),
         ("allreduce-boruvka-mpi", {"rounds": "relabelled"}, {"init", *rounds}),
@@ -237,7 +241,7 @@ def check_shared(every: str, sizes: str) -> None:
     implementation, options = ours_and_options()
     # Two ranks compile the kernels for both widths of keys, and the others load the code.
     for graph in medium(300, 2400)[:2]:
-        compile_in_ranks(implementation, edge_slice.of_graph(graph, COMM.rank, COMM.size), COMM, options)
+        compile_in_ranks(implementation, part_of(graph), COMM, options)
     check_every("filter-boruvka-mpi", every, sizes)
     real = filter_boruvka._node_of
     filter_boruvka._node_of = lambda comm: comm.Split(comm.rank // 2, comm.rank)
@@ -259,7 +263,7 @@ def check_warm_up() -> None:
     for n, m in ((9_000, 60_000), (2_000, 3_000), (200, 17_000), (50_000, 70_000)):
         rng = np.random.default_rng(m)
         graph = Graph(n, *rng.integers(0, n, (2, m)), rng.integers(0, 2**24, m).astype(np.int32))
-        part = edge_slice.of_graph(graph, COMM.rank, COMM.size)
+        part = part_of(graph)
         if compiled is None:
             compile_in_ranks(implementation, part, COMM, options)
             compiled = specialisations()
@@ -323,8 +327,7 @@ def check_exchange() -> None:
 def check_library(path: str) -> None:
     """The library takes a file or each rank's edges; bad input raises the same error on all ranks."""
     graph = medium(300, 2400)[1]
-    expected = np.sort(kruskal.solve(kruskal.prepare(graph, width=1, sort="radix")))
-    part = edge_slice.of_graph(graph, COMM.rank, COMM.size)
+    expected, part = by_kruskal(graph), part_of(graph)
     for given in (path, (graph.n, part.u, part.v, part.w)):
         forest = minimum_spanning_forest(given)
         assert np.array_equal(forest.edge_ids, expected if COMM.rank == 0 else expected[:0])
