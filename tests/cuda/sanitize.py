@@ -7,33 +7,16 @@ from pathlib import Path
 
 import numpy as np
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 
 import cupy
+from oracles import by_python_kruskal
 
 from mst import Graph, registry
 from mst.algorithms.cuda.device.graph import DeviceGraph
 from mst.algorithms.cuda.device.proof import prove
 from mst.execute import implementation_of
-
-
-def python_kruskal(graph):
-    """Return the edge ids of the forest, ascending."""
-    parent = list(range(graph.n))
-
-    def find(x):
-        while parent[x] != x:
-            parent[x] = parent[parent[x]]
-            x = parent[x]
-        return x
-
-    chosen = []
-    for edge in np.lexsort((np.arange(graph.m), graph.w)).tolist():
-        a, b = find(int(graph.u[edge])), find(int(graph.v[edge]))
-        if a != b:
-            parent[a] = b
-            chosen.append(edge)
-    return sorted(chosen)
 
 
 def graphs(rng):
@@ -78,7 +61,7 @@ def main():
     cupy.cuda.set_allocator(None)  # a separate allocation for each array, so that overruns are detected
     wrong = 0
     for graph in graphs(np.random.default_rng(1)):
-        expected = python_kruskal(graph)
+        expected = by_python_kruskal(graph)
         for name, options in variants():
             algorithm = registry.get(name)
             implementation = implementation_of(algorithm)
