@@ -1,7 +1,7 @@
 """Look for known vulnerabilities of what is installed by default, with pip-audit in an environment of its own.
 
 Exits with 1 when there are some. Where pip-audit cannot be installed or no index can be reached, it says so and exits
-with 0: a build without a network is no failure.
+with 0: a build without a network is not a failure.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def verdict(audit: subprocess.CompletedProcess[str]) -> tuple[int, str]:
     if not known:  # as where a mirror of the packages has no advisories
         return 0, f"audit skipped: the index in reach knows none of {len(packages)} packages"
     found = [
-        f"{package['name']} {package['version']}: {weakness['id']}, mended in {', '.join(weakness['fix_versions'])}"
+        f"{package['name']} {package['version']}: {weakness['id']}, fixed in {', '.join(weakness['fix_versions'])}"
         for package in known
         for weakness in package["vulns"]
     ]

@@ -47,7 +47,7 @@ class Config(StrictModel):
     )
     site: Site | None = Field(None, description="a cluster; the cluster profile adds it from its site.yaml")
     experiment: Experiment
-    _files: tuple[Path, ...] = ()  # that it was merged from, each of which replaced what those before it said
+    _files: tuple[Path, ...] = ()  # that it was merged from, each overriding those before
 
     @field_validator("results")
     @classmethod

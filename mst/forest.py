@@ -539,7 +539,7 @@ def _distinct_rows(edge_ids: Any, graph: Graph, threads: int) -> np.ndarray:
 
 
 def _by_sorting(ids: np.ndarray, m: int) -> np.ndarray:
-    """Return edge ids ascending, as int64; raise `InputError` if they are no distinct rows of `m` edges."""
+    """Return edge ids ascending, as int64; raise `InputError` if they are not distinct rows of `m` edges."""
     ids = ids.copy()
     ids.sort()
     for edge in (ids.item(0), ids.item(-1)) if ids.size else ():
@@ -553,7 +553,7 @@ def _by_sorting(ids: np.ndarray, m: int) -> np.ndarray:
 
 
 def _by_bitmap(ids: np.ndarray, m: int, threads: int) -> np.ndarray | None:
-    """Return edge ids ascending, as int64, or None if they are no distinct rows of `m` edges, or sorting takes less."""
+    """Return edge ids ascending, as int64; None if they are not distinct rows of `m` edges, or sorting takes less."""
     # Loading numba takes longer than sorting; an algorithm that needs it has loaded it, and this for ids of 32 bits.
     if not 0 < len(ids) <= m <= _SPARSE * len(ids) or "mst.kernels.primitives.jit" not in sys.modules:
         return None

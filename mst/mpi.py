@@ -72,9 +72,9 @@ def minimum_spanning_forest(
     Parameters
     ----------
     path_or_local_edges : path, or tuple ``(n, u, v, w)``
-        A canonical ``.arrow`` file (``mst convert`` makes one), of which each rank reads its part; or the vertex
-        count and this rank's edges. Edge ids are then numbered rank by rank. A rank may have
-        no edges; weights must have the same dtype on all ranks.
+        A canonical ``.arrow`` file (``mst convert`` makes one): each rank reads its part. Or the vertex count and
+        this rank's edges: edge ids are then numbered rank by rank. A rank may have no edges; weights must have the
+        same dtype on all ranks.
     comm : mpi4py.MPI.Comm, optional
         By default, all ranks of the job.
     algorithm : str

@@ -136,7 +136,7 @@ def silence() -> Iterator[None]:
 
 
 def remark(text: str, file: TextIO | None = None) -> None:
-    """Print a line that is no result, on standard error unless `file` is given; nothing under `silence`."""
+    """Print a line that is not a result, on standard error unless `file` is given; nothing under `silence`."""
     if not _silent:
         print(text, file=file or sys.stderr)
 

@@ -149,7 +149,7 @@ def check_forest(
     if not epsilon >= 0:
         raise InputError(f"epsilon must be a number ≥ 0, got {epsilon!r}")
     if epsilon and graph.m and graph.w.min() < 0:
-        raise InputError(f"epsilon = {epsilon} is no bound if weights are negative: leave it out")
+        raise InputError(f"epsilon = {epsilon} is not a bound if weights are negative: leave it out")
 
     def check(forest: _Forest, width: int) -> tuple[str, dict[str, Any]]:
         by_paths = epsilon == 0 and isinstance(forest.weight, float)

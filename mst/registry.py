@@ -87,7 +87,7 @@ from mst.names import path_part
 
 EXTRA_FOLDERS = "MST_ALGORITHMS"
 USERS_MODULE = "mst_algorithms_"
-"""What the names of modules begin with whose files are outside the package."""
+"""Beginning of the names of modules whose files are outside the package."""
 
 _USUAL_LITERAL = re.compile(r"^ALGORITHM = (dict\(\n(?: .*\n|\n)*\)\n)", re.MULTILINE)
 PARADIGMS = ("sequential", "threads", "cuda", "mpi", "peer")

@@ -130,7 +130,7 @@ def minimum_spanning_forest(
             return _forest_of_foreign_arrays(graph, asked, maximum)
         return _forest_of_any(graph, asked, maximum)
     except ConfigError as error:
-        # What is misspelt may be an argument of this function.
+        # The misspelt option may be an argument of this function.
         hints = (nearest(name, ("algorithm", "threads", "maximum"), cutoff=0.75) for name in options)
         error.args = (f"{error}{''.join(hints)}",)
         raise
@@ -391,7 +391,7 @@ def choose(graph: Graph, asked: Request, *, often: bool = False) -> advice.Choic
     asked : Request
         Its options are those of the measured best.
     often : bool
-        Whether the code is to be used often, and so is worth any wait.
+        Whether the code will be used often, so that any wait for it pays.
     """
     gpu = "host" if usable_gpu() else None
     alone = asked.threads is None and gpu is None and advice.is_for_one_core(graph)

@@ -158,8 +158,8 @@ def parse(
     at : sequence of str
         The keys under which `file` has `value`.
     merged : sequence of Path
-        The YAML files that `value` was merged from, of which each replaced what those before it said; an error names
-        the one that has the mistake instead of `where`.
+        The YAML files that `value` was merged from, each overriding those before; an error names the one that has
+        the mistake instead of `where`.
     strict : bool, optional
         False: text that spells a number or a truth value is taken as such, as on a command line.
 
@@ -192,9 +192,9 @@ def parse(
 
 
 def place_in(merged: Sequence[Path], keys: Sequence[str | int]) -> str:
-    """Return the file, of YAML files of which each replaced what those before it said, and the line that has keys.
+    """Return the file and the line that has keys, of YAML files that each override those before.
 
-    It is that of most of these keys; of no file that has any, the text is empty.
+    The file is the one that has most of these keys; the text is empty if no file has any.
     """
     found = [(*_line(each, keys), str(each)) for each in reversed(merged)]
     depth, line, source = max(found, key=itemgetter(0), default=(0, "", ""))

@@ -205,7 +205,7 @@ def test_self_speedup_averages_graphs_that_were_measured_at_all_widths():
     )
     kept = all_widths(runs)
     assert set(kept["graph"]) == {"a", "b", "d"} and set(kept["width"]) == {1, 2, 4}
-    assert all_widths(runs[runs["graph"] == "c"]).empty, "two points are no curve"
+    assert all_widths(runs[runs["graph"] == "c"]).empty, "two points are not a curve"
 
 
 def test_the_interval_of_a_mean_needs_three_processes(rows):

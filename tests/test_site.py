@@ -80,7 +80,7 @@ def test_timed_runs_request_exactly_their_resources():
     [
         ({"cpu": {"runs": ["thread"]}}, "did you mean 'threads'"),
         ({"cpu": {"cpus": 0}}, "give the cpus"),
-        ({"cpu": {"cpus": 9, "threads_per_core": 2}}, "no multiple of threads_per_core: 2"),
+        ({"cpu": {"cpus": 9, "threads_per_core": 2}}, "not a multiple of threads_per_core: 2"),
         ({"cpu": {"hardware": "shou-he-cpus"}}, "did you mean 'shou-he-cpu'"),
         ({"a": {"machine": "x"}, "b": {"machine": "x"}}, "two kinds of nodes are called 'x'"),
         (

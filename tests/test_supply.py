@@ -83,7 +83,7 @@ def audited(*packages: dict) -> str:
     ("output", "errors", "code", "message"),
     [
         (audited({"name": "a", "version": "1", "vulns": []}), "", 0, "1 packages audited: 0 vulnerabilities"),
-        (audited({"name": "a", "version": "1", "vulns": [WEAK]}), "", 1, "a 1: PYSEC-1, mended in 1.1, 2.0"),
+        (audited({"name": "a", "version": "1", "vulns": [WEAK]}), "", 1, "a 1: PYSEC-1, fixed in 1.1, 2.0"),
         (audited({"name": "a", "version": "1", "vulns": []}, SKIPPED), "", 0, "1 unknown to the index"),
         (audited(SKIPPED), "", 0, "audit skipped: the index in reach knows none of 1 packages"),
         ("", "interface.ConnectionError: Could not connect", 0, "audit skipped: no index"),

@@ -107,7 +107,7 @@ def of_extremes(
 ) -> np.ndarray:
     """Return the least or the greatest of several quantities with draws, one a row, the estimate first.
 
-    One noisy quantity of nine is no extreme: the least of nine draws would be below that of the nine medians. So
+    One noisy quantity of nine is not an extreme: the least of nine draws would be below that of the nine medians. So
     quantiles are compared with equal quantiles, and deviations are enlarged as a normal distribution's, estimated from
     so few processes, have to be for intervals that hold for all rows at once with 95 %. Deviations of positive
     quantities are factors. The draws return in an order of their own: the extreme is independent of others.

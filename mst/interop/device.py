@@ -71,7 +71,7 @@ def device_graph(n: int, u: Any, v: Any, w: Any) -> SurveyedGraph:
 
 
 def _refuse_outside(n: int, name: str, ends: Any) -> None:
-    """Raise `InputError` with the first row whose id is no vertex, if there is one."""
+    """Raise `InputError` with the first row whose id is not a vertex, if there is one."""
     cupy = _cupy()
     if int(ends.min()) < 0 or int(ends.max()) >= n:
         row = int(cupy.argmax((ends < 0) | (ends >= n)))

@@ -39,7 +39,7 @@ class HardwareKind:
     uses: Callable[[pd.DataFrame], pd.Series]
 
     def of(self, rows: pd.DataFrame) -> pd.DataFrame:
-        """Return the rows that use it; a graph on which nothing used several cores is no comparison of many."""
+        """Return the rows that use it; a graph on which nothing used several cores does not compare many."""
         own = rows[self.uses(rows)]
         several = own.groupby(["machine", "graph"])["width"].transform("max") > 1
         return own[several] if self.id == "cores" else own

@@ -147,7 +147,7 @@ def read_forest(path: Path) -> StreamForest:
     Raises
     ------
     FormatError
-        It is no such file.
+        The file holds no such forest.
     InputError
         It cannot be opened.
     """

@@ -148,7 +148,7 @@ def graph_file(name, file):
 
 
 def own_files(name):
-    """Return the local files of a graph; files that are fetched are no inputs."""
+    """Return the local files of a graph; files that are fetched are not inputs."""
     return [str(file) for file in CATALOG[name].own_files] if name in CATALOG else []
 
 

@@ -29,8 +29,8 @@ class Gain:
     """How many times as long another algorithm took: a geometric mean over graphs, with its 95 % interval.
 
     The interval is of the mean over these very graphs, from the intervals of the medians; there is none where fewer
-    than three processes were measured, and then the mean is no headline. `ratios` has the graphs and their ratios, the
-    smallest first, `names` the algorithms compared with, and on how many graphs.
+    than three processes were measured, and then the mean is not in the headline. `ratios` has the graphs and their
+    ratios, the smallest first, `names` the algorithms compared with, and on how many graphs.
     """
 
     mean: float
@@ -268,7 +268,7 @@ def _in_words(facts: Mapping[str, Any] | None, hardware: HardwareKind) -> str:
 def leading(cards: Sequence[Card]) -> Card | None:
     """Return the card of the page's headline: the first that names an algorithm, made here if there is one.
 
-    The fastest with MPI, or on a GPU, may be slower than an algorithm on one core: that is no headline.
+    The fastest with MPI, or on a GPU, may be slower than an algorithm on one core, so it is not a headline.
     """
     return next((c for c in cards if c.finding and c.finding.algorithm and not c.finding.lost), None)
 
