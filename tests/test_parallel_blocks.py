@@ -70,7 +70,7 @@ def test_blocks_find_the_forest(rng, dtype):
         policy = replace(ANY, smallest_chunk=16, largest_chunk=1024, few_left=turn % 2 << 14)
         for n, u, v, w in graphs(rng):
             w = np.asarray(w, dtype) if dtype == np.int32 else w / 7 - 3
-            graph = Graph(n, u.astype(np.int32), v.astype(np.int32), w)
+            graph = Graph(n, u, v, w)
             found, counted = solved(graph, WIDTHS[turn % len(WIDTHS)], policy, seed=turn % 3)
             assert np.array_equal(found, by_kruskal(graph))
             cut += "blocks" in counted
@@ -89,7 +89,7 @@ def test_a_grid_is_solved_in_blocks_and_few_edges_are_left(rng, order):
         "with ties": -np.arange(m) // 7,
         "by column": u % 60,
     }[order]
-    graph = Graph(30_000, u.astype(np.int32), v.astype(np.int32), w.astype(np.int32))
+    graph = Graph(30_000, u, v, w.astype(np.int32))
     found, counted = solved(graph, 2, THREADS)
     assert np.array_equal(found, by_kruskal(graph))
     assert counted["blocks"] == 2
@@ -133,7 +133,7 @@ def test_many_light_edges_between_blocks_are_too_many_unless_rows_are_in_order_a
         (np.zeros(len(u)), True),
         (-np.arange(len(u)), True),
     ):
-        graph = Graph(20_000, u.astype(np.int32), v.astype(np.int32), w.astype(np.int32))
+        graph = Graph(20_000, u, v, w.astype(np.int32))
         found, counted = solved(graph, 2, THREADS)
         assert ("blocks" in counted) == expected
         assert np.array_equal(found, by_kruskal(graph))
@@ -145,7 +145,7 @@ def test_all_threads_join_many_heavy_edges_between_communities(rng, values):
     far = rng.random(len(u)) < 0.05
     v = np.where(far, rng.integers(0, 20_000, len(u)), u // 20 * 20 + rng.integers(0, 20, len(u)))
     w = np.where(far, 2000 + rng.integers(0, values, len(u)), rng.integers(0, 1000, len(u)))
-    graph = Graph(20_000, u.astype(np.int32), v.astype(np.int32), w.astype(np.int32))
+    graph = Graph(20_000, u, v, w.astype(np.int32))
     found, counted = solved(graph, 2, THREADS)
     assert np.array_equal(found, by_kruskal(graph))
     assert counted["blocks"] == 2 and counted["leaving"] > 0 and counted["light"] < counted["leaving"] / 2
@@ -155,7 +155,7 @@ def test_two_threads_keep_a_small_graph_whose_ids_follow_places(rng):
     u, v = grid(250, 250)
     w, ids = rng.permutation(len(u)).astype(np.int32), rng.permutation(250 * 250)
     for near, a, b in ((True, u, v), (False, ids[u], ids[v])):
-        graph = Graph(250 * 250, a.astype(np.int32), b.astype(np.int32), w)
+        graph = Graph(250 * 250, a, b, w)
         problem = ours.prepare(graph, width=2, input="edges", hand_over=True)
         assert (problem.on_one_core is None) == near
         assert np.array_equal(np.sort(ours.solve(problem).edge_ids), by_kruskal(graph))
@@ -175,7 +175,7 @@ def test_few_threads_leave_rows_in_order_to_one_core(rng):
         (rng.permutation(len(u)), False),
     ):
         for near, a, b in ((True, u, v), (False, ids[u], ids[v])):
-            graph = Graph(60_000, a.astype(np.int32), b.astype(np.int32), w.astype(np.int32))
+            graph = Graph(60_000, a, b, w.astype(np.int32))
             left = [is_left_to_one_core(graph, width) for width in (1, 2, 4, 8)]
             assert left == [True, in_order or not near, in_order or not near, not near]
 
@@ -188,5 +188,5 @@ def test_few_threads_leave_weights_in_order_of_sorted_rows_to_one_core(rng):
         (np.arange(len(u)), rng.permutation(len(u)), False),
         (rng.permutation(len(u)), slice(None), False),
     ):
-        graph = Graph(100_000, u[rows].astype(np.int32), v[rows].astype(np.int32), w.astype(np.int32))
+        graph = Graph(100_000, u[rows], v[rows], w.astype(np.int32))
         assert [is_left_to_one_core(graph, width) for width in (4, 8)] == [left, False]

@@ -92,7 +92,7 @@ def test_rows_in_order_are_joined_in_order(rng, kind, step):
         m = int(rng.integers(30, 3000))
         w = np.sort(rng.integers(0, max(2, m * turn // 30), m)) - 7
         dtype = (np.int32, np.float64, np.float32)[turn % 3]
-        graph = Graph(n, *(x.astype(np.int32) for x in ends(rng, n, m, kind)), w[::step].astype(dtype))
+        graph = Graph(n, *ends(rng, n, m, kind), w[::step].astype(dtype))
         result = solve(graph, ALWAYS, delay_seed=turn % 3)
         assert np.array_equal(np.sort(result.edge_ids), by_kruskal(graph))
         assert len(result.edge_ids) <= result.counters["kept"] <= m
@@ -100,7 +100,7 @@ def test_rows_in_order_are_joined_in_order(rng, kind, step):
 
 def test_only_sorted_rows_of_many_edges_are_joined_so(rng):
     n, m = 6000, 100_000
-    u, v = (x.astype(np.int32) for x in ends(rng, n, m, "random"))
+    u, v = ends(rng, n, m, "random")
     weights = np.arange(m, dtype=np.int32)
     swapped = weights.copy()
     swapped[[700, 701]] = swapped[[701, 700]]
@@ -172,7 +172,7 @@ def test_rounds_read_only_the_rows_they_may_join(rng, step, monkeypatch):
         n, m = int(rng.integers(20, 400)), int(rng.integers(1000, 5000))
         w = np.sort(rng.integers(0, max(2, m * turn // 30), m)) - 7
         dtype = (np.int32, np.float64, np.float32)[turn % 3]
-        u, v = (x.astype(np.int32) for x in ends(rng, n, m, ("random", "sorted", "hubs")[turn % 3]))
+        u, v = ends(rng, n, m, ("random", "sorted", "hubs")[turn % 3])
         graph = Graph(n, u, v, w[::step].astype(dtype))
         read.clear()
         result = solve(graph, replace(policy, giant=0.5) if turn % 2 else policy, delay_seed=turn % 3)
@@ -204,7 +204,7 @@ def test_the_order_of_rows_is_found_once(rng, step, monkeypatch):
     whole = ours.order_of
     monkeypatch.setattr(ours, "order_of", lambda *given: found.append(whole(*given)) or found[-1])
     m = 2_000_000
-    u, v = (x.astype(np.int32) for x in ends(rng, 200_000, m, "random"))
+    u, v = ends(rng, 200_000, m, "random")
     graph = Graph(200_000, u, v, np.arange(m, dtype=np.int32)[::step].copy())
     problem = ours.prepare(graph, width=2, input="edges", hand_over=True)
     assert problem.step == step
@@ -223,7 +223,7 @@ def test_few_threads_take_large_graphs_in_order_unless_ids_follow_places(rng):
         ("random", 1_000_000, True),
         ("random", 20_000, True),
     ):
-        u, v = (x.astype(np.int32) for x in ends(rng, n, m, kind))
+        u, v = ends(rng, n, m, kind)
         graph = Graph(n, u, v, w)
         problem = ours.prepare(graph, width=2, input="edges", hand_over=True)
         assert (problem.on_one_core is not None) == left

@@ -260,7 +260,7 @@ def test_no_filter_follows_one_that_dropped_few_edges(rng):
     hubs, leaves = 30, 4_000
     u, v = np.repeat(np.arange(hubs), leaves), np.tile(np.arange(hubs, hubs + leaves), hubs)
     w = np.minimum(rng.zipf(1.3, len(u)), 2**24)
-    graph = Graph(hubs + leaves, u.astype(np.int32), v.astype(np.int32), w.astype(np.int32))
+    graph = Graph(hubs + leaves, u, v, w.astype(np.int32))
     result = ours.solve_storage(graph, ours.edge_list(graph, graph.w), 2)
     assert np.array_equal(np.sort(result.edge_ids), by_kruskal(graph))
     assert 2 < result.counters["parts"] < 12

@@ -33,7 +33,7 @@ def communities(rng, n, m, size, far=0.05, weights="by community"):
         "random": rng.integers(0, 1000, m),
         "equal": np.zeros(m, np.int64),
     }[weights]
-    return Graph(n, u.astype(np.int32), v.astype(np.int32), w.astype(np.int32))
+    return Graph(n, u, v, w.astype(np.int32))
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.float32, pytest.param(np.float64, marks=pytest.mark.slow)])
