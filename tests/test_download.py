@@ -425,7 +425,7 @@ def test_the_first_checksum_seen_is_kept_and_a_later_difference_refused(serve, s
     assert note == {server.address(): SHA256}
 
 
-def test_checksums_belong_to_their_location_and_another_than_the_published_is_told_once(
+def test_checksums_belong_to_their_location_and_another_than_the_published_is_reported_once(
     serve, sources, folder, capsys
 ):
     (folder / "file.gr.gz").write_bytes(b"packed otherwise")

@@ -326,7 +326,7 @@ def test_illegal_batches_are_named(small_table, message):
     assert str(caught.value).startswith(message)
 
 
-def test_a_graph_in_a_list_is_told_from_batches():
+def test_a_graph_in_a_list_is_distinguished_from_batches():
     with pytest.raises(
         mst.InputError, match=r"batch 0: .* got int: a whole graph is a tuple \(n, u, v, w\), not a list"
     ):
