@@ -7,7 +7,8 @@ import gc
 import os
 import shutil
 import signal
-from collections.abc import Iterator
+import textwrap
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -113,6 +114,25 @@ def own_cache(tmp_path, monkeypatch) -> Path:
         (folder / part).symlink_to((cache_root() / part).resolve())
     monkeypatch.setenv("MST_CACHE", str(folder))
     return folder
+
+
+@pytest.fixture
+def add_algorithm(tmp_path, monkeypatch) -> Iterator[Callable[..., Path]]:
+    """A function that writes the file of an algorithm, which is there for the time of a test."""
+    from mst import registry
+
+    monkeypatch.setenv(registry.EXTRA_FOLDERS, str(tmp_path))
+    caches = registry.algorithms, registry._standalone_function
+
+    def add(text: str, name: str = "mine.py") -> Path:
+        (tmp_path / name).write_text(textwrap.dedent(text))
+        for cache in caches:
+            cache.cache_clear()
+        return tmp_path / name
+
+    yield add
+    for cache in caches:
+        cache.cache_clear()
 
 
 @pytest.fixture(scope="session")

@@ -18,7 +18,7 @@ from pyarrow import parquet
 from scripts import run_python
 
 import mst
-from mst import cli, registry
+from mst import cli
 from mst.cli import commands, main
 from mst.errors import UnsupportedError, nearest
 
@@ -320,16 +320,10 @@ def test_an_unknown_option_is_one_line_with_the_nearest_one(capsys):
         (["--algorithm", "absent"], "needs nosuchpackage, which is not installed"),
     ],
 )
-def test_mistakes_are_refused_before_the_graph_is_read(options, message, tmp_path, monkeypatch, capsys):
-    literal = 'dict(id="absent", paradigm="peer", title="t", requires=("nosuchpackage",))'
-    (tmp_path / "absent.py").write_text(f"ALGORITHM = {literal}\n")
-    monkeypatch.setenv("MST_ALGORITHMS", str(tmp_path))
-    registry.algorithms.cache_clear()
-    try:
-        assert main(["solve", str(tmp_path / "never-read.gr"), *options]) == 2
-        assert message in capsys.readouterr().err
-    finally:
-        registry.algorithms.cache_clear()
+def test_mistakes_are_refused_before_the_graph_is_read(options, message, add_algorithm, tmp_path, capsys):
+    add_algorithm('ALGORITHM = dict(id="absent", paradigm="peer", title="t", requires=("nosuchpackage",))\n')
+    assert main(["solve", str(tmp_path / "never-read.gr"), *options]) == 2
+    assert message in capsys.readouterr().err
 
 
 def test_a_missing_package_is_named_with_its_remedy(monkeypatch, capsys):
@@ -345,23 +339,18 @@ def test_a_missing_package_is_named_with_its_remedy(monkeypatch, capsys):
     "package", ["mst_of_mine.parts", "rocrate.of_mine"]
 )  # an extra brings the latter for mst
 def test_a_package_that_a_users_algorithm_lacks_is_named_with_the_line_that_imports_it(
-    tmp_path, monkeypatch, capsys, package
+    add_algorithm, tmp_path, monkeypatch, capsys, package
 ):
-    (tmp_path / "mine.py").write_text(
+    mine = add_algorithm(
         f'ALGORITHM = dict(id="lacking", paradigm="sequential", title="t")\nimport {package}\n'
     )
     (tmp_path / "g.csv").write_text("0 1 1\n")
-    monkeypatch.setenv("MST_ALGORITHMS", str(tmp_path))
     monkeypatch.setitem(sys.modules, "rocrate", None)
-    registry.algorithms.cache_clear()
-    try:
-        assert main(["list", "--json"]) == 0
-        assert str(tmp_path / "mine.py") in {row["file"] for row in json.loads(capsys.readouterr().out)}
-        assert main(["solve", str(tmp_path / "g.csv"), "--algorithm", "lacking"]) == 2
-    finally:
-        registry.algorithms.cache_clear()
+    assert main(["list", "--json"]) == 0
+    assert str(mine) in {row["file"] for row in json.loads(capsys.readouterr().out)}
+    assert main(["solve", str(tmp_path / "g.csv"), "--algorithm", "lacking"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    named = f"{tmp_path / 'mine.py'}, line 2: this needs {package.split('.')[0]}"
+    named = f"{mine}, line 2: this needs {package.split('.')[0]}"
     assert line.startswith(f"mst solve: {named}") and line.endswith(", which is not installed")
 
 

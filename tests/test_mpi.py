@@ -160,25 +160,20 @@ def test_records_have_the_counters_and_phases_of_the_formulas(tmp_path):
 
 
 @pytest.fixture
-def probe(tmp_path, monkeypatch):
+def probe(add_algorithm, tmp_path):
     """Return a function that adds an algorithm with a given body of `solve` and measures it."""
-    folder = tmp_path / "algorithms"
-    folder.mkdir()
-    monkeypatch.setenv(registry.EXTRA_FOLDERS, str(folder))
 
     def measure(body: str, width: int, **limits) -> dict:
-        (folder / "probe.py").write_text(
+        add_algorithm(
             "import os, pathlib, time\nimport numpy as np\n"
             "ALGORITHM = dict(id='probe-mpi', paradigm='mpi', title='Probe')\n"
             "def prepare(part, *, comm):\n    return comm\n"
             f"def solve(comm):\n{textwrap.indent(textwrap.dedent(body), '    ')}\n"
             "def collect(problem, result):\n    return []\n"
         )
-        registry.algorithms.cache_clear()
         return measured(tmp_path, "probe-mpi", width, **limits)
 
-    yield measure
-    registry.algorithms.cache_clear()
+    return measure
 
 
 def test_failure_of_one_rank_is_recorded_with_its_rank(probe):

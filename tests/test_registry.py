@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,23 +12,6 @@ from mst import ConfigError, DependencyError, InputError, UnsupportedError, regi
 from mst.execute import _of_module, implementation_of
 from mst.facts import Facts
 from mst.registry import Option, read_literal
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    """Return a function that writes one algorithm file into a searched folder."""
-    monkeypatch.setenv(registry.EXTRA_FOLDERS, str(tmp_path))
-
-    def write(text: str, name: str = "mine.py"):
-        (tmp_path / name).write_text(textwrap.dedent(text))
-        registry.algorithms.cache_clear()
-        registry._standalone_function.cache_clear()
-        return tmp_path / name
-
-    yield write
-    registry.algorithms.cache_clear()
-    registry._standalone_function.cache_clear()
-
 
 LITERAL = 'ALGORITHM = dict(id="mine", paradigm="sequential", title="Mine"{more})\n'
 
@@ -83,27 +65,27 @@ LITERAL = 'ALGORITHM = dict(id="mine", paradigm="sequential", title="Mine"{more}
         (LITERAL.replace('"mine"', "5").format(more=""), "id must be a string, got 5"),
     ],
 )
-def test_wrong_literal_is_refused_with_its_line(folder, text, message):
+def test_wrong_literal_is_refused_with_its_line(add_algorithm, text, message):
     with pytest.raises(ConfigError, match=message):
-        read_literal(folder(text))
+        read_literal(add_algorithm(text))
 
 
-def test_literal_in_braces_is_read(folder):
+def test_literal_in_braces_is_read(add_algorithm):
     text = """
         ALGORITHM = {"id": "mine", "paradigm": "threads", "title": "M", "options": {"a": dict(default=True)}}
     """
-    algorithm = read_literal(folder(text))
+    algorithm = read_literal(add_algorithm(text))
     assert algorithm.options["a"] == Option("a", True) and algorithm.exact and algorithm.ties == "order"
 
 
-def test_two_files_of_one_id_are_refused(folder):
-    folder(LITERAL.replace("mine", "kruskal").format(more=""))
+def test_two_files_of_one_id_are_refused(add_algorithm):
+    add_algorithm(LITERAL.replace("mine", "kruskal").format(more=""))
     with pytest.raises(ConfigError, match=r"kruskal.py both define 'kruskal'"):
         registry.algorithms()
 
 
-def test_algorithm_in_a_folder_of_the_environment_is_found_and_runs(folder):
-    folder(
+def test_algorithm_in_a_folder_of_the_environment_is_found_and_runs(add_algorithm):
+    add_algorithm(
         LITERAL.format(more=", options=dict(add=dict(default=0))")
         + """
 def prepare(graph, *, width, add):
@@ -126,24 +108,24 @@ def skip(facts, *, width, add):
         mst.minimum_spanning_forest((13, [0], [1], [5]), algorithm="mine")
 
 
-def test_files_of_one_name_in_two_folders_are_two_modules(folder, tmp_path, monkeypatch):
+def test_files_of_one_name_in_two_folders_are_two_modules(add_algorithm, tmp_path, monkeypatch):
     (tmp_path / "more").mkdir()
-    folder(LITERAL.format(more=""), "same.py")
-    folder(LITERAL.replace("mine", "theirs").format(more=""), "more/same.py")
+    add_algorithm(LITERAL.format(more=""), "same.py")
+    add_algorithm(LITERAL.replace("mine", "theirs").format(more=""), "more/same.py")
     monkeypatch.setenv(registry.EXTRA_FOLDERS, f"{tmp_path}:{tmp_path / 'more'}")
     assert [registry.get(name).load().ALGORITHM["id"] for name in ("mine", "theirs")] == ["mine", "theirs"]
 
 
-def test_files_with_an_underscore_are_not_listed(folder):
-    folder("x = 1\n", name="_helper.py")
+def test_files_with_an_underscore_are_not_listed(add_algorithm):
+    add_algorithm("x = 1\n", name="_helper.py")
     assert "mine" not in registry.algorithms()
 
 
-def test_skip_runs_without_importing_its_module(folder):
+def test_skip_runs_without_importing_its_module(add_algorithm):
     text = "import a_module_that_is_not_there\n" + LITERAL.format(
         more=', requires=("a_module_that_is_not_there",)'
     )
-    folder(text + "def skip(facts, *, width) -> str | None:\n    return 'never'\n")
+    add_algorithm(text + "def skip(facts, *, width) -> str | None:\n    return 'never'\n")
     algorithm = registry.get("mine")
     assert algorithm.skip(Facts(1, 1)) == "never"
     assert algorithm.missing() == "needs a_module_that_is_not_there, which is not installed"
@@ -159,8 +141,8 @@ def test_the_remedy_for_cugraph_is_no_extra(monkeypatch):
         registry.get("cugraph").refuse_missing()
 
 
-def test_graph_above_a_limit_is_skipped_without_loading_code(folder):
-    folder(LITERAL.format(more=", limits=dict(m=10)"))
+def test_graph_above_a_limit_is_skipped_without_loading_code(add_algorithm):
+    add_algorithm(LITERAL.format(more=", limits=dict(m=10)"))
     assert registry.get("mine").skip(Facts(5, 11)) == "m = 11 is above its limit of 10"
     assert registry.get("mine").skip(Facts(5, 10)) is None
 
@@ -235,8 +217,8 @@ def test_unknown_option_or_algorithm_is_refused_with_the_nearest_known():
 
 
 @pytest.mark.parametrize("value", ["a/b", "a,b=c"])
-def test_an_option_that_cannot_name_a_folder_is_refused(folder, value):
-    algorithm = read_literal(folder(LITERAL.format(more=", options=dict(mode=dict(default='a'))")))
+def test_an_option_that_cannot_name_a_folder_is_refused(add_algorithm, value):
+    algorithm = read_literal(add_algorithm(LITERAL.format(more=", options=dict(mode=dict(default='a'))")))
     with pytest.raises(ConfigError, match=f"mode={value}"):
         algorithm.options_slug({"mode": value})
 
@@ -280,7 +262,7 @@ def test_peer_fingerprint_covers_its_version(monkeypatch):
     assert registry.get("scipy").source_fingerprint() != before
 
 
-def test_missing_folder_of_algorithms_is_refused_by_name(folder, monkeypatch, tmp_path):
+def test_missing_folder_of_algorithms_is_refused_by_name(add_algorithm, monkeypatch, tmp_path):
     monkeypatch.setenv(registry.EXTRA_FOLDERS, str(tmp_path / "nowhere"))
     registry.algorithms.cache_clear()
     with pytest.raises(ConfigError, match=r"nowhere is not a folder: \$MST_ALGORITHMS"):

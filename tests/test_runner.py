@@ -117,15 +117,12 @@ def phases(problem):
 
 
 @pytest.fixture
-def probe(tmp_path, monkeypatch):
+def probe(add_algorithm, tmp_path):
     """Return a function that drops in one probe algorithm and measures it."""
     graph = Graph(3, [0, 1, 2], [1, 2, 0], [1, 1, 1], name="triangle")
     file = tmp_path / "graph.arrow"
     write_canonical(file, graph, {"name": "triangle"})
     manifest = {"name": "triangle", "n": 3, "m": 3, "digest": content_digest(graph), "weight_dtype": "int32"}
-    folder = tmp_path / "algorithms"
-    folder.mkdir()
-    monkeypatch.setenv(registry.EXTRA_FOLDERS, str(folder))
 
     def measure(
         name: str,
@@ -138,8 +135,7 @@ def probe(tmp_path, monkeypatch):
     ) -> dict:
         body = PROBES[name].replace("{marker}", marker).strip()
         source = SOURCE.format(id=name, paradigm=paradigm, body=body)
-        (folder / f"{name.replace('-', '_')}.py").write_text(source + PHASES * has_phases)
-        registry.algorithms.cache_clear()
+        add_algorithm(source + PHASES * has_phases, f"{name.replace('-', '_')}.py")
         order = request_of(name, width, **settings)
         return next(measure_runs([order], manifest=manifest, graph_file=file)) | {"path": order.path}
 
@@ -152,8 +148,7 @@ def probe(tmp_path, monkeypatch):
         return list(measure_runs(orders, manifest=manifest, graph_file=file))
 
     measure.request, measure.together = request_of, together
-    yield measure
-    registry.algorithms.cache_clear()
+    return measure
 
 
 def sleepers(marker: str) -> list[psutil.Process]:
