@@ -7,7 +7,7 @@ import hashlib
 import sys
 from collections.abc import Callable, Hashable, Iterable, Mapping, Set
 from dataclasses import InitVar, dataclass, field
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -500,26 +500,14 @@ class Forest:
 
 def _reduced(graph: Graph) -> tuple:
     """Pickle the edge list alone: its arrays become read-only again, which kernels are compiled for."""
-    return _graph_of, (graph.n, graph.u, graph.v, graph.w, graph.name)
-
-
-def _graph_of(n: int, u: np.ndarray, v: np.ndarray, w: np.ndarray, name: str) -> Graph:
-    return Graph(n, u, v, w, name=name, trusted=True)
-
-
-def _reduced_labelled(graph: LabelledGraph) -> tuple:
-    return _labelled_graph_of, (graph.labels, graph.u, graph.v, graph.w, graph.name)
-
-
-def _labelled_graph_of(
-    labels: list[Hashable], u: np.ndarray, v: np.ndarray, w: np.ndarray, name: str
-) -> LabelledGraph:
-    return LabelledGraph(labels, u, v, w, name=name, trusted=True)
+    vertices = graph.labels if isinstance(graph, LabelledGraph) else graph.n
+    made = partial(type(graph), name=graph.name, trusted=True)
+    return made, (vertices, graph.u, graph.v, graph.w)
 
 
 # Not a method of `Graph`: how graphs are pickled does not belong into the fingerprints of algorithms.
 copyreg.pickle(Graph, _reduced)
-copyreg.pickle(LabelledGraph, _reduced_labelled)
+copyreg.pickle(LabelledGraph, _reduced)
 
 
 def _distinct_rows(edge_ids: Any, graph: Graph, threads: int) -> np.ndarray:
