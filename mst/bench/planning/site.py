@@ -122,7 +122,9 @@ class Node(Queue):
         if not self.cpus:
             raise ValueError("give the cpus of a node, or name its hardware")
         if self.cpus % self.threads_per_core:
-            raise ValueError(f"cpus: {self.cpus} is not a multiple of threads_per_core: {self.threads_per_core}")
+            raise ValueError(
+                f"cpus: {self.cpus} is not a multiple of threads_per_core: {self.threads_per_core}"
+            )
         return self
 
     @field_validator("runs")
