@@ -89,6 +89,24 @@ def test_graphs_and_forests_can_be_pickled():
     assert type(error) is mst.InputError and str(error) == "w[3] is NaN"
 
 
+@pytest.mark.parametrize(
+    "graph",
+    ["mst.Graph(2, [0], [1], [5])", "formats.read(sys.argv[1])", "generators.generate('path', n=2)"],
+)
+def test_graphs_of_any_origin_are_pickled_without_what_is_kept(graph, tmp_path):
+    (file := tmp_path / "a.txt").write_text("0 1 5\n")
+    name = graph.partition(".")[0]
+    imported = "import mst" if name == "mst" else f"from mst import {name}"
+    code = (
+        f"import pickle, sys; {imported}\n"
+        f"graph = {graph}\n"
+        "graph.csr()\n"
+        "again = pickle.loads(pickle.dumps(graph, 4))\n"
+        "print(again.u.flags.writeable, len(vars(again)))"
+    )
+    assert run_python(code, file).stdout == "False 5\n"
+
+
 @pytest.mark.parametrize("solve", [digest, first_digest])
 def test_threads_solve_at_the_same_time(solve):
     expected = [digest(seed) for seed in range(8)]

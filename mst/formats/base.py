@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+import mst.forest  # noqa: F401 - which says how graphs are pickled
 from mst import atomic
 from mst.errors import FormatError, InputError
 from mst.formats.ids import Ids

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+import mst.forest  # noqa: F401 - which says how graphs are pickled
 from mst.errors import ConfigError, InputError, nearest
 from mst.generators.definition import Edges, Generator, Parameter, generators_of
 from mst.graph import Graph
