@@ -61,7 +61,7 @@ def from_table(table: Any, *, threads: int = 1) -> Graph:
         return LabelledGraph(names, u, v, weights, threads=threads)
     if len(u) == 0:
         return Graph(declared or 0, u, v, weights)
-    largest = int(max(u.max(), v.max()))
+    largest = int(max(u.max(), v.max(), 0))
     if declared is None and largest >= _MOST_VERTICES_PER_EDGE * len(u) + 10**6:
         raise InputError(
             f"the largest id is {largest:,} and there are {len(u):,} edges: number the vertices from 0, for "
