@@ -78,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
             ids = getattr(graph, "labels", None)
             write_forest(arguments.out, forest, ids)
         # Other formats count from 0 or 1.
-        if ids not in (None, range(1, graph.n + 1)):
+        if not _keeps_ids(arguments.out) and ids not in (None, range(1, graph.n + 1)):
             _remark_lost_ids(arguments, "numbers the vertices in the order of their ids")
     taken = {part: value for part, value in taken.items() if value > 1e-4 or part not in ("transfer", "code")}
     width = width_of(algorithm, threads)
@@ -101,7 +101,7 @@ def _solve_in_parts(arguments: argparse.Namespace, asked: Request) -> int:
     if arguments.out:
         with step(f"writing {arguments.out}"):
             write_forest(arguments.out, forest, file.ids)
-        if file.n is None and _has_gaps(forest, file.least_n or 0):
+        if not _keeps_ids(arguments.out) and file.n is None and _has_gaps(forest, file.least_n or 0):
             _remark_lost_ids(arguments, "has a vertex for each number from 0 to the largest id")
     if checkpoint:
         checkpoint.unlink(missing_ok=True)
@@ -121,8 +121,7 @@ def _has_gaps(forest: StreamForest, declared: int) -> bool:
 
 
 def _remark_lost_ids(arguments: argparse.Namespace, numbering: str) -> None:
-    if not _keeps_ids(arguments.out):
-        remark(f"{arguments.out} {numbering} in {arguments.file}; write .txt, .csv or .parquet to keep the ids")
+    remark(f"{arguments.out} {numbering} in {arguments.file}; write .txt, .csv or .parquet to keep the ids")
 
 
 def _print_summary(
