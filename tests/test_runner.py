@@ -387,14 +387,19 @@ def test_ticks_of_the_clock_are_not_the_work_of_others():
     assert outcome.stolen_seconds == 25
 
 
+def flags_of(algorithm: str, width: int = 1, *, stolen: float = 0.0, seconds: float = 0.0, others: float = 0.0):
+    """Return the flags of a run that took these seconds, while these numbers of cores did other work."""
+    run = Run("here", "triangle", algorithm, "default", width, "0" * 12)
+    outcome = Outcome(turn_seconds=seconds, others_seconds=others * seconds)
+    still = {"granted_width": None, "throttled": 0, "after": {"throttled": 0}}
+    return measuring._flags(run, outcome, Measure(), {**still, "stolen_cores": stolen})
+
+
 def test_short_runs_are_busy_only_beyond_the_error_of_the_clock(monkeypatch):
     monkeypatch.setattr(measuring.os, "cpu_count", lambda: 16)
-    run = Run("here", "triangle", "parlay-boruvka", "default", 1, "0" * 12)
-    still = {"granted_width": None, "stolen_cores": 0, "throttled": 0, "after": {"throttled": 0}}
 
-    def flags(seconds: float, others_cores: float) -> list[str]:
-        outcome = Outcome(turn_seconds=seconds, others_seconds=others_cores * seconds)
-        return measuring._flags(run, outcome, Measure(), still)
+    def flags(seconds: float, others: float) -> list[str]:
+        return flags_of("parlay-boruvka", seconds=seconds, others=others)
 
     # On 16 idle cores the kernel counted up to a third of a core too much in a second, and 0.08 in nine.
     assert flags(1, 0.33) == flags(9, 0.15) == flags(1000, 0.15) == []
@@ -403,14 +408,9 @@ def test_short_runs_are_busy_only_beyond_the_error_of_the_clock(monkeypatch):
 
 def test_stolen_time_is_a_share_of_the_processors_of_a_run(monkeypatch):
     monkeypatch.setattr(measuring, "granted_cores", lambda: 16)
-    still = {"granted_width": None, "throttled": 0, "after": {"throttled": 0}}
-
-    def flags(algorithm: str, width: int, stolen: float) -> list[str]:
-        run = Run("here", "triangle", algorithm, "default", width, "0" * 12)
-        return measuring._flags(run, Outcome(), Measure(), {**still, "stolen_cores": stolen})
-
-    assert flags("kruskal", 1, 0.03) == flags("edge-boruvka-cuda", 1, 0.03) == ["stolen"]
-    assert flags("parlay-boruvka", 8, 0.15) == [] and flags("parlay-boruvka", 8, 0.17) == ["stolen"]
+    assert flags_of("kruskal", stolen=0.03) == flags_of("edge-boruvka-cuda", stolen=0.03) == ["stolen"]
+    assert flags_of("parlay-boruvka", 8, stolen=0.15) == []
+    assert flags_of("parlay-boruvka", 8, stolen=0.17) == ["stolen"]
 
 
 def test_measurement_has_samples_machine_memory_and_forest(probe):

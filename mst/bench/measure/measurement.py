@@ -86,10 +86,10 @@ def _flags(run: Run, outcome: Outcome, measure: Measure, conditions: dict[str, A
     granted = conditions["granted_width"]
     shares_cores = registry.get(run.algorithm).paradigm in ("threads", "mpi")
     used = min(run.width_here, cores) if shares_cores else 1
+    tolerated = _BUSY_FLAG * outcome.turn_seconds + _sampling_error(outcome.turn_seconds)
     found = {
         "spread": spread is not None and spread > _SPREAD_FLAG,
-        "busy": outcome.others_seconds
-        > _BUSY_FLAG * outcome.turn_seconds + _sampling_error(outcome.turn_seconds),
+        "busy": outcome.others_seconds > tolerated,
         "stolen": conditions["stolen_cores"] > _STEAL_FLAG * used,
         "throttled": (conditions["after"]["throttled"] or 0) > (conditions["throttled"] or 0),
         "oversubscribed": shares_cores and run.width_here > cores,
