@@ -150,6 +150,27 @@ def test_one_of_nine_equal_graphs_is_seldom_a_counterexample(processes, pairs, n
     assert false <= 0.05 * rounds
 
 
+@pytest.mark.parametrize("choose, end", [(np.min, 2.5), (np.max, 97.5)])
+@pytest.mark.parametrize("processes", [3, 9])
+def test_outer_end_of_an_extreme_holds_for_the_row_that_is_the_extreme(choose, end, processes):
+    """One graph lies far outside the other eight: its true value, 1, is beyond the end in at most 5 of 100 sets."""
+    rng, rounds, away = np.random.default_rng(processes), 200, {np.min: 2.0, np.max: 0.5}[choose]
+    missed = 0
+    for round_ in range(rounds):
+        rows = equal_graphs(rng, processes, round_, pairs=False)
+        rows[1:] *= away
+        found = np.percentile(of_extremes(rows, choose, [processes] * len(rows))[1:], end)
+        missed += found > 1 if choose is np.min else found < 1
+    assert missed <= 0.05 * rounds
+
+
+def test_outer_end_of_an_extreme_is_no_wider_than_that_of_one_row():
+    """Nine equal rows of nine processes: only the end towards the other rows allows for their number."""
+    rows = np.stack([np.r_[1.0, median_draws(np.linspace(0.9, 1.1, 9), 1000, str(k))] for k in range(9)])
+    low, high = np.percentile(of_extremes(rows, np.min, [9] * 9)[1:], [2.5, 97.5])
+    assert low == pytest.approx(0.925, rel=0.02) and high > 1.1
+
+
 def test_run_of_few_processes_widens_the_intervals_of_no_others():
     """Each interval holds together with the others by its own processes: a wide one hides no counterexample."""
     few, many = [1.5, 2.0, 2.5], [0.4, 0.41, 0.42, 0.43, 0.44, 0.45, 0.46, 0.47, 0.48]

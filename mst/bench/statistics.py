@@ -109,8 +109,10 @@ def of_extremes(
 
     One noisy quantity of nine is not an extreme: the least of nine draws would be below that of the nine medians. So
     quantiles are compared with equal quantiles, and deviations are enlarged as a normal distribution's, estimated from
-    so few processes, have to be for intervals that hold for all rows at once with 95 %. Deviations of positive
-    quantities are factors. The draws return in an order of their own: the extreme is independent of others.
+    so few processes, have to be for intervals that hold for all rows at once with 95 %. Downwards for the least, upwards
+    for the greatest, each row only has to hold by itself (Berger 1982, intersection-union tests): the lower end of all is
+    no higher than that of the row that is truly the least. Deviations of positive quantities are factors. The draws
+    return in an order of their own: the extreme is independent of others.
 
     `choose` is ``np.min`` or ``np.max``, `processes` the fewest behind each row, and `number` how many quantities there
     are, if more than those measured.
@@ -124,8 +126,9 @@ def of_extremes(
     deviations = np.sort(rows[:, 1:], axis=1) - estimate
     # Of three processes two may be equal by chance, on one side of the median: the other side's scatter counts.
     symmetric = np.sort(np.sign(deviations) * np.maximum(abs(deviations), abs(deviations[:, ::-1])), axis=1)
-    widening = np.array([[_widening(number, count)] for count in processes])
-    chosen = choose(estimate + widening * symmetric, axis=0)
+    all_rows, one_row = (np.array([[_widening(size, count)] for count in processes]) for size in (number, 1))
+    outer = symmetric < 0 if choose is np.min else symmetric > 0
+    chosen = choose(estimate + np.where(outer, one_row, all_rows) * symmetric, axis=0)
     # Rounded, since the last bits of a logarithm differ between processors; zero has one sign.
     rounded = np.round(rows, 3) + 0.0
     seed = hashlib.sha256(rounded.tobytes() + choose.__name__.encode()).digest()
