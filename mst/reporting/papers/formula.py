@@ -19,7 +19,6 @@ from functools import cache, partial
 from typing import Any, Protocol
 
 import numpy as np
-import pandas as pd
 
 from mst.bench.statistics import FEWEST_PROCESSES, median_draws, of_extremes
 from mst.errors import ConfigError, nearest
@@ -433,7 +432,7 @@ _OPERATORS: dict[type, np.ufunc] = {
 }
 SCALARS: dict[str, np.ufunc] = {"abs": np.abs, "log2": np.log2, "ceil": np.ceil}
 _PAIRED: dict[str, Callable[..., np.ndarray]] = {
-    "spearman": lambda *rows: _pearson(*(pd.DataFrame(each).rank().to_numpy() for each in rows)),
+    "pearson": _pearson,
     "kendall": _kendall,
 }
 _EXTREMES: dict[str, Callable[..., np.ndarray]] = {"min": np.min, "max": np.max}
