@@ -144,7 +144,7 @@ NUMBERS = {
     "sh-56": ({f"{GHS}@16:communication": 0.05}, {f"{GHS}@16:communication": 0.5}),
     "sh-58": ({f"{GHS}@16": 1 / 16}, {f"{GHS}@16": 1}),
     "sh-59": ({f"{GHS}:broadcast_hops": 500}, {f"{GHS}:broadcast_hops": 10}),
-    "dur-07": ({"lock-boruvka@4": 1.15}, {"lock-boruvka@4": 1}),
+    "dur-07": ({"lock-boruvka@4": 1.15}, {"lock-boruvka@4": 0.9}),
     "dur-12": ({"boruvka:rounds": 10}, {"boruvka:rounds": 11}),
     "dur-14": (
         {"lock-boruvka@4:edge visits": 4, "cas-boruvka@4:edge visits": 4},
