@@ -128,7 +128,7 @@ NUMBERS = {
     ),
     "sh-28": (
         {"edge-boruvka@16:filtering": 0.5, "edge-boruvka@8:filtering": 0.5},
-        {"edge-boruvka@16:filtering": 0.5, "edge-boruvka@8:filtering": 0.9},
+        {"edge-boruvka@16:filtering": 0.5, "edge-boruvka@8:filtering": 1.1},
     ),
     # With several threads.
     "sh-29": (
