@@ -151,12 +151,8 @@ NUMBERS = {
         {"lock-boruvka@4:edge visits": 1, "cas-boruvka@4:edge visits": 1},
     ),
     "dur-15": (
-        {
-            f"{a}[staggered=false]@4{of}": 2
-            for a in ("lock-boruvka", "cas-boruvka")
-            for of in ("", ":failed unions")
-        },
-        {"lock-boruvka[staggered=false]@4": 2, "cas-boruvka[staggered=false]@4": 2},
+        {f"{a}[staggered=false]@4:failed unions": 2 for a in ("lock-boruvka", "cas-boruvka")},
+        {f"{a}@4:failed unions": 2 for a in ("lock-boruvka", "cas-boruvka")},
     ),
     "bz-05": ({"parlay-boruvka[filter=false]@8": 1.1}, {"parlay-boruvka[filter=false]@8": 1.5}),
     # Of 5000 edges.
