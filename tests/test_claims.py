@@ -662,7 +662,7 @@ def test_published_claims_compare_what_alone_differs():
     quantity = {id: claim.quantity for id, claim in claims_by_id().items()}
     assert quantity["ecl-72"] == 'T("kruskal", "USA-road-d.NY") / T("qkruskal", "USA-road-d.NY")'
     assert quantity["ecl-73"] == 'min(T("qkruskal", g) / T("filter-kruskal", g) for g in SH8)'
-    assert quantity["bz-18"] == 'wrong("flat-boruvka-cuda", "ties-100k")'
+    assert quantity["bz-18"].startswith('wrong("flat-boruvka-cuda", "ties-100k") +')
 
 
 def test_load_changes_no_counter_and_no_forest(records, book):
