@@ -108,11 +108,11 @@ def of_extremes(
     """Return the least or the greatest of several quantities with draws, one a row, the estimate first.
 
     One noisy quantity of nine is not an extreme: the least of nine draws would be below that of the nine medians. So
-    quantiles are compared with equal quantiles, and deviations are enlarged as a normal distribution's, estimated from
-    so few processes, have to be for intervals that hold for all rows at once with 95 %. Downwards for the least, upwards
-    for the greatest, each row only has to hold by itself (Berger 1982, intersection-union tests): the lower end of all is
-    no higher than that of the row that is truly the least. Deviations of positive quantities are factors. The draws
-    return in an order of their own: the extreme is independent of others.
+    quantiles are compared with equal quantiles, and deviations are enlarged as a normal distribution's, estimated
+    from so few processes, have to be for intervals that hold for all rows at once with 95 %. Downwards for the least,
+    upwards for the greatest, each row only has to hold by itself (Berger 1982, intersection-union tests): the lower
+    end of all is no higher than that of the row that is truly the least. Deviations of positive quantities are
+    factors. The draws return in an order of their own: the extreme is independent of others.
 
     `choose` is ``np.min`` or ``np.max``, `processes` the fewest behind each row, and `number` how many quantities there
     are, if more than those measured.
