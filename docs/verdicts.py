@@ -16,6 +16,7 @@ from mst.reporting.papers.claims import (
     DISAGREE,
     NOT_COMPARABLE,
     NOT_MEASURED,
+    ON_STAND_INS,
     UNDECIDED,
 )
 from mst.reporting.papers.observations import gather, read_manifests
@@ -25,6 +26,7 @@ from mst.yaml_models import read_yaml
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs/papers.md"
 HEAD = "## Claims that held, and claims that did not\n"
+TABLE = "\n| claim | statement | verdict | measured | confirmed if | published |", "|---|---|---|---|---|---|"
 DECIDED = (CONFIRMED, CONTRADICTED, DISAGREE, UNDECIDED)
 
 
@@ -46,16 +48,13 @@ def verdicts(found: Sequence[Reference]) -> str:
         lines += [f"\n### {title}\n", f"Of {len(claims)} claims: {counts}."]
         decided = [claim for claim in claims if claim["overall"] in DECIDED]
         if decided:
+            lines += [*TABLE, *map(_decided, sorted(decided, key=_order))]
+        on_stand_ins = [_row(claim, o["verdict"], [o]) for claim in claims for o in claim["stand_ins"]]
+        if on_stand_ins:
             lines += [
-                "\n| claim | statement | verdict | measured | confirmed if | published |",
-                "|---|---|---|---|---|---|",
-            ]
-            lines += [_decided(claim) for claim in sorted(decided, key=_order)]
-        stand_ins = [claim for claim in claims if claim["stand_ins"]]
-        if stand_ins:
-            lines += ["\nOn stand-ins, not counted above:\n"]
-            lines += [
-                f"- {c['id']}: {o['verdict']}, {o['measured']}" for c in stand_ins for o in c["stand_ins"]
+                "\nOn stand-ins, which the report compares with their inputs, and not counted above:",
+                *TABLE,
+                *on_stand_ins,
             ]
         apart = [claim for claim in claims if claim["overall"] == NOT_COMPARABLE]
         if apart:
@@ -93,18 +92,31 @@ def _order(claim: dict[str, Any]) -> int:
 
 
 def _decided(claim: dict[str, Any]) -> str:
-    # A machine whose verdict is another than the claim's says so.
+    verdict = f"{claim['overall']} {claim['where'].removeprefix('on another kind of machine')}"
+    return _row(claim, verdict, claim["outcomes"])
+
+
+def _row(claim: dict[str, Any], verdict: str, outcomes: Sequence[dict[str, Any]]) -> str:
+    """Return a row of the table for the outcomes that decided; one with another verdict than the claim's says so."""
+    deciding = [o for o in outcomes if o["verdict"].removesuffix(ON_STAND_INS) in DECIDED]
     measured = "; ".join(
         f"{o['measured'] or o['by']} ({', '.join(o['machines'])}{apart})"
-        for o in claim["outcomes"]
-        for apart in ["" if o["verdict"] == claim["overall"] else f": {o['verdict']}"]
-        if o["verdict"] in DECIDED
+        for o in deciding
+        for apart in ["" if verdict.startswith(o["verdict"]) else f": {o['verdict']}"]
     )
-    reasons = [o["reason"] for o in claim["outcomes"] if o["verdict"] in (CONFIRMED, CONTRADICTED)]
-    # With the runs that were skipped and the widths that were chosen.
-    counts = next((r.removeprefix("criterion: ") for r in reasons if r.startswith("criterion: ")), "")
-    verdict = f"{claim['overall']} {claim['where'].removeprefix('on another kind of machine')}"
-    cells = (claim["id"], claim["says"], verdict, measured, counts, claim["published_text"])
+    # With the runs that were skipped and the widths that were chosen; the report describes stand-ins.
+    criteria = (
+        o["reason"].removeprefix("criterion: ") for o in deciding if o["reason"].startswith("criterion: ")
+    )
+    criterion, inputs, _ = next(criteria, "").partition(" inputs: ")
+    cells = (
+        claim["id"],
+        claim["says"],
+        verdict,
+        measured,
+        criterion + inputs.rstrip(" :"),
+        claim["published_text"],
+    )
     return "| " + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in cells) + " |"
 
 
