@@ -157,7 +157,7 @@ def _curves(exhibit: Exhibit, numbers: _Numbers) -> Any:
     axes.set_xlabel(_LOOPS.get(name, name))
     axes.set_ylabel(_label(exhibit))
     if numbers.here.shape[1] > 1:
-        axes.legend(frameon=False, fontsize=8)
+        _legend(axes, 0.65)
     return axes
 
 
