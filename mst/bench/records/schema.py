@@ -21,7 +21,7 @@ from pydantic_core import from_json, to_json
 from mst.bench.machine import Hardware
 from mst.errors import InputError
 from mst.registry import PARADIGMS
-from mst.yaml_models import Model, mistakes
+from mst.yaml_models import Model, StrictModel, mistakes
 
 MEASUREMENT_VERSION = 2
 PROOF_VERSION = 1
@@ -36,13 +36,7 @@ Time = Annotated[str, Field(pattern=_TIME), AfterValidator(datetime.fromisoforma
 Samples = list[list[Seconds]]
 
 
-class _Strict(BaseModel):
-    """A model that converts nothing and refuses unknown keys."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-
-class RunFacts(_Strict):
+class RunFacts(StrictModel):
     """The run that was measured."""
 
     machine: str
@@ -61,7 +55,7 @@ class RunFacts(_Strict):
     ties: Literal["order", "any"]
 
 
-class GraphFacts(_Strict):
+class GraphFacts(StrictModel):
     """The graph it was measured on."""
 
     name: str
@@ -73,18 +67,18 @@ class GraphFacts(_Strict):
     weight_dtype: str | None
 
 
-class SampleTimes(_Strict):
+class SampleTimes(StrictModel):
     """Seconds by stage, one list per process."""
 
     compute: Samples
     warmup: Samples
     init: Samples
     transfer: Samples
-    call: Samples = []
-    call_on_device: Samples = []
+    call: Samples = Field([])
+    call_on_device: Samples = Field([])
 
 
-class Memory(_Strict):
+class Memory(StrictModel):
     """Bytes."""
 
     peak_bytes: Count | None
@@ -95,14 +89,14 @@ class Memory(_Strict):
     ranks_peak_bytes: Count | None
 
 
-class Energy(_Strict):
+class Energy(StrictModel):
     """Joules of one solve."""
 
     joules: Seconds
     domains: dict[str, Real]
 
 
-class ForestFacts(_Strict):
+class ForestFacts(StrictModel):
     """The forest returned; for a program that only prints a total, its weight."""
 
     edges: Count | None
@@ -111,7 +105,7 @@ class ForestFacts(_Strict):
     digest: Digest | None
 
 
-class MachineFacts(_Strict):
+class MachineFacts(StrictModel):
     """A machine, as in `mst.bench.machine.Hardware`, and the fingerprint of these facts."""
 
     cpu: str
@@ -145,14 +139,14 @@ class Conditions(BaseModel):
     flags: list[str]
 
 
-class Commit(_Strict):
+class Commit(StrictModel):
     """The version of the code."""
 
     commit: str
     dirty: bool
 
 
-class Measurement(_Strict):
+class Measurement(StrictModel):
     """One JSON file of a run."""
 
     schema_: int = Field(alias="schema")
@@ -189,7 +183,7 @@ class Measurement(_Strict):
         return self
 
 
-class ProofFacts(_Strict):
+class ProofFacts(StrictModel):
     """The proof beside a measurement."""
 
     schema_: int = Field(alias="schema")
