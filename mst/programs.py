@@ -23,9 +23,8 @@ import os
 import re
 import shlex
 import shutil
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
-from functools import cache
 from pathlib import Path
 from string import Formatter
 from typing import Any
@@ -131,13 +130,6 @@ class Program:
         return total.hexdigest()
 
 
-@cache
-def _formats() -> tuple[str, ...]:
-    from mst.formats import FORMATS
-
-    return tuple(f.id for f in FORMATS.values() if f.writable)
-
-
 def from_mapping(name: str, values: Mapping[str, Any]) -> Program:
     """Return the program that a mapping describes.
 
@@ -205,14 +197,16 @@ def _typed(where: str, key: str, value: Any) -> Any:
 
 
 def _check(where: str, program: Program) -> None:
-    dtypes = [dtype.name for dtype in WEIGHT_DTYPES]
-    for key, given, legal in (
-        ("format", (program.format,), _formats()),
-        ("unit", (program.unit,), tuple(UNITS)),
+    from mst.formats.detection import writable_formats
+
+    choices: tuple[tuple[str, Iterable[str], Collection[str]], ...] = (
+        ("format", (program.format,), writable_formats()),
+        ("unit", (program.unit,), UNITS),
         ("paradigm", (program.paradigm,), PARADIGMS),
-        ("weights", program.weights, tuple(dtypes)),
-        ("limits", tuple(program.limits), ("n", "m")),
-    ):
+        ("weights", program.weights, [dtype.name for dtype in WEIGHT_DTYPES]),
+        ("limits", program.limits, ("n", "m")),
+    )
+    for key, given, legal in choices:
         for value in given:
             if value not in legal:
                 raise ConfigError(

@@ -348,11 +348,7 @@ def read_literal(file: Path) -> Algorithm:
         with contextlib.suppress(SyntaxError, ValueError):
             literal = _evaluate(ast.parse(usual[1], str(file), "eval").body)
             return _algorithm_of_literal(file, text.count("\n", 0, usual.start(1)) + 1, literal)
-    try:
-        body = ast.parse(text, str(file)).body
-    except SyntaxError as error:
-        raise ConfigError(f"{file}, line {error.lineno}: {error.msg}") from None
-    for node in body:
+    for node in _statements(file, text):
         if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", None) == "ALGORITHM":
             try:
                 literal = _evaluate(node.value)
@@ -429,14 +425,18 @@ def _evaluate(node: ast.expr) -> Any:
     return ast.literal_eval(node)
 
 
+def _statements(file: Path, text: str) -> list[ast.stmt]:
+    """Return the statements of a file; raise `ConfigError` with its line if it is not Python."""
+    try:
+        return ast.parse(text, str(file)).body
+    except SyntaxError as error:
+        raise ConfigError(f"{file}, line {error.lineno}: {error.msg}") from None
+
+
 @cache
 def _standalone_function(file: Path, name: str) -> Callable[..., str | None] | None:
     """Return one function of a file, compiled alone; None when the file does not define it."""
-    try:
-        body = ast.parse(file.read_text("utf-8"), str(file)).body
-    except SyntaxError as error:
-        raise ConfigError(f"{file}, line {error.lineno}: {error.msg}") from None
-    for node in body:
+    for node in _statements(file, file.read_text("utf-8")):
         if isinstance(node, ast.FunctionDef) and node.name == name:
             namespace: dict[str, Any] = {}
             # Annotations stay text: the names that they use are the module's.
