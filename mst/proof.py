@@ -443,9 +443,8 @@ def _minimality(forest: _Forest, strict: bool, width: int) -> tuple[str, dict[st
     if rank >= graph.n:
         return _unspanned(graph, edge)
     heaviest = forest.edge_of(rank)
-    above = "lighter than" if graph.w[edge] < graph.w[heaviest] else "as heavy as, and before,"
-    reason = (
-        f"{_named(graph, edge)} is {above} {_named(graph, heaviest)} on its path: the forest is not minimum"
+    reason = not_minimum(
+        _named(graph, edge), _named(graph, heaviest), lighter=graph.w[edge] < graph.w[heaviest]
     )
     return reason, {"edge": edge, "path_maximum": heaviest}
 
@@ -488,9 +487,25 @@ def _excess(total: int | float, reference: int | float, epsilon: float) -> str:
 
 
 def _unspanned(graph: Graph, edge: int) -> tuple[str, dict[str, Any]]:
-    return f"{_named(graph, edge)} joins two trees: the forest does not span its graph", {"edge": edge}
+    return not_spanning(_named(graph, edge)), {"edge": edge}
 
 
 def _named(graph: Graph, edge: int) -> str:
     names = getattr(graph, "labels", range(graph.n))
-    return f"edge {edge} ({names[graph.u[edge]]}–{names[graph.v[edge]]}, weight {graph.w[edge]})"
+    return described(edge, names[graph.u[edge]], names[graph.v[edge]], graph.w[edge])
+
+
+def described(edge: int, u: Any, v: Any, weight: Any) -> str:
+    """Return an edge as the reasons of failed proofs name it."""
+    return f"edge {edge} ({u}–{v}, weight {weight})"
+
+
+def not_minimum(edge: str, heaviest: str, *, lighter: bool) -> str:
+    """Return the reason that an edge is before the heaviest one on its path, by its weight or by its id."""
+    above = "lighter than" if lighter else "as heavy as, and before,"
+    return f"{edge} is {above} {heaviest} on its path: the forest is not minimum"
+
+
+def not_spanning(edge: str) -> str:
+    """Return the reason that no path of the forest joins the ends of an edge."""
+    return f"{edge} joins two trees: the forest does not span its graph"

@@ -26,7 +26,7 @@ from mst.kernels.proof.reconstruction import (
 from mst.kernels.streaming.filter import keep_open
 from mst.kernels.streaming.paths import first_below_path
 from mst.progress import step
-from mst.proof import Proof
+from mst.proof import Proof, described, not_minimum, not_spanning
 from mst.rounding import converted
 from mst.streaming.batches import Batch, EdgeSemaphore, ResultsAhead, batches_of, slices
 from mst.streaming.filter import NO_FILTER, Filter, Threads, filter_of
@@ -170,13 +170,13 @@ def _strict(known: Filter) -> Filter:
 def _contradiction(
     forest: StreamForest, names: Ids, paths: _Paths, known: Filter, part: Batch, start: int
 ) -> tuple[str, dict[str, Any]] | None:
+    """Return why a slice of the stream contradicts the forest, and a witness; None if it does not."""
     for ends in (part.u, part.v):
         outside = (ends < 0) | (ends >= forest.n)
         if outside.any():
             edge = start + (row := int(np.argmax(outside)))
-            return f"edge {edge} has the end {ends[row]}, but the forest has {forest.n:,} vertices", {
-                "edge": edge
-            }
+            reason = f"edge {edge} has the end {ends[row]}, but the forest has {forest.n:,} vertices"
+            return reason, {"edge": edge}
     stored, changed = converted(part.w, forest.w.dtype if len(forest) else part.w.dtype)
     w = frozen(stored)
     changed |= w != w
@@ -194,26 +194,34 @@ def _contradiction(
         u, v, weight = (column[first + at] for column in forest.edges())
         there = f"{names[u]}–{names[v]} of weight {weight}"
         return f"edge {edge} is {there} in the forest, but {here} in the stream", {"edge": edge}
-    # The others are heavier than edges that connect their ends.
+    return _violation(forest, names, paths, known, part._replace(w=w), start)
+
+
+def _violation(
+    forest: StreamForest, names: Ids, paths: _Paths, known: Filter, part: Batch, start: int
+) -> tuple[str, dict[str, Any]] | None:
+    """Return the first edge of a slice that is before the heaviest one on its path, or joins two trees."""
+    # Edges that the filter drops are heavier than edges that connect their ends.
     u, v = (frozen(ends.astype(f"u{forest.u.itemsize}", copy=False)) for ends in (part.u, part.v))
-    open_rows = np.empty(len(w), np.uint32)
-    kept, _, _ = keep_open(u, v, w, known.bounds_as(w.dtype), known.marked, known.joined, open_rows)
+    open_rows = np.empty(len(part.w), np.uint32)
+    bounds = known.bounds_as(part.w.dtype)
+    kept, _, _ = keep_open(u, v, part.w, bounds, known.marked, known.joined, open_rows)
     open_rows = open_rows[:kept]
-    edges = EdgeList(*(frozen(column[open_rows]) for column in (u, v, w)))
+    edges = EdgeList(*(frozen(column[open_rows]) for column in (u, v, part.w)))
     at, rank = first_below_path(edges, open_rows + np.int64(start), *paths)
     if at < 0:
         return None
     row = int(open_rows[at])
-    edge = start + row
-    named = f"edge {edge} ({names[part.u[row]]}–{names[part.v[row]]}, weight {w[row]})"
+    edge, weight = start + row, part.w[row]
+    named = described(edge, names[part.u[row]], names[part.v[row]], weight)
     if rank >= len(paths[0]):
-        return f"{named} joins two trees: the forest does not span its graph", {"edge": edge}
+        return not_spanning(named), {"edge": edge}
     heaviest = int(paths[0][rank]["id"])
-    above = "lighter than" if w[row] < paths[0][rank]["weight"] else "as heavy as, and before,"
-    reason = f"{named} is {above} {_of_forest(forest, names, heaviest)} on its path: the forest is not minimum"
+    lighter = weight < paths[0][rank]["weight"]
+    reason = not_minimum(named, _of_forest(forest, names, heaviest), lighter=lighter)
     return reason, {"edge": edge, "path_maximum": heaviest}
 
 
 def _of_forest(forest: StreamForest, names: Ids, edge: int) -> str:
     at = int(np.searchsorted(forest.edge_ids, edge))
-    return f"edge {edge} ({names[forest.u[at]]}–{names[forest.v[at]]}, weight {forest.w[at]})"
+    return described(edge, names[forest.u[at]], names[forest.v[at]], forest.w[at])
