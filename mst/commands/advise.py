@@ -40,14 +40,31 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Look the graph up in the table."""
     from mst import advice
-    from mst.advice.traits import traits_of
     from mst.bench.machine import this_machine
     from mst.cores import usable_width
-    from mst.errors import ConfigError
-    from mst.solver import read_graph
 
     here = this_machine()
     gpu = {"auto": "host" if here.gpus else None, "none": None}.get(arguments.gpu, arguments.gpu)
+    facts = _facts(arguments, gpu)
+    width = arguments.threads or usable_width()
+    asked = {name: facts[name] for name in ("n", "m", "skew", "weights") if name in facts}
+    choice = advice.table().choose(**asked, width=width, gpu=gpu)
+    elsewhere = not choice.machine.startswith(f"{here.cpu}, {here.cores} cores")
+    if arguments.json:
+        sizes = {"m": facts["m"], "measured_m": choice.m}
+        print(json_text({**facts, "cores": width, **asdict(choice), **sizes, "elsewhere": elsewhere}))
+    else:
+        print("\n".join(explanation(facts, width, choice, elsewhere)))
+    return 0
+
+
+def _facts(arguments: argparse.Namespace, gpu: str | None) -> dict[str, Any]:
+    """Return what is known of the graph, from its file or from the arguments."""
+    from mst import advice
+    from mst.advice.traits import traits_of
+    from mst.errors import ConfigError
+    from mst.solver import read_graph
+
     facts: dict[str, Any]
     for name, least in (("n", 0), ("m", 0), ("skew", 1), ("threads", 1)):
         given = getattr(arguments, name)
@@ -66,19 +83,8 @@ def run(arguments: argparse.Namespace) -> int:
         facts = {"n": max(arguments.m // _USUAL_DENSITY, 1), "m": arguments.m}
     else:
         raise ConfigError("name a graph FILE, or give its numbers of edges and vertices by --m and --n")
-    for name in ("skew", "weights"):
-        if (given := getattr(arguments, name)) is not None:
-            facts[name] = given
-    width = arguments.threads or usable_width()
-    asked = {name: facts[name] for name in ("n", "m", "skew", "weights") if name in facts}
-    choice = advice.table().choose(**asked, width=width, gpu=gpu)
-    elsewhere = not choice.machine.startswith(f"{here.cpu}, {here.cores} cores")
-    if arguments.json:
-        sizes = {"m": facts["m"], "measured_m": choice.m}
-        print(json_text({**facts, "cores": width, **asdict(choice), **sizes, "elsewhere": elsewhere}))
-        return 0
-    print("\n".join(explanation(facts, width, choice, elsewhere)))
-    return 0
+    named = {name: getattr(arguments, name) for name in ("skew", "weights")}
+    return facts | {name: given for name, given in named.items() if given is not None}
 
 
 def explanation(facts: dict[str, Any], width: int, choice: Any, elsewhere: bool) -> list[str]:

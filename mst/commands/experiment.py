@@ -185,15 +185,20 @@ def _watched(command: list[str], settings: Config, scopes: list[str]) -> int:
         print("".join(lines[-30:]), end="", file=sys.stderr)
         print(f"the workflow failed; its whole output is in {file}", file=sys.stderr)
     else:
-        from mst.scopes import scope_folder
-
-        pages = (scope_folder(settings, scope) / "report.html" for scope in scopes)
-        for page in filter(Path.is_file, pages):
-            print(f"report: {page.resolve()}")
-        rows = _rows(settings, scopes)
-        if graphs := dict.fromkeys(row.graph for row in rows if row.status == "unavailable"):
-            print(f"unavailable: {', '.join(graphs)}; after `mst retry` the same command looks for them again")
+        _print_pages(settings, scopes)
     return engine.returncode
+
+
+def _print_pages(settings: Config, scopes: list[str]) -> None:
+    """Print where the pages of the scopes are, and the graphs that they lack."""
+    from mst.scopes import scope_folder
+
+    pages = (scope_folder(settings, scope) / "report.html" for scope in scopes)
+    for page in filter(Path.is_file, pages):
+        print(f"report: {page.resolve()}")
+    rows = _rows(settings, scopes)
+    if graphs := dict.fromkeys(row.graph for row in rows if row.status == "unavailable"):
+        print(f"unavailable: {', '.join(graphs)}; after `mst retry` the same command looks for them again")
 
 
 def _end(engine: subprocess.Popen) -> None:

@@ -8,12 +8,15 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mst.commands._arguments import add_threads
 from mst.errors import ConfigError
 from mst.progress import step
 from mst.units import seconds
+
+if TYPE_CHECKING:
+    from mst.registry import Algorithm
 
 HELP = "compile the library's code for this machine in advance"
 
@@ -31,27 +34,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Solve small graphs of every kind by each algorithm, and a matrix of few entries; read files of text."""
-    from mst import registry
-    from mst.advice import first, table
+    from mst.advice import first
     from mst.cache import cache_root
     from mst.cores import cores_for
-    from mst.errors import UnsupportedError
     from mst.facts import Facts
     from mst.kernels.primitives.machine_code import code_seconds
     from mst.solver import minimum_spanning_forest
 
     cores, began = cores_for(arguments.threads), perf_counter()
-    ways: list[tuple[registry.Algorithm, dict[str, Any]]] = [
-        (registry.get(named), {}) for named in arguments.algorithms
-    ]
-    for candidate in () if ways else table().winners(cores):
-        algorithm = registry.get(candidate.algorithm)
-        ways.append((algorithm, algorithm.changed_options(candidate.slug)))
-    for algorithm, _ in ways:
-        if algorithm.paradigm not in ("sequential", "threads"):
-            raise UnsupportedError(
-                f"mst warm compiles nothing for {algorithm.id}: name an algorithm for one core or for threads"
-            )
+    ways = _ways(arguments.algorithms, cores)
     folder = cache_root() / "numba"
     _require_writable(folder)
     totals = []
@@ -74,6 +65,24 @@ def run(arguments: argparse.Namespace) -> int:
         f"of {seconds(perf_counter() - began)}"
     )
     return 0
+
+
+def _ways(named: list[str], cores: int) -> list[tuple[Algorithm, dict[str, Any]]]:
+    """Return the algorithms that are named, or those that `auto` uses on `cores`, with their options."""
+    from mst import registry
+    from mst.advice import table
+    from mst.errors import UnsupportedError
+
+    ways = [(registry.get(name), dict[str, Any]()) for name in named]
+    for candidate in () if ways else table().winners(cores):
+        algorithm = registry.get(candidate.algorithm)
+        ways.append((algorithm, algorithm.changed_options(candidate.slug)))
+    for algorithm, _ in ways:
+        if algorithm.paradigm not in ("sequential", "threads"):
+            raise UnsupportedError(
+                f"mst warm compiles nothing for {algorithm.id}: name an algorithm for one core or for threads"
+            )
+    return ways
 
 
 def _require_writable(folder: Path) -> None:
