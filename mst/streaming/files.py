@@ -101,8 +101,7 @@ def open_edges(
             found = (
                 _arrow(path) if is_arrow else _text(path, formats.open_stream(source, format=format), format)
             )
-    parts = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
-    states = [part.stat() for part in parts]
+    states = [part.stat() for part in _files(path)]
     identity = {
         "path": str(path.resolve()),
         "size": sum(state.st_size for state in states),
@@ -170,25 +169,40 @@ def read_forest(path: Path) -> StreamForest:
     return StreamForest(n, m, u, v, w, ids.astype(np.int64))
 
 
-def _parquet(path: Path, width: int, memory: int | None) -> EdgeFile:
+def _files(path: Path) -> list[Path]:
+    """Return the files of a graph: those of a folder by name, or the file itself."""
+    return sorted(path.glob("*.parquet")) if path.is_dir() else [path]
+
+
+def _parquet_notes(path: Path) -> dict[Path, Any]:
+    """Return the metadata of a Parquet file, or of all in a folder, by file; refuse files of other columns."""
     import pyarrow as pa
     from pyarrow import parquet
 
     try:
-        files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
-        notes = [parquet.read_metadata(file) for file in files]
+        notes = {file: parquet.read_metadata(file) for file in _files(path)}
     except (pa.ArrowException, OSError) as error:
         raise FormatError(path, f"expected a Parquet file: {_one_line(error)}") from error
-    if not files:
+    if not notes:
         raise InputError(f"{path} is a folder without .parquet files: name a graph file")
-    parts = [(file, note, i) for file, note in zip(files, notes) for i in range(note.num_row_groups)]
+    # Not `note.schema.names`, which of a column of lists has only that of the elements.
+    columns = {file: meaningful(note.schema.to_arrow_schema().names) for file, note in notes.items()}
+    first = next(iter(notes))
+    for file, own in columns.items():
+        if set(own) != set(columns[first]):
+            raise FormatError(file, f"expected the columns of {first.name}: {', '.join(columns[first])}")
+    return notes
+
+
+def _parquet(path: Path, width: int, memory: int | None) -> EdgeFile:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    notes = _parquet_notes(path)
+    parts = [(file, note, i) for file, note in notes.items() for i in range(note.num_row_groups)]
     sizes = [note.row_group(i).num_rows for _, note, i in parts]
-    schema = notes[0].schema.to_arrow_schema()
+    schema = next(iter(notes.values())).schema.to_arrow_schema()
     columns = meaningful(schema.names)
-    for file, note in zip(files, notes):
-        # Not `note.schema.names`, which of a column of lists has only that of the elements.
-        if set(columns) != set(meaningful(note.schema.to_arrow_schema().names)):
-            raise FormatError(file, f"expected the columns of {files[0].name}: {', '.join(columns)}")
     if len(columns) < 2:
         columns = schema.names  # for the error that lists them
     bytes_each = _ROW_BYTES * max(sizes, default=0)
