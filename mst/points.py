@@ -242,30 +242,11 @@ def _unscaled(xp: Any, u: Any, v: Any, w: Any, exponent: int) -> tuple[Any, Any,
 def _coordinates(xp: Any, given: Any, samples: int, width: int = 1) -> tuple[Any, int]:
     """Return points as float64, divided by a power of two, and its exponent; refuse rows that are not points.
 
-    Parameters
-    ----------
-    xp : module
-        NumPy or CuPy.
-    given : array
-    samples : int
-    width : int
-        Threads.
+    `xp` is NumPy or CuPy, `width` the number of threads.
     """
     if given.ndim == 1 and given.size == 0:
         given = given.reshape(0, 1)
-    if given.ndim != 2:
-        raise InputError(f"X must have one row per point and one column per dimension, got shape {given.shape}")
-    if given.dtype.kind not in "fiub":
-        remedy = (
-            ": convert it first, for example a pandas frame with X.to_numpy(float)"
-            if given.dtype.kind == "O"
-            else ""
-        )
-        raise InputError(f"X must hold numbers, got dtype {given.dtype}{remedy}")
-    if given.shape[0] >= 2**31:
-        raise UnsupportedError(f"{given.shape[0]:,} points are too many: at most {2**31 - 1:,}")
-    if given.shape[1] == 0 and len(given):
-        raise InputError(f"X has {len(given)} points without coordinates: give one column or more")
+    _check_table(given)
     points = xp.ascontiguousarray(given, xp.float64)
     if xp is not np:
         # Zeros lose their sign: equal points then have equal bits. Threads see to that when they look for them.
@@ -290,6 +271,23 @@ def _coordinates(xp: Any, given: Any, samples: int, width: int = 1) -> tuple[Any
     if abs(exponent) <= _LARGEST_EXPONENT:
         return points, 0
     return xp.ldexp(points, -exponent), exponent
+
+
+def _check_table(given: Any) -> None:
+    """Refuse an array whose shape or dtype is not that of points."""
+    if given.ndim != 2:
+        raise InputError(f"X must have one row per point and one column per dimension, got shape {given.shape}")
+    if given.dtype.kind not in "fiub":
+        remedy = (
+            ": convert it first, for example a pandas frame with X.to_numpy(float)"
+            if given.dtype.kind == "O"
+            else ""
+        )
+        raise InputError(f"X must hold numbers, got dtype {given.dtype}{remedy}")
+    if given.shape[0] >= 2**31:
+        raise UnsupportedError(f"{given.shape[0]:,} points are too many: at most {2**31 - 1:,}")
+    if given.shape[1] == 0 and len(given):
+        raise InputError(f"X has {len(given)} points without coordinates: give one column or more")
 
 
 def _count(number: Any, name: str) -> int:
