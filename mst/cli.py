@@ -18,15 +18,6 @@ from mst.version import __version__
 
 EXIT_ERROR = 2
 
-# The packages of each extra, by the names that they are imported by.
-_EXTRAS = {
-    "workflow": ("snakemake", "pandas", "seaborn", "matplotlib", "jinja2", "pygments", "rocrate"),
-    "mpi": ("mpi4py",),
-    "peers": ("scipy", "networkx", "rustworkx", "networkit"),
-    "peers-gpl": ("igraph",),
-    "cuda13": ("cupy", "pynvml"),
-}
-
 
 class _Printable:
     """A text stream to which control characters are written as escapes; in `names`, ends of lines are, too."""
@@ -133,13 +124,12 @@ def _missing(package: str, error: ModuleNotFoundError) -> str:
 
     Extras bring only what this package imports; of a user's algorithm, the line is in its file.
     """
-    from mst.registry import USERS_MODULE
+    from mst.registry import USERS_MODULE, installing
 
     stack = list(traceback.walk_tb(error.__traceback__))
     users = [entry for entry in stack if entry[0].f_globals.get("__name__", "").startswith(USERS_MODULE)]
-    for extra, packages in _EXTRAS.items():
-        if package in packages and not users:
-            return f"this needs {package}, which is not installed: pip install '.[{extra}]' in a clone of mst"
+    if not users and (remedy := installing(package)):
+        return f"this needs {package}, which is not installed: {remedy}"
     lines = users or [entry for entry in stack if not entry[0].f_code.co_filename.startswith("<frozen ")]
     frame, line = lines[-1]
     return f"{frame.f_code.co_filename}, line {line}: this needs {error.name}, which is not installed"

@@ -89,6 +89,15 @@ EXTRA_FOLDERS = "MST_ALGORITHMS"
 USERS_MODULE = "mst_algorithms_"
 """Beginning of the names of modules whose files are outside the package."""
 
+EXTRAS = {
+    "workflow": ("snakemake", "pandas", "seaborn", "matplotlib", "jinja2", "pygments", "rocrate"),
+    "mpi": ("mpi4py",),
+    "peers": ("scipy", "networkx", "rustworkx", "networkit"),
+    "peers-gpl": ("igraph",),
+    "cuda13": ("cupy", "pynvml"),
+}
+"""The packages of each extra, by the names that they are imported by."""
+
 _USUAL_LITERAL = re.compile(r"^ALGORITHM = (dict\(\n(?: .*\n|\n)*\)\n)", re.MULTILINE)
 PARADIGMS = ("sequential", "threads", "cuda", "mpi", "peer")
 _ALLOWED = frozenset(
@@ -474,12 +483,17 @@ def _version(package: str) -> str:
 
 
 def _remedy(algorithm: Algorithm) -> str:
-    if not algorithm.file.is_relative_to(PACKAGE):
-        return f"install what {algorithm.file} requires"  # an extra need not bring it
-    if algorithm.paradigm in ("sequential", "threads"):
-        return "pip install numba, with a version of Python that it supports"
-    if "pylibcugraph" in algorithm.requires:
-        return "install RAPIDS' pylibcugraph for your CUDA version, which no extra of mst includes"
-    extra = {"peer": "peers", "mpi": "mpi", "cuda": "cuda13"}[algorithm.paradigm]
-    extra = "peers-gpl" if "igraph" in algorithm.requires else extra
-    return f"pip install '.[{extra}]' in a clone of mst"
+    if algorithm.file.is_relative_to(PACKAGE):
+        if algorithm.paradigm in ("sequential", "threads"):
+            return "pip install numba, with a version of Python that it supports"
+        if "pylibcugraph" in algorithm.requires:
+            return "install RAPIDS' pylibcugraph for your CUDA version, which no extra of mst includes"
+        if remedies := list(filter(None, map(installing, algorithm.requires))):
+            return remedies[0]
+    return f"install what {algorithm.file} requires"  # for a user's algorithm, an extra need not bring it
+
+
+def installing(package: str) -> str:
+    """Return the command that installs a package with the extra that brings it; empty if none does."""
+    extras = (extra for extra, packages in EXTRAS.items() if package in packages)
+    return next((f"pip install '.[{extra}]' in a clone of mst" for extra in extras), "")

@@ -18,7 +18,7 @@ from pyarrow import parquet
 from scripts import run_python
 
 import mst
-from mst import cli
+from mst import registry
 from mst.cli import commands, main
 from mst.errors import UnsupportedError, nearest
 
@@ -361,7 +361,7 @@ def test_every_package_of_an_extra_that_is_imported_has_its_remedy():
     named = {
         re.split("[^a-z0-9-]", package)[0]: extra for extra, packages in extras.items() for package in packages
     }
-    brought = {package: extra for extra, packages in cli._EXTRAS.items() for package in packages}
+    brought = {package: extra for extra, packages in registry.EXTRAS.items() for package in packages}
     both = named.keys() & brought.keys()
     assert {p: named[p] for p in both} == {p: brought[p] for p in both}
     # Imported by another name, by a package of the extra, or by none of ours.

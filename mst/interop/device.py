@@ -85,8 +85,8 @@ def _cupy() -> Any:
         import cupy
     except ImportError as error:
         raise DependencyError(
-            "arrays on a device need CuPy, which is not installed: pip install '.[cuda13]' in a clone of mst, or copy "
-            "them to the host"
+            f"arrays on a device need CuPy, which is not installed: {registry.installing('cupy')}, or copy them to "
+            "the host"
         ) from error
     return cupy
 

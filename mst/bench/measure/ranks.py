@@ -57,7 +57,7 @@ def start_ranks(spec: RunSpec, step: str, emit: Emit) -> None:
     if (launcher := find_launcher()) is None:
         raise DependencyError(
             f"{spec.width} ranks need mpiexec, which is neither next to {sys.executable} nor on PATH: "
-            f"pip install '.[mpi]' in a clone of mst, or name a launcher in ${VARIABLE}"
+            f"{registry.installing('mpi4py')}, or name a launcher in ${VARIABLE}"
         )
     file, events = Path(spec.scratch, "ranks.json"), Path(spec.scratch, "events.jsonl")
     events.unlink(missing_ok=True)
