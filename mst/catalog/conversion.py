@@ -74,9 +74,9 @@ def _naming(entry: Entry) -> Iterator[None]:
     """Make errors about the keys of an entry name it; those about a raw file name that."""
     try:
         yield
+    except FormatError:
+        raise
     except (ConfigError, InputError) as error:
-        if isinstance(error, FormatError):
-            raise
         raise type(error)(f"graph {entry.name!r} of the catalogue: {error}") from None
 
 
