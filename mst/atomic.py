@@ -1,8 +1,9 @@
-"""Files that appear whole or not at all."""
+"""Files that appear whole or not at all, and locks for those that several processes write."""
 
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import shutil
 import stat
@@ -114,3 +115,18 @@ def write_text(path: str | os.PathLike, text: str) -> None:
         out.write(text)
         out.flush()
         os.fsync(out.fileno())
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[bool]:
+    """Hold a lock on a folder, or on a file, which is made if need be; yield False if the file system has no locks."""
+    handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_WRONLY | os.O_CREAT, 0o666)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)  # released with the handle, also when the process dies
+        except OSError:
+            yield False
+        else:
+            yield True
+    finally:
+        os.close(handle)

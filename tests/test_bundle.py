@@ -22,7 +22,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mst.bench.records import merge, reference
+from mst.atomic import locked
+from mst.bench.records import reference
 from mst.bench.records.bundle import HEADER, difference, export_bundle, unpack_bundle
 from mst.bench.records.merge import import_bundle
 from mst.bench.records.store import (
@@ -693,7 +694,7 @@ def test_terminated_import_leaves_no_file(bundle, results, number):
 def test_imports_wait_for_each_other(bundle, results):
     """A second import must not remove the staging folder of a running first one."""
     results.mkdir(parents=True)
-    with merge._locked(results):
+    with locked(results):
         (results / ".import-alive").mkdir()
         command = [sys.executable, "-m", "mst.cli", "import", str(bundle), "--results", str(results)]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)

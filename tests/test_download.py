@@ -598,7 +598,7 @@ def test_partial_files_are_per_process_without_file_locks(serve, sources, tmp_pa
     def no_locks(*_):
         raise OSError("no locks here")
 
-    monkeypatch.setattr("mst.catalog.download.fcntl.flock", no_locks)
+    monkeypatch.setattr("fcntl.flock", no_locks)
     server = serve()
     check_whole(sources().fetch(wanted(server)), server)
     assert leftovers(tmp_path / "cache") == ["file.gr.gz", "receipt.json"]

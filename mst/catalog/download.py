@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import hashlib
 import json
 import os
@@ -20,7 +19,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mst.atomic import write_text
+from mst.atomic import locked, write_text
 from mst.cache import cache_root
 from mst.catalog.locations import (
     Dead,
@@ -231,7 +230,7 @@ class Sources:
         key = hashlib.sha256(location.encode()).hexdigest()[:8]
         target = self.cache / "raw" / wanted.graph / key / name
         target.parent.mkdir(parents=True, exist_ok=True)
-        with _one_process(target.parent / "lock") as alone:
+        with locked(target.parent / "lock") as alone:
             if alone and (done := self._cached(wanted)):  # another process fetched it meanwhile
                 return done
             part = PartialFile(target.with_name(name + (".part" if alone else f".part-{os.getpid()}")))
@@ -326,7 +325,7 @@ class _Checksums:
     def _opened(self, graph: str) -> Iterator[tuple[Path, dict[str, str]]]:
         file = self.folder / f"{graph}.json"
         self.folder.mkdir(parents=True, exist_ok=True)
-        with _one_process(file.with_suffix(".lock")):
+        with locked(file.with_suffix(".lock")):
             try:
                 seen = json.loads(file.read_text()) if file.is_file() else {}
             except ValueError:
@@ -369,15 +368,3 @@ def _copy(source: Path, part: Path) -> None:
 def _sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-@contextlib.contextmanager
-def _one_process(lock: Path) -> Iterator[bool]:
-    """Hold `lock`; yield False if the file system knows no locks."""
-    with lock.open("a") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX)  # released with the file, also when the process dies
-        except OSError:
-            yield False
-        else:
-            yield True

@@ -8,16 +8,13 @@ one, from the journal in its staging folder.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
-import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-from mst.atomic import write_text
+from mst.atomic import locked, write_text
 from mst.bench.records.bundle import (
     Summary,
     difference,
@@ -47,7 +44,7 @@ def import_bundle(bundle: Path, *, results: Path, rename: str | None = None, rep
     fresh = not results.exists()
     results.mkdir(parents=True, exist_ok=True)
     try:
-        with _locked(results):
+        with locked(results):
             _undo_interrupted(results)
             with tempfile.TemporaryDirectory(
                 prefix=".import-", dir=results, ignore_cleanup_errors=True
@@ -69,18 +66,6 @@ def import_bundle(bundle: Path, *, results: Path, rename: str | None = None, rep
             with contextlib.suppress(OSError):
                 results.rmdir()
     return summary
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Hold a lock on `folder`, so that imports run one at a time, where the file system has locks."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        with contextlib.suppress(OSError):
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
 
 
 def _undo_interrupted(results: Path) -> None:
