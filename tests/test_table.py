@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import time
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,7 +18,9 @@ from mst.bench.records import store
 from mst.cli import main
 from mst.commands.table import PARTS, table
 from mst.config import load
+from mst.errors import MSTError
 from mst.reporting import table as tidy
+from mst.reporting.processes import processes
 from mst.reporting.table import set_aside_of, write_table
 
 BENCHMARKS = Path(__file__).parent.parent / "config/benchmarks"
@@ -179,12 +180,22 @@ def test_processes_return_the_rows_of_one(settled, monkeypatch):
     monkeypatch.setattr(tidy, "CHUNK", 50)
     monkeypatch.setattr(tidy, "granted_cores", lambda: 2)
     started = []
-    monkeypatch.setattr(
-        tidy, "ProcessPoolExecutor", lambda *given: started.append(given) or ProcessPoolExecutor(*given)
-    )
+    monkeypatch.setattr(tidy, "processes", lambda *given: started.append(given) or processes(*given))
     write_table([settled / "records"], [], settled / "table.parquet", settled / "table.csv")
     assert pq.read_table(settled / "table.parquet").to_pylist() == first
     assert len(started) == 1
+
+
+@pytest.mark.slow
+def test_a_process_that_ends_early_is_an_error(monkeypatch):
+    monkeypatch.setattr(tidy, "AHEAD", 1)
+    monkeypatch.setattr(tidy, "granted_cores", lambda: 2)
+    with pytest.raises(MSTError, match="reads records ended early"):
+        list(tidy._each(end, iter([("record.json", "measured", "")])))
+
+
+def end(files):
+    os._exit(3)
 
 
 def test_records_that_have_just_been_written_are_read_each_time(tmp_path, monkeypatch):

@@ -10,10 +10,8 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from itertools import chain, islice
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -29,13 +27,13 @@ from mst.bench import statistics
 from mst.bench.records import schema as record_schema
 from mst.bench.records import store
 from mst.cores import granted_cores
+from mst.reporting.processes import MOST, processes
 
 KEY = ("machine", "graph", "algorithm", "options", "width", "layout")
 NOT_RUN = ("unsupported", "unavailable")
 
 CHUNK = 2_000  # records that one process reads at once
 AHEAD = 5  # fewest chunks that several processes read
-MOST = 4  # most processes at once
 _SETTLED = 2.0  # seconds after which a later change of a file has another time stamp, on any file system
 _PATH, _STATE = "_path", "_state"
 _VERSION, _SET_ASIDE = b"version", b"set_aside"
@@ -205,7 +203,7 @@ def _each(task: Callable[[list[File]], Chunk], files: Iterator[File]) -> Iterato
     if count < 2 or len(first) < AHEAD:
         yield from map(task, chain(first, chunks))
         return
-    with ProcessPoolExecutor(count, get_context("spawn")) as pool:
+    with processes(count, "reads records") as pool:
         yield from pool.map(task, chain(first, chunks))
 
 

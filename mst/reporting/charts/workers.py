@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import gc
-import signal
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from multiprocessing import get_context
 from operator import call
 from typing import Any
 
-from mst.errors import MSTError
 from mst.reporting.charts.style import setup
+from mst.reporting.processes import MOST, processes
 
 Task = Callable[[], Any]
 Run = Callable[[Sequence[Task]], list[Any]]
 
 _SELDOM = 50_000, 20, 50  # thresholds of `gc`
-MOST = 4  # most processes at once; each takes some 200 MB
 
 
 @contextmanager
@@ -41,26 +36,15 @@ def one_by_one(tasks: Sequence[Task]) -> list[Any]:
 
 @contextmanager
 def workers(cores: int) -> Iterator[Run]:
-    """Yield a function like `one_by_one` that draws on as many processes as there are cores, up to `MOST`.
-
-    A process that ends early, as one that runs out of memory does, raises `MSTError`.
-    """
+    """Yield a function like `one_by_one` that draws on as many processes as there are cores, up to `MOST`."""
     count = min(cores, MOST)
     if count < 2:
         yield one_by_one
         return
-    # A fork would copy locks that other threads of this process hold.
-    with ProcessPoolExecutor(count, get_context("spawn"), initializer=_begin) as pool:
-        try:
-            yield lambda tasks: list(pool.map(call, tasks))
-        except BrokenProcessPool:
-            raise MSTError("a process that draws figures ended early: it may have run out of memory") from None
-        finally:
-            pool.shutdown(cancel_futures=True)
+    with processes(count, "draws figures", _begin) as pool:
+        yield lambda tasks: list(pool.map(call, tasks))
 
 
 def _begin() -> None:
     gc.set_threshold(*_SELDOM)
-    # An interrupt is for the process that waits.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     setup()
