@@ -15,6 +15,7 @@ from pydantic import Field, PositiveInt, field_validator, model_validator
 from mst import registry
 from mst.bench.machine import Hardware
 from mst.errors import ConfigError, nearest
+from mst.names import MACHINE
 from mst.resources import path as resource
 from mst.yaml_models import StrictModel, parse, read_yaml
 
@@ -92,7 +93,7 @@ class Work(Queue):
 class Node(Queue):
     """One kind of compute node, and the algorithms that run there: a machine of the results."""
 
-    machine: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9.-]*$", description="its name in the results")
+    machine: str = Field(pattern=f"^{MACHINE}$", description="its name in the results")
     runs: list[str] = Field(description="paradigms, or ids of algorithms, that are measured here")
     hardware: str | None = Field(None, description="a profile of config/machines/ for keys that are not given")
     cpus: int = Field(0, ge=0, description="processors of one node, as sinfo -o %c counts them")
