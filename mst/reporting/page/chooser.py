@@ -131,7 +131,6 @@ def evidence(rows: pd.DataFrame, baseline: str, largest: Mapping[str, int | None
                     "kind": kind_of(best.n, best.m, largest.get(str(graph))),
                     "m": int(best.m),
                     "here": bool(best.origin != "reference"),
-                    "algorithm": best.algorithm,
                     "text": f"on {graph} ({count(best.m)} edges) of {machine}, {best.series} is fastest: "
                     f"{seconds(best.compute_seconds)}{_over(best, records, baseline)}",
                     "badge": _badge(own[own["name"] == best["name"]]),

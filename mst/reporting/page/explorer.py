@@ -52,10 +52,7 @@ def explorer_data(rows: pd.DataFrame, baseline: str, reference: Collection[str] 
         "colours": LIGHT,
         "dashes": [" ".join(map(str, dash)) for dash in DASHES],
         "machines": [{"name": name, "reference": name in reference} for name in machines],
-        "graphs": [
-            {"name": g.graph, "n": int(g.n), "m": int(g.m), "family": g.family}
-            for g in graphs.fillna({"family": ""}).itertuples()
-        ],
+        "graphs": [{"name": g.graph, "n": int(g.n), "m": int(g.m)} for g in graphs.itertuples()],
         "algorithms": [
             {
                 "name": name,
