@@ -9,11 +9,11 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from mst.fingerprints import cuda
 from mst.fingerprints.syntax import COMPOUND, bound_names, changed_names, counted, imports_of
-from mst.fingerprints.writing import WORKERS, Import, Reach, Writer, looked_up
+from mst.fingerprints.writing import WORKERS, Import, Reach, Use, Writer, looked_up
 
 PACKAGE = Path(__file__).resolve().parents[1]
 # How code is fingerprinted and where machine code is kept changes no result, though `njit` reaches both.
@@ -358,72 +358,85 @@ class Definition(Node):
 
     def _resolve_names(self, written: Writer) -> None:
         """Fill text and references: names become numbers, qualified names or references to their definitions."""
-        own = {name for name, definition in self.module.definitions.items() if definition is self}
-        text: list[str] = []
-        references: list[Reference] = []
-        local: dict[tuple[int, str], int] = {}
-        literal = bool(written.names & _BY_LOCAL_NAMES) or "locals" in written.keywords
-
-        def refer(found: str | Reference) -> None:
-            if isinstance(found, str):
-                text.append(found)
-                if found.startswith(_IMPORTERS):
-                    by_name()
-            else:
-                text.append("@")
-                references.append(found)
-
-        def by_name() -> None:
-            references.extend(Reference(node, "") for node in _imported_by_name(self.statements))
-
+        own = [name for name, definition in self.module.definitions.items() if definition is self]
+        names = _Names(self, written, own)
         for token in written.tokens:
-            if isinstance(token, str):
-                text.append(token)
-                continue
-            if isinstance(token, Reach):
-                reached = _reached(token, self.module.path)
-                if not reached and token.kind == "cuda":
-                    text.append(f"str:{token.name!r}")
-                for node in reached:
-                    refer(Reference(node, ""))
-                continue
-            scope, name, attributes = token
-            kind, found = looked_up(scope, name)
-            if isinstance(token, Import):
-                if kind == "import" or (kind == "module" and name not in own):
-                    continue
-                # Other statements bind this name, too.
-                text.append("import")
-                refer(resolved(token.target))
-                attributes = ""
-            if kind == "local":
-                number = local.setdefault((id(found), name), len(local))
-                text.append(f"%{name if literal else number}{attributes}")
-            elif kind == "class":
-                text.append(f".{name}{attributes}")
-            elif kind == "import":
-                refer(resolved(found + attributes))
-            elif name in own:
-                text.append(f"self{self.parts.setdefault(name, len(self.parts))}{attributes}")
-            elif name in self.module.definitions:
-                refer(Reference(self.module.definitions[name], name, attributes))
-            elif name in self.module.imports:
-                refer(resolved(self.module.imports[name] + attributes))
-            elif member := self.module.member(name):
-                refer(member._replace(attributes=member.attributes + attributes))
-            else:
-                outside = [base for base in self.module.stars if _module_file(base) is None]
-                text.append(f"builtins.{name}{attributes}{outside or ''}")
-                if name in _DYNAMIC:
-                    refer(Reference(self.module.whole, ""))
-                if name == "__import__":
-                    by_name()
+            names.add(token)
         for name in own:
             self.parts.setdefault(name, len(self.parts))
         overloads = self.module.overloads_of(self.parts)
-        references += [Reference(overload, "overload") for overload in overloads if overload is not self]
-        self.text = digest("\0".join(text))
-        self.references = references
+        names.references += [Reference(overload, "overload") for overload in overloads if overload is not self]
+        self.text, self.references = digest("\0".join(names.text)), names.references
+
+
+class _Names:
+    """The text and the references of a definition, from its tokens; `own` are the names that it binds."""
+
+    def __init__(self, definition: Definition, written: Writer, own: Iterable[str]):
+        self.text: list[str] = []
+        self.references: list[Reference] = []
+        self._definition, self._module, self._own = definition, definition.module, frozenset(own)
+        self._local: dict[tuple[int, str], int] = {}
+        self._literal = bool(written.names & _BY_LOCAL_NAMES) or "locals" in written.keywords
+
+    def add(self, token: str | Use | Import | Reach) -> None:
+        """Add a token."""
+        if isinstance(token, str):
+            self.text.append(token)
+        elif isinstance(token, Reach):
+            reached = _reached(token, self._module.path)
+            if not reached and token.kind == "cuda":
+                self.text.append(f"str:{token.name!r}")
+            for node in reached:
+                self._refer(Reference(node, ""))
+        elif isinstance(token, Import):
+            kind, found = looked_up(token.scope, token.name)
+            if kind != "import" and (kind != "module" or token.name in self._own):
+                # Other statements bind this name, too.
+                self.text.append("import")
+                self._refer(resolved(token.target))
+                self._use(kind, found, token.name, "")
+        else:
+            self._use(*looked_up(token.scope, token.name), token.name, token.attributes)
+
+    def _use(self, kind: str, found: Any, name: str, attributes: str) -> None:
+        """Add a name, bound as `looked_up` says, and the attributes taken of it."""
+        module, parts = self._module, self._definition.parts
+        if kind == "local":
+            number = self._local.setdefault((id(found), name), len(self._local))
+            self.text.append(f"%{name if self._literal else number}{attributes}")
+        elif kind == "class":
+            self.text.append(f".{name}{attributes}")
+        elif kind == "import":
+            self._refer(resolved(found + attributes))
+        elif name in self._own:
+            self.text.append(f"self{parts.setdefault(name, len(parts))}{attributes}")
+        elif name in module.definitions:
+            self._refer(Reference(module.definitions[name], name, attributes))
+        elif name in module.imports:
+            self._refer(resolved(module.imports[name] + attributes))
+        elif member := module.member(name):
+            self._refer(member._replace(attributes=member.attributes + attributes))
+        else:
+            outside = [base for base in module.stars if _module_file(base) is None]
+            self.text.append(f"builtins.{name}{attributes}{outside or ''}")
+            if name in _DYNAMIC:
+                self._refer(Reference(module.whole, ""))
+            if name == "__import__":
+                self._refer_by_name()
+
+    def _refer(self, found: str | Reference) -> None:
+        if isinstance(found, Reference):
+            self.text.append("@")
+            self.references.append(found)
+            return
+        self.text.append(found)
+        if found.startswith(_IMPORTERS):
+            self._refer_by_name()
+
+    def _refer_by_name(self) -> None:
+        nodes = _imported_by_name(self._definition.statements)
+        self.references += [Reference(node, "") for node in nodes]
 
 
 def _reached(token: Reach, user: Path) -> list[Node]:
