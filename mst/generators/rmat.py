@@ -76,11 +76,7 @@ def _make(generator: str, seed: int, connected: bool, default_factor: int, value
     from mst.kernels.primitives.hashing import stream
 
     scale, edge_factor, m, a, b, c, simple = values
-    require(
-        Fraction(a) + Fraction(b) + Fraction(c) <= 1 + Fraction(1, 2**40),
-        generator,
-        f"a + b + c = {a + b + c:.6g} is above 1: lower one of them",
-    )
+    thresholds = _thresholds(generator, a, b, c)
     require(m is None or edge_factor is None, generator, "give edge_factor or m, not both")
     n = 2**scale
     tree = SpanningTree(n, seed) if connected else None
@@ -92,7 +88,6 @@ def _make(generator: str, seed: int, connected: bool, default_factor: int, value
         f"{total:,} edges cannot connect {n:,} vertices: they must be at least {reserved:,}",
     )
     key = stream(seed, "arcs")
-    thresholds = tuple(np.uint64(min(round(Fraction(x) * 2**32), 2**32)) for x in (a, a + b, a + b + c))
 
     def draw(first: int, count: int) -> np.ndarray:
         """Return the arcs ``first … first + count - 1`` of an endless sequence, without edges of the tree if any."""
@@ -117,3 +112,13 @@ def _make(generator: str, seed: int, connected: bool, default_factor: int, value
     pairs = empty_pairs(reserved + len(others))
     pairs[tree.fill(pairs) :] = others
     return Edges(n, pairs)
+
+
+def _thresholds(generator: str, a: float, b: float, c: float) -> tuple[np.uint64, ...]:
+    """Return the ends of the first three quarters' shares of 2³²; refuse probabilities that add up to more than 1."""
+    require(
+        Fraction(a) + Fraction(b) + Fraction(c) <= 1 + Fraction(1, 2**40),
+        generator,
+        f"a + b + c = {a + b + c:.6g} is above 1: lower one of them",
+    )
+    return tuple(np.uint64(min(round(Fraction(x) * 2**32), 2**32)) for x in (a, a + b, a + b + c))
