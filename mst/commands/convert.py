@@ -30,9 +30,8 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    import numpy as np
-
     from mst import formats
+    from mst.formats.ids import count_used
     from mst.graph import Graph
     from mst.simplify import simplify
     from mst.weights import WeightSpec, hash_weights
@@ -56,20 +55,18 @@ def run(args: Namespace) -> int:
         graph = Graph(graph.n, graph.u, graph.v, w, trusted=True)
     elif raw.w is None:
         remark(f"{args.source}: has no weights; every edge weighs 1 (see --weights)")
-    keeps_ids = formats.FORMATS[written_as].keeps_ids
-    ids, lost = raw.ids if keeps_ids else None, 0
-    if written_as == "csv" or ids is not None:
-        used = np.zeros(graph.n, np.bool_)
-        used[graph.u] = used[graph.v] = True
-        lost = graph.n - int(np.count_nonzero(used))
-    if written_as != "csv" and lost:
-        ids = None  # with ids, a list has no vertex count, which CSV never has
+    keeps_ids, has_count = formats.FORMATS[written_as].keeps_ids, written_as != "csv"
+    ids = raw.ids if keeps_ids else None
+    may_lose = ids is not None or not has_count  # with ids, a list has no vertex count
+    lost = graph.n - count_used(graph.n, graph.u, graph.v) if may_lose else 0
+    if has_count and lost:
+        ids = None
     with step(f"writing {args.target}"):
         formats.write(args.target, graph, format=args.target_format, ids=ids)
     # Other formats count from 0 or 1.
     if ids is None and (raw.original_ids is not None or raw.base > (0 if keeps_ids else 1)):
         remark(f"{args.target} renumbers the vertices in the order of their ids in {args.source}")
-    if written_as == "csv" and lost:
+    if lost and not has_count:
         remark(
             f"{args.target} has no vertex count: when it is read, {counted(lost, 'vertex', 'vertices')} without "
             "edges will be missing and the others renumbered; use .txt to keep them"

@@ -88,6 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _solve_in_parts(arguments: argparse.Namespace, asked: Request) -> int:
     """Solve for a file that need not fit into memory."""
+    from mst.formats.ids import count_used
     from mst.solver import batch_solver, code_seconds
     from mst.streaming import forest_of_file, open_edges
 
@@ -101,7 +102,8 @@ def _solve_in_parts(arguments: argparse.Namespace, asked: Request) -> int:
     if arguments.out:
         with step(f"writing {arguments.out}"):
             write_forest(arguments.out, forest, file.ids)
-        if not _keeps_ids(arguments.out) and file.n is None and _has_gaps(forest, file.least_n or 0):
+        known = file.n is not None or _keeps_ids(arguments.out)
+        if not known and forest.n > max(file.least_n or 0, count_used(forest.n, forest.u, forest.v)):
             _remark_lost_ids(arguments, "has a vertex for each number from 0 to the largest id")
     if checkpoint:
         checkpoint.unlink(missing_ok=True)
@@ -109,15 +111,6 @@ def _solve_in_parts(arguments: argparse.Namespace, asked: Request) -> int:
     named = forest.algorithm or arguments.algorithm
     _print_summary(arguments, forest, named, asked.options, width, taken, file.weighted)
     return 0
-
-
-def _has_gaps(forest: StreamForest, declared: int) -> bool:
-    """Return whether some numbers below the largest id are neither declared as vertices nor in the forest."""
-    import numpy as np
-
-    used = np.zeros(forest.n, np.bool_)
-    used[forest.u] = used[forest.v] = True
-    return forest.n > max(declared, int(np.count_nonzero(used)))
 
 
 def _remark_lost_ids(arguments: argparse.Namespace, numbering: str) -> None:

@@ -33,3 +33,14 @@ def vertices_of(given: np.ndarray, ids: Ids) -> np.ndarray:
 def end_of(ids: Ids) -> int:
     """Return one more than the largest id."""
     return ids.stop if isinstance(ids, range) else 1 + int(ids.max())
+
+
+def count_used(n: int, u: np.ndarray, v: np.ndarray) -> int:
+    """Return how many of `n` vertices are ends of edges.
+
+    >>> count_used(4, np.array([0, 3]), np.array([3, 3]))
+    2
+    """
+    used = np.zeros(n, np.bool_)
+    used[u] = used[v] = True
+    return int(np.count_nonzero(used))
