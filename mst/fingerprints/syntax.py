@@ -34,18 +34,7 @@ def bound_names(statement: ast.stmt) -> list[str]:
     if isinstance(statement, COMPOUND):
         for inner in _top_statements(statement):
             found |= dict.fromkeys(bound_names(inner))
-        targets: list[ast.expr] = []
-        if isinstance(statement, ast.For):
-            targets = [statement.target]
-        if isinstance(statement, ast.With):
-            targets = [item.optional_vars for item in statement.items if item.optional_vars]
-    elif isinstance(statement, (ast.Assign, ast.Delete)):
-        targets = statement.targets
-    elif isinstance(statement, (ast.AnnAssign, ast.AugAssign)):
-        targets = [statement.target]
-    else:
-        targets = []
-    for target in targets:
+    for target in _targets(statement):
         for node in ast.walk(target):
             if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
                 found[node.id] = None
@@ -56,20 +45,26 @@ def bound_names(statement: ast.stmt) -> list[str]:
 
 def changed_names(statement: ast.stmt) -> list[str]:
     """Return the names whose values a statement at the top of a module changes by an item or an attribute."""
-    if isinstance(statement, (ast.Assign, ast.Delete)):
-        targets = statement.targets
-    elif isinstance(statement, (ast.AnnAssign, ast.AugAssign)):
-        targets = [statement.target]
-    else:
-        return []
     found = []
-    for target in targets:
+    for target in [] if isinstance(statement, COMPOUND) else _targets(statement):
         base = target
         while isinstance(base, (ast.Attribute, ast.Subscript)):
             base = base.value
         if isinstance(base, ast.Name) and base is not target:
             found.append(base.id)
     return found
+
+
+def _targets(statement: ast.stmt) -> list[ast.expr]:
+    """Return the expressions that a statement, apart from those within it, assigns to or deletes."""
+    match statement:
+        case ast.Assign() | ast.Delete():
+            return statement.targets
+        case ast.AnnAssign() | ast.AugAssign() | ast.For():
+            return [statement.target]
+        case ast.With():
+            return [item.optional_vars for item in statement.items if item.optional_vars]
+    return []
 
 
 def _top_statements(statement: ast.stmt) -> Iterable[ast.stmt]:
