@@ -116,6 +116,4 @@ def test_both_sides_of_every_condition_on_the_architecture_are_always_compiled()
 
 def test_broken_kernel_fails_with_the_compilers_log():
     with pytest.raises(AssertionError, match="expected"):
-        program = source_text("ecl_mst.cu")
-        assert program.count("extern") > 4
         compiled("ecl_mst.cu", "sm_90", {"RUNG": "0)("})
