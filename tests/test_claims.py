@@ -35,6 +35,7 @@ from mst.yaml_models import parse
 
 GRAPHS = {g.name: g for g in fake_records.GRAPHS}
 ROAD, SOCIAL = GRAPHS["USA-road-d.NY"], GRAPHS["com-youtube"]
+LEAST = "min(T('boruvka', g) / T('kruskal', g) for g in BOTH)"
 TITAN = Hardware("AMD Ryzen Threadripper 2950X", 1, 16, 32, 64, ("NVIDIA TITAN V",), "515.43")
 
 
@@ -109,12 +110,17 @@ def both(records, algorithm, seconds, **more):
     return records
 
 
-def test_confirmed_and_contradicted_by_a_range(records, book):
-    source = both(both(records, "kruskal", 1.0), "boruvka", 2.0).source()
-    near = judged(claim(anywhere={"near": 2.1, "within": 0.1}), source, book)
+@pytest.fixture
+def twice(records):
+    """The source of records of which boruvka takes twice as long as kruskal."""
+    return both(both(records, "kruskal", 1.0), "boruvka", 2.0).source()
+
+
+def test_confirmed_and_contradicted_by_a_range(twice, book):
+    near = judged(claim(anywhere={"near": 2.1, "within": 0.1}), twice, book)
     assert near.verdict == CONFIRMED and near.by == "port" and near.result.value == pytest.approx(2, rel=0.02)
     assert near.result.low <= near.result.value <= near.result.high and len(near.result.records) == 4
-    far = judged(claim(anywhere={"near": 3, "within": 0.1}), source, book)
+    far = judged(claim(anywhere={"near": 3, "within": 0.1}), twice, book)
     assert far.verdict == CONTRADICTED
 
 
@@ -140,9 +146,8 @@ def test_machine_of_the_papers_kind_and_others_have_their_own_criteria(tmp_path,
     assert (outcome.on_kind, outcome.verdict) == (True, CONTRADICTED)
 
 
-def test_claim_about_one_machine_is_not_comparable_on_another(records, book):
-    source = both(both(records, "kruskal", 1.0), "boruvka", 2.0).source()
-    outcome = judged(claim(machine="titan", there={"near": 2, "within": 0.1}), source, book)
+def test_claim_about_one_machine_is_not_comparable_on_another(twice, book):
+    outcome = judged(claim(machine="titan", there={"near": 2, "within": 0.1}), twice, book)
     assert outcome.verdict == NOT_COMPARABLE and "a Titan V" in outcome.reason and outcome.result is not None
 
 
@@ -155,11 +160,10 @@ def test_claim_about_one_machine_is_not_comparable_on_another_before_it_is_measu
     assert judged(made, there, book).verdict == NOT_MEASURED
 
 
-def test_criterion_for_other_machines_may_have_its_own_formula(records, book):
-    source = both(both(records, "kruskal", 1.0), "boruvka", 2.0).source()
+def test_criterion_for_other_machines_may_have_its_own_formula(twice, book):
     elsewhere = {"quantity": "T('kruskal', 'com-youtube')", "near": 1, "within": 0.1}
     made = claim(machine="titan", there={"near": 99, "within": 0.1}, elsewhere=elsewhere)
-    assert judged(made, source, book).result.value == pytest.approx(1, rel=0.02)
+    assert judged(made, twice, book).result.value == pytest.approx(1, rel=0.02)
 
 
 @pytest.mark.parametrize(
@@ -171,9 +175,8 @@ def test_criterion_for_other_machines_may_have_its_own_formula(records, book):
         ({"gpu": True, "gpu_memory": True}, "needs a GPU, but this machine has none"),
     ],
 )
-def test_machine_without_needed_hardware_is_not_comparable(records, book, needs, message):
-    source = both(both(records, "kruskal", 1.0), "boruvka", 2.0).source()
-    outcome = judged(claim(anywhere={"above": 1}, needs=needs), source, book)
+def test_machine_without_needed_hardware_is_not_comparable(twice, book, needs, message):
+    outcome = judged(claim(anywhere={"above": 1}, needs=needs), twice, book)
     assert outcome.verdict == NOT_COMPARABLE and message in outcome.reason and outcome.result is None
 
 
@@ -199,10 +202,9 @@ def test_printed_numbers_alone_are_not_measured(records, book):
 
 def test_part_contradicts_a_claim_about_every_graph_and_never_confirms_it(records, book):
     source = both(records, "kruskal", 1.0).add("boruvka", ROAD, 0.5).source()
-    quantity = "min(T('boruvka', g) / T('kruskal', g) for g in BOTH)"
-    assert judged(claim(quantity, anywhere={"above": 1}, every=True), source, book).verdict == CONTRADICTED
-    assert judged(claim(quantity, anywhere={"above": 1}), source, book).verdict == NOT_MEASURED
-    assert judged(claim(quantity, anywhere={"below": 1}, every=True), source, book).verdict == NOT_MEASURED
+    assert judged(claim(LEAST, anywhere={"above": 1}, every=True), source, book).verdict == CONTRADICTED
+    assert judged(claim(LEAST, anywhere={"above": 1}), source, book).verdict == NOT_MEASURED
+    assert judged(claim(LEAST, anywhere={"below": 1}, every=True), source, book).verdict == NOT_MEASURED
 
 
 def test_runs_of_few_processes_do_not_shield_a_claim_about_every_graph(records, book):
@@ -212,13 +214,12 @@ def test_runs_of_few_processes_do_not_shield_a_claim_about_every_graph(records, 
         .add("boruvka", SOCIAL, 2.0, processes=2)
         .source()
     )
-    quantity = "min(T('boruvka', g) / T('kruskal', g) for g in BOTH)"
-    outcome = judged(claim(quantity, anywhere={"above": 1}, every=True), source, book)
+    outcome = judged(claim(LEAST, anywhere={"above": 1}, every=True), source, book)
     assert outcome.verdict == CONTRADICTED and "of fewer than three processes" in outcome.result.missing[0]
     assert outcome.result.missing and outcome.result.used == [ROAD.name]
     for other in (
-        claim(quantity, anywhere={"below": 1}, every=True),
-        claim(quantity, anywhere={"above": 1}),
+        claim(LEAST, anywhere={"below": 1}, every=True),
+        claim(LEAST, anywhere={"above": 1}),
         claim("max(T('boruvka', g) / T('kruskal', g) for g in BOTH)", anywhere={"below": 1}, every=True),
     ):
         assert judged(other, source, book).verdict == NOT_MEASURED
@@ -243,27 +244,25 @@ def test_mean_or_correlation_of_a_part_contradicts_no_claim_about_every_graph(re
     assert judged(part, source, book).verdict == NOT_MEASURED
 
 
-def test_smaller_machine_gives_a_counterexample_only(records, book):
-    quantity = "min(T('boruvka', g) / T('kruskal', g) for g in BOTH)"
+def test_smaller_machine_gives_a_counterexample_only(records, twice, book):
     needs = {"needs": {"cores": 64}, "every": True}
-    source = both(both(records, "kruskal", 1.0), "boruvka", 2.0).source()
-    small = claim(quantity, anywhere={"above": 3}, counterexample={"cores": 8}, **needs)
-    assert judged(small, source, book).verdict == CONTRADICTED
+    small = claim(LEAST, anywhere={"above": 3}, counterexample={"cores": 8}, **needs)
+    assert judged(small, twice, book).verdict == CONTRADICTED
     for other in (
-        claim(quantity, anywhere={"above": 1}, counterexample={"cores": 8}, **needs),
-        claim(quantity, anywhere={"above": 3}, counterexample={"cores": 16}, **needs),
-        claim(quantity, anywhere={"above": 3}, **needs),
+        claim(LEAST, anywhere={"above": 1}, counterexample={"cores": 8}, **needs),
+        claim(LEAST, anywhere={"above": 3}, counterexample={"cores": 16}, **needs),
+        claim(LEAST, anywhere={"above": 3}, **needs),
     ):
-        outcome = judged(other, source, book)
+        outcome = judged(other, twice, book)
         assert outcome.verdict == NOT_COMPARABLE and outcome.result is None
         assert outcome.reason == "needs 64 cores, but this machine has 8"
     shutil.rmtree(records.folder / records.name / SOCIAL.name / "boruvka")
-    part = claim(quantity, anywhere={"above": 1}, counterexample={"cores": 8}, **needs)
+    part = claim(LEAST, anywhere={"above": 1}, counterexample={"cores": 8}, **needs)
     outcome = judged(part, records.source(), book)
     assert outcome.verdict == NOT_MEASURED
     assert outcome.reason.endswith("not run; confirming it needs 64 cores, but this machine has 8")
     with pytest.raises(ConfigError, match="every graph or width"):
-        claim(quantity, anywhere={"above": 3}, counterexample={"cores": 8})
+        claim(LEAST, anywhere={"above": 3}, counterexample={"cores": 8})
 
 
 def test_runs_of_few_processes_judge_nothing(records, book):
@@ -281,14 +280,13 @@ def test_port_never_judges_a_program_that_is_available(records, book, seconds, w
     assert "command-theirs on USA-road-d.NY: not run" in outcome.reason
 
 
-def test_original_program_judges(records, book):
+def test_original_program_judges(records, twice, book):
     book = book.model_copy(update={"originals": {"boruvka": "command-theirs", "kruskal": "kruskal"}})
-    source = both(both(records, "kruskal", 1.0), "boruvka", 2.0).source()
     both(records, "command-theirs", 0.5, paradigm="peer", grade="weight")
     outcome = judged(claim(anywhere={"above": 1}), records.source(), book, paper="q")
     assert outcome.verdict == CONTRADICTED and outcome.by == "original"
     assert outcome.result.value == pytest.approx(0.5, rel=0.02)
-    assert judged(claim(anywhere={"above": 1}), source, book, paper="q").by == "port"
+    assert judged(claim(anywhere={"above": 1}), twice, book, paper="q").by == "port"
 
 
 def test_unproved_wrong_and_failed_runs_count_for_nothing(records, book):
@@ -494,8 +492,7 @@ def test_regenerated_graph_under_the_name_in_print_is_a_stand_in(records, stand_
 
 
 def test_stand_ins_of_a_claim_about_every_graph_are_no_counterexample(records, stand_ins):
-    quantity = "min(T('boruvka', g) / T('kruskal', g) for g in BOTH)"
-    made = claim(quantity, anywhere={"above": 1}, every=True)
+    made = claim(LEAST, anywhere={"above": 1}, every=True)
     records.add("kruskal", ROAD, 1.0).add("boruvka", ROAD, 2.0)
     source = of_stand_ins(records.add("kruskal", STAND_IN, 1.0).add("boruvka", STAND_IN, 0.5))
     outcome = judged(made, source, stand_ins)
@@ -503,9 +500,8 @@ def test_stand_ins_of_a_claim_about_every_graph_are_no_counterexample(records, s
 
 
 def test_true_counterexample_counts_beside_stand_ins(records, stand_ins):
-    quantity = "min(T('boruvka', g) / T('kruskal', g) for g in BOTH)"
     source = of_stand_ins(stood_in(records, 0.5))
-    outcome = judged(claim(quantity, anywhere={"above": 1}, every=True), source, stand_ins)
+    outcome = judged(claim(LEAST, anywhere={"above": 1}, every=True), source, stand_ins)
     assert outcome.verdict == CONTRADICTED and outcome.result.missing and not outcome.result.stood_in
     assert STAND_IN.name not in outcome.result.used
 
@@ -553,14 +549,13 @@ def test_stand_ins_of_few_processes_judge_nothing(records, book, stand_ins):
 
 def test_stand_ins_change_no_claim_about_another_or_a_larger_machine(records, book, stand_ins):
     source = stood_in(records, 2.0).source()
-    quantity = "min(T('boruvka', g) / T('kruskal', g) for g in BOTH)"
     for made in (
         claim(machine="titan", there={"near": 2, "within": 0.1}),
         claim(anywhere={"above": 1}, needs={"cores": 64}),
-        claim(quantity, anywhere={"above": 3}, needs={"cores": 64}, every=True, counterexample={"cores": 8}),
+        claim(LEAST, anywhere={"above": 3}, needs={"cores": 64}, every=True, counterexample={"cores": 8}),
     ):
         assert judged(made, source, stand_ins) == judged(made, source, book)
-    only = claim(quantity, anywhere={"above": 1}, needs={"cores": 64}, every=True, counterexample={"cores": 8})
+    only = claim(LEAST, anywhere={"above": 1}, needs={"cores": 64}, every=True, counterexample={"cores": 8})
     records.add("boruvka", STAND_IN, 0.5)
     outcome = judged(only, records.source(), stand_ins)
     assert outcome.verdict == NOT_MEASURED and outcome.on_stand_ins is None
@@ -829,9 +824,8 @@ def test_stand_in_is_a_member_of_a_set_only_as_another_name_of_its_input():
     )
 
 
-def test_goal_that_was_not_reached_is_not_comparable(records, book):
-    made = claim(anywhere={"above": 1}, goal="a goal")
-    outcome = judged(made, both(both(records, "kruskal", 1.0), "boruvka", 2.0).source(), book)
+def test_goal_that_was_not_reached_is_not_comparable(twice, book):
+    outcome = judged(claim(anywhere={"above": 1}, goal="a goal"), twice, book)
     assert (outcome.verdict, outcome.reason) == (NOT_COMPARABLE, "a goal")
 
 

@@ -506,13 +506,7 @@ def test_structured_graphs_equal_those_of_networkx(name, parameters, theirs):
 def test_hypercube_joins_ids_that_differ_in_one_bit():
     graph = generate("hypercube", dimension=9)
     assert graph.m == 9 * 2**8
-    assert (degrees(graph) == 9).all()
     assert all((a ^ b).bit_count() == 1 for a, b in edge_set(graph))
-
-
-def test_circulants_are_regular():
-    assert (degrees(generate("circulant", n=5000, offsets=[1, 2])) == 4).all()
-    assert (degrees(generate("circulant", n=100, offsets=[3, 50])) == 3).all()
 
 
 def test_roads_keep_a_share_of_the_grid():
