@@ -167,7 +167,7 @@ def test_importing_twice_changes_nothing(bundle, results):
     assert (second.records, second.unchanged) == (0, first.records)
 
 
-def test_import_adds_missing_records_and_keeps_others(origin, bundle, results):
+def test_import_adds_missing_records_and_keeps_others(bundle, results):
     """Half of the records were imported before; one more has a version that the bundle lacks."""
     import_bundle(bundle, results=results)
     records = [r.path for r in load_records(results / "records")]
@@ -737,7 +737,7 @@ def test_commands_export_and_import_a_bundle(origin, results, tmp_path, capsys):
 
 
 @pytest.mark.parametrize("out", ["-", "/dev/stdout"])
-def test_a_bundle_in_standard_output_has_no_message_in_it(origin, tmp_path, out):
+def test_a_bundle_in_standard_output_has_no_message_in_it(origin, out):
     command = [sys.executable, "-m", "mst", "export", MACHINE, "--results", str(origin), "--out", out]
     done = subprocess.run(command, capture_output=True, check=True, timeout=60)
     assert done.stderr.startswith(f"{out}: ".encode()) and not done.stdout.endswith(b"\n")

@@ -183,7 +183,7 @@ def test_patterns_select_each_graph_once():
         LISTED.matching(["nothing-*"])
 
 
-def test_the_schema_accepts_the_catalogue_and_refuses_an_unknown_key(tmp_path):
+def test_the_schema_accepts_the_catalogue_and_refuses_an_unknown_key():
     jsonschema = pytest.importorskip("jsonschema")
     schema = catalog.schema()
     jsonschema.Draft202012Validator.check_schema(schema)
@@ -719,7 +719,7 @@ def test_a_mistake_in_an_entry_is_named_with_the_graph(tmp_path, sources, monkey
     assert not (tmp_path / "out").exists()
 
 
-def test_local_paths_are_relative_or_start_at_home(own, tmp_path, sources, monkeypatch):
+def test_local_paths_are_relative_or_start_at_home(own, tmp_path, monkeypatch):
     file, entry = own
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(file.parent))

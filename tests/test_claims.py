@@ -562,7 +562,7 @@ def test_stand_ins_change_no_claim_about_another_or_a_larger_machine(records, bo
     assert outcome.reason.endswith("not run; confirming it needs 64 cores, but this machine has 8")
 
 
-def test_claims_about_facts_use_no_stand_ins(records, book, stand_ins):
+def test_claims_about_facts_use_no_stand_ins(records, stand_ins):
     source = of_stand_ins(stood_in(records, 2.0))
     made = claim("max(n(g) for g in BOTH)", anywhere={"above": 0}, judge="facts")
     assert judged(made, source, stand_ins).on_stand_ins is None

@@ -255,7 +255,7 @@ def test_two_single_records_of_other_code_are_compared(results):
     assert [c.algorithm for c in compared.comparisons] == ["kruskal → scipy"]
 
 
-def test_failed_run_has_no_verdict(results, rng):
+def test_failed_run_has_no_verdict(results):
     run, value = fake_records.measurement(
         "fake-other", GRAPH, KRUSKAL, 1, facts=fake_records.DESKTOP, status="timeout", reason="60 s"
     )

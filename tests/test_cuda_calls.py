@@ -247,7 +247,7 @@ def test_auto_solves_device_arrays_in_the_same_way(device, monkeypatch):
     assert device["launches"] == 4 and device["kernels made"] == 0
 
 
-def test_rows_and_single_vertices_are_left_to_graph(device, monkeypatch):
+def test_rows_and_single_vertices_are_left_to_graph(device):
     from mst.interop.device import forest_of_unchecked, unchecked_graph
 
     u = np.zeros(3, np.int32)

@@ -112,7 +112,7 @@ def test_tests_that_pages_name_exist():
 
 
 @pytest.mark.slow
-def test_library_examples_succeed(tmp_path):
+def test_library_examples_succeed():
     for page in PAGES:
         for block in blocks(page):
             if block.kind == "python" and not block.note and "cupy" not in block.text:

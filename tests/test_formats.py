@@ -424,15 +424,13 @@ def test_headed_list_longer_than_the_head_is_detected(tmp_path):
 
 def test_small_blocks_give_the_same_graphs(tmp_path, monkeypatch):
     """Blocks of about 100 bytes end within lines, numbers and comments."""
-    for content, expected in [(f[1], f) for f in FILES]:
-        whole, pieces = tmp_path / "whole", tmp_path / "pieces"
-        whole.write_bytes(content)
-        pieces.write_bytes(content)
-        raw = read_raw(whole)
+    path = tmp_path / "some.file"
+    for name, content, *_ in FILES:
+        path.write_bytes(content)
+        raw = read_raw(path)
         for size in (97, 128, 131):
             monkeypatch.setattr("mst.formats.text.BLOCK", size)
-            again = read_raw(pieces, format=raw.format)
-            assert rows(again) == rows(raw), expected[0]
+            assert rows(read_raw(path, format=raw.format)) == rows(raw), name
             monkeypatch.undo()
 
 

@@ -656,8 +656,8 @@ def test_in_circle_is_exact(a, b, c, p):
     assert generate_delaunay._in_circle(*map(int64_point, (a, b, c, p))) == (determinant(a, b, c, p) > 0)
 
 
-@given(COORDINATES, st.lists(st.tuples(st.integers(-3, 3), st.integers(-3, 3)), min_size=3, max_size=3))
-def test_in_circle_is_exact_near_ties(a, steps):
+@given(st.lists(st.tuples(st.integers(-3, 3), st.integers(-3, 3)), min_size=3, max_size=3))
+def test_in_circle_is_exact_near_ties(steps):
     """The points are corners of a large square, three of which are moved by a few units."""
     far = 2**26 - 1
     b, c, p = (

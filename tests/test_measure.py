@@ -78,7 +78,7 @@ def test_a_limit_of_time_that_is_not_positive_is_refused(experiment, capsys, wit
 
 @pytest.mark.parametrize("arguments", [["measure"], ["run", "kruskal", "path-100k"]])
 def test_results_that_cannot_be_written_are_refused_before_measuring(
-    experiment, tmp_path, capsys, monkeypatch, arguments
+    experiment, capsys, monkeypatch, arguments
 ):
     monkeypatch.setattr(os, "access", lambda path, mode: not str(path).endswith("records/box"))
     monkeypatch.setattr(runner, "measure_runs", None)

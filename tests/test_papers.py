@@ -248,7 +248,7 @@ def test_printed_and_measured_stand_side_by_side(names, sources):
     assert "(0.0006)" in latex(filled) and "(NC)" in latex(filled)
 
 
-def test_programs_and_our_ports_have_their_own_columns(names, sources, tmp_path):
+def test_programs_and_our_ports_have_their_own_columns(names, tmp_path):
     """A column with the name of a program never has the number of a port."""
     graph = next(g for g in fake_records.GRAPHS if g.name == "USA-road-d.NY")
     for algorithm, seconds in (("ecl-mst-cuda", 0.5), ("command-ecl-mst", 0.25), ("cugraph", 0.75)):
@@ -279,7 +279,7 @@ def test_programs_and_our_ports_have_their_own_columns(names, sources, tmp_path)
     assert len({panel.name for panel in drawn}) == len(drawn) == 2
 
 
-def test_columns_of_the_fastest_width_name_it(names, tmp_path):
+def test_columns_of_the_fastest_width_name_it(tmp_path):
     graph = next(g for g in fake_records.GRAPHS if g.name == "USA-road-d.NY")
     fake = fake_records.FakeAlgorithm("reservation-kruskal", "reservation-kruskal", "threads", 1e-9)
     for width, seconds in ((1, 0.5), (4, 0.25), (8, 0.75)):
@@ -422,7 +422,7 @@ def test_pictures_mark_stand_ins(names, measured_in_place, tmp_path):
     assert "rmat16.sym (stand-in)" in svg and "USA-road-d.NY (stand-in)" not in svg
 
 
-def test_the_page_explains_stand_ins_and_numbers_that_judge_nothing(names, measured_in_place, tmp_path):
+def test_the_page_explains_stand_ins_and_numbers_that_judge_nothing(measured_in_place, tmp_path):
     (paper,) = papers_of([measured_in_place], tmp_path / "report", tmp_path, only="ecl-mst")
     marked = {e["id"]: e["objections"] for e in paper["exhibits"] if e["stand_ins"]}
     assert marked["ecl-mst-table-3"] and not marked["ecl-mst-table-2"] and "ecl-mst-kruskals" not in marked

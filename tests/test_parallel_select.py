@@ -335,7 +335,7 @@ def test_edges_outside_the_giant_tree_are_copied_where_further_rounds_read_them(
     assert np.array_equal(ends, np.sort(np.stack([graph.u[kept.rows], graph.v[kept.rows]]), axis=0))
 
 
-def test_further_solves_use_the_memory_of_the_first(rng):
+def test_further_solves_use_the_memory_of_the_first():
     graph = generate("rmat", scale=14, m=200_000, seed=5)
     problem = ours.prepare(graph, width=2, input="edges", hand_over=False)
     first = ours.solve(problem).edge_ids
@@ -358,7 +358,7 @@ def test_an_array_that_grows_gets_spare_space():
     assert scratch.take("other", 0, np.int64).size == 0 and scratch.bytes == 126 * 16
 
 
-def test_concurrent_solves_of_one_problem_use_separate_memory(rng):
+def test_concurrent_solves_of_one_problem_use_separate_memory():
     graph = generate("uniform", n=2_000, m=6_000, seed=5)
     problem = ours.prepare(graph, width=1, input="edges", hand_over=False)
     with borrowed(problem.scratch_pool) as in_use:
@@ -384,7 +384,7 @@ def test_one_core_takes_what_it_solves_as_fast(rng):
         assert ours.phases(problem)
 
 
-def test_leaves_of_hubs_share_cache_lines_and_edges_of_large_graphs_do_not(rng):
+def test_leaves_of_hubs_share_cache_lines_and_edges_of_large_graphs_do_not():
     hubs = generate("star", n=200_000, hubs=1000, seed=1)
     large = generate("uniform", n=2_000_000, m=100_000, seed=1)
     for graph, crowded in ((hubs, True), (large, False)):

@@ -326,7 +326,7 @@ def test_full_disk_while_measuring_loses_the_run_in_flight_alone(place):
 
 
 @pytest.mark.slow
-def test_lost_mount_is_named_and_heals(place, recorded):
+def test_lost_mount_is_named_and_heals(place):
     with mounted(place.folder / "out"):
         write_canonical(place.folder / "out/ring.arrow", Graph(2, [0], [1], [1]), {"name": "ring"})
         code, _ = place.run("info", "out/ring.arrow")

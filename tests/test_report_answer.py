@@ -236,7 +236,7 @@ def test_a_nearest_record_is_not_compared_with_fewer_than_three_processes():
     assert found["text"].endswith("kruskal takes 2.00× as long")
 
 
-def test_missing_hardware_says_why(rows):
+def test_missing_hardware_says_why():
     cards = {card.hardware: card for card in answer.cards(made(*TWO_GRAPHS), "kruskal", {})}
     assert cards["GPU"].finding is None and cards["GPU"].reason == "no such run was planned"
     unsupported = made(("a", "ecl-mst-cuda", "cuda", 1, 1.0)).assign(

@@ -99,7 +99,7 @@ def test_speedup_over_a_chosen_baseline(open_page, rows):
         assert float(row["value"]) == pytest.approx(expected, rel=1e-4)
 
 
-def test_self_speedup_is_drawn_against_the_width(open_page, rows):
+def test_self_speedup_is_drawn_against_the_width(open_page):
     page = open_page(1280, name="explorer")
     page.select_option(".explorer select[name=metric]", "self-speedup")
     assert page.input_value(".explorer select[name=view]") == "width"
@@ -109,7 +109,7 @@ def test_self_speedup_is_drawn_against_the_width(open_page, rows):
     assert any(float(row["value"]) > 1.5 for row in saved)
 
 
-def test_address_restores_the_chart(open_page, report):
+def test_address_restores_the_chart(open_page):
     page = open_page(1280, name="explorer")
     page.select_option(".explorer select[name=metric]", "throughput")
     page.select_option(".explorer select[name=view]", "size")
