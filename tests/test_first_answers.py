@@ -53,10 +53,10 @@ import importlib, sys, threading
 
 class Meanwhile:
     def find_spec(self, name, path, target=None):
-        if name == "numba.core.types":  # numba is half loaded
+        # Numba is half loaded. A thread that adds a finder meanwhile has this one asked twice.
+        if name == "numba.core.types" and not threads[0].ident:
             for thread in threads:
                 thread.start()
-            threads[-1].join(1)
 
 threads = [threading.Thread(target=importlib.import_module, args=[name]) for name in sys.argv[1:]]
 sys.meta_path.insert(0, Meanwhile())
