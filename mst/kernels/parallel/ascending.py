@@ -1,4 +1,8 @@
-"""Sorts distinct edge ids in parallel: ids are spread over ranges that fit in cache, then sorted by bitmaps."""
+"""Sorts distinct edge ids in parallel: ids are spread over ranges that fit in cache, then sorted by bitmaps.
+
+In the kernels, `ids`, `spread` and `out` are of shape (k,), the first two uint32 or uint64, the last int64; the range
+of an id is ``id >> shift``, `shift` a uint64; `schedule` is a `Schedule`, which cuts the ids into chunks.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +76,7 @@ def ascending(ids: np.ndarray, m: int, width: int, delay_seed: int = 0) -> tuple
 
 @njit
 def _spread(schedule, ids, shift, places, spread):
-    """Write each id to the next place of its range; `places`, int64 (chunks, ranges), are overwritten."""
+    """Write each id to the next place of its range in `spread`; `places`, int64 (chunks, ranges), advance."""
     reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, _spread_worker, schedule, ids, shift, places, spread)
 
@@ -109,8 +113,8 @@ def _spread_worker(worker, schedule, ids, shift, places, spread):
 def _write(schedule, spread, shift, bounds, out, different):
     """Write the ids of each range to `out`, ascending, and the number of different ids to `different`.
 
-    `spread` and `out` are as in `ascending`, by range; `bounds`, int64 (ranges + 1,), are the first places of ranges;
-    `different` is int64, of shape (ranges,).
+    `spread` is from `_spread`; `bounds`, int64 (ranges + 1,), are the first places of ranges, and the end; `different`
+    is int64, of shape (ranges,). A chunk is `grain` ranges.
     """
     reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, _write_worker, schedule, spread, shift, bounds, out, different)

@@ -2,6 +2,7 @@
 
 The result keeps the input's order at every width and schedule. The elements to keep are the set bits of a bitmap
 of 64-bit words, so the second pass repeats no test.
+The kernels' `width`, `grain` and `tallies` are those of a `mst.kernels.parallel.runtime.Schedule`.
 """
 
 from __future__ import annotations

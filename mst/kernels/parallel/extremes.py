@@ -1,4 +1,8 @@
-"""The largest of many words, in parallel: checks the columns of a graph."""
+"""The largest of many words, in parallel: checks the columns of a graph.
+
+The kernels' `width`, `grain` and `tallies` are those of a `mst.kernels.parallel.runtime.Schedule`; `words` are uint32
+or uint64, of shape (m,), and `tops`, (chunks,), has their dtype.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +59,7 @@ def narrowed(words: np.ndarray, width: int) -> tuple[np.ndarray, int]:
 
 @njit
 def _largest(width, grain, words, mask, tops, tallies):
-    """Write the largest of ``words & mask`` in each chunk to `tops`, (chunks,), of the dtype of `words`, (m,)."""
+    """Write the largest of ``words & mask`` in each chunk to `tops`; `mask` has the dtype of `words`."""
     reset_queue(tallies, width)
     run(width, _largest_worker, width, grain, words, mask, tops, tallies)
 

@@ -149,7 +149,7 @@ def _extremes_worker(worker, width, grain, weights, low, high, tallies):
 
 @njit
 def _offsets(width, grain, weights, lowest, words, tallies):
-    """Write ``weights - lowest``, which fits, to `words`, uint32 (m,); `weights` are int64 (m,)."""
+    """Write ``weights - lowest``, which fits, to `words`, uint32 (m,); `weights` are int64 (m,), `lowest` is int."""
     reset_queue(tallies, width)
     run(width, _offsets_worker, width, grain, weights, lowest, words, tallies)
 

@@ -106,6 +106,6 @@ class Pool:
             except BaseException as error:
                 future.set_exception(error)
             del future, function, arguments  # they would be kept until the next call
-        # The next thread ends, too: to tell each of them could be interrupted.
+        # Ends the next thread, too: a loop that puts one for each could be interrupted.
         self._calls.put(None)
         self._ended.put(None)

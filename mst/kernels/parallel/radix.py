@@ -1,7 +1,8 @@
 """Parallel stable least-significant-digit radix sort of (key, id) by key.
 
 Each pass counts digits per chunk and takes the prefix sum of the counts over (digit, chunk); every chunk then writes
-its own keys: the order is the same at every width and schedule.
+its own keys: the order is the same at every width and schedule. In the kernels, `schedule` is a `Schedule` that cuts
+the keys into chunks.
 """
 
 from __future__ import annotations
@@ -34,15 +35,15 @@ class Pairs(NamedTuple):
 
 
 def argsort(keys: np.ndarray, width: int, delay_seed: int = 0) -> np.ndarray:
-    """Return the places of `keys`, uint32 or uint64 of shape (m,), in their stable ascending order.
+    """Return the places of `keys` in their stable ascending order.
 
-    The places are int32, or int64 from 2³¹ keys on. The caller has set the width (`workers` of the runtime).
+    The places are int32, or int64 from 2³¹ keys on.
 
     Parameters
     ----------
     keys : numpy.ndarray of uint32 or uint64, shape (m,)
     width : int
-        Threads.
+        Threads; the caller has set them (`mst.kernels.parallel.runtime.workers`).
     delay_seed : int
         As for `mst.kernels.parallel.runtime.new_tallies`.
 
@@ -110,7 +111,7 @@ def count_digits_worker(worker, schedule, keys, shift, counts):
 
 @njit(inline="always")
 def _digit(keys, i, shift):
-    """Return the digit of key `i`, as a uint64."""
+    """Return the digit of key `i`, as a uint64; `keys` and `shift` are as for `count_digits`."""
     return (np.uint64(keys[i]) >> shift) & _MASK
 
 
@@ -152,7 +153,7 @@ def scatter(schedule, source, shift, places, target):
 
 @njit
 def _id_at(ids, i):
-    """Return id `i` of the ids of a `Pairs`."""
+    """Return id `i` of the ids of a `Pairs`, or `i` itself if they are None."""
     if ids is None:
         return i
     return ids[i]

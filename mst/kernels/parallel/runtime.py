@@ -2,7 +2,10 @@
 
 Every parallel kernel has the same shape: `width` workers, each taking chunks from a shared work queue until it is
 empty. The queue balances the load for any input order and any other load on the cores, at one atomic addition per
-chunk.
+chunk. A worker is a function ``…_worker`` that takes its number, `worker` (int64, below `width`), and the arguments of
+the kernel; `schedule` is a `Schedule`, and `width`, `grain` and `tallies` are its fields. Unless a docstring says
+otherwise, if a worker writes an element that another one uses in the same pass, both use
+`mst.kernels.primitives.atomics`, for that element or to order the two.
 
 A parallel kernel unpacks the named tuples it writes to before its loop: inside a `prange`, numba takes a store through
 an attribute, ``edges.a[i] = x``, for dead code and drops it (`tests/test_parallel_kernels.py` looks for

@@ -47,7 +47,10 @@ def ascending(ids: np.ndarray, m: int) -> tuple[np.ndarray, int]:
 
 @njit
 def _write_below(ids, m, words, out):
-    """Return -1 if some of `ids` are not below `m`, else the result of `write_ascending` for all."""
+    """Return -1 if some of `ids` are not below `m`, else the result of `write_ascending` for all.
+
+    `ids` and `m` are as for `ascending`; `words`, uint64 (⌈m / 64⌉,), is zero; `out`, int64 (k,), is overwritten.
+    """
     if ids.size == 0:
         return 0
     largest, last = ids.dtype.type(0), np.uint64(ids.size - 1)
@@ -55,7 +58,7 @@ def _write_below(ids, m, words, out):
         largest = max(largest, ids[i])
     if np.uint64(largest) >= np.uint64(m):
         return -1
-    # So do the edges of a forest if rows are sorted by weight.
+    # The edges of a forest do, if rows are sorted by weight.
     if _ascend(ids, _ZERO, _ONE):
         for i in range(np.uint64(ids.size)):
             out[i] = ids[i]
@@ -69,9 +72,9 @@ def _write_below(ids, m, words, out):
 
 @njit
 def _ascend(ids, lower, upper):
-    """Return whether ``ids[i + lower] < ids[i + upper]`` in all of `ids`, (k,).
+    """Return whether ``ids[i + lower] < ids[i + upper]`` in all of `ids`, uint32 or uint64 of shape (k,).
 
-    With 0 and 1, this is whether they ascend; with 1 and 0, whether they descend.
+    With 0 and 1, uint64, this is whether they ascend; with 1 and 0, whether they descend.
     """
     for block in range(_ZERO, np.uint64(ids.size - 1), _CHECKED):
         ascend = True

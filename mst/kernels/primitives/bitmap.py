@@ -85,7 +85,7 @@ def bits_of_bytes(words):
 def write_positions_of_ones(word, base, out, at):
     """Write ``base + i`` for each set bit `i` of `word`, a uint64, to `out`, ascending from ``out[at]`` on.
 
-    `out` is int, of shape (k,). Returns the place after the last one.
+    `base`, `at` and `out`, of shape (k,), have any integer dtypes. Returns the place after the last one.
     """
     while word:
         out[at] = base + count_trailing_zeros(word)
@@ -98,7 +98,8 @@ def write_positions_of_ones(word, base, out, at):
 def move_ones(word, base, values, at):
     """Move ``values[base + i]`` for each set bit `i` of `word`, a uint64, to the places from `at` on, in their order.
 
-    `base` and `at`, which is at most `base`, are uint64. Returns the place after the last one.
+    `values` is of shape (k,) and any dtype; `base` and `at`, which is at most `base`, are uint64. Returns the place
+    after the last one.
     """
     while word:
         values[at] = values[base + np.uint64(count_trailing_zeros(word))]

@@ -60,14 +60,17 @@ def records(keys: np.ndarray) -> Records:
 
 @njit
 def _write_words(keys, packed, words):
-    """Write the word of each of `keys`, (m,), to `words`, uint64 (m,): the key, with its place below if `packed`."""
+    """Write the word of each of `keys`, uint32 or uint64 (m,), to `words`, uint64 (m,): see `Records`.
+
+    If `packed`, a bool, that is the key with its place below it, else the key alone.
+    """
     for i in range(np.uint64(keys.size)):
         words[i] = (np.uint64(keys[i]) << _HALF) | i if packed else np.uint64(keys[i])
 
 
 @njit(inline="always")
 def id_at(words, ids, i):
-    """Return the id of record `i`, a uint64; `words` and `ids` as in `Records`."""
+    """Return the id of record `i`, a uint64; `words` and `ids` are as in `Records`."""
     return np.uint64(ids[i]) if ids.size > 0 else words[i] & _LOW
 
 

@@ -2,7 +2,8 @@
 
 `unite` links the larger root below the smaller one by compare-and-swap, `unite_by_priority` the one of lower priority:
 parents are always smaller than their children, or of higher priority, so no interleaving makes a cycle. `find` serves
-both. `parent` is an integer array, signed or unsigned, of 32 or 64 bits and shape (n,).
+both. `parent` is an integer array, signed or unsigned, of 32 or 64 bits and shape (n,); vertices, `x` and `y`, are of
+any integer dtype.
 
 `rank_find` and `rank_link` are the wait-free functions of Anderson and Woll ("Wait-free Parallel Algorithms for the
 Union-Find Problem", STOC 1991, §3), which link by rank; rank and parent share a 64-bit word, so that one
@@ -64,7 +65,7 @@ def unite(parent, x, y):
 
 @njit(inline="always")
 def in_order_of_priority(x, y):
-    """Return two different vertices, the one of lower priority first.
+    """Return two different vertices as uint64, the one of lower priority first.
 
     A number of fewer bits has the higher priority, since hubs and parents often have small numbers. Numbers of equal
     length are in a fixed random order: then links of consecutive vertices make no long chain (Jayanti and Tarjan,

@@ -1,4 +1,4 @@
-"""Sequential union-find over a parent array, signed or unsigned, of shape (n,); roots point to themselves.
+"""Sequential union-find over `parent`, integers, signed or unsigned, of shape (n,); roots point to themselves.
 
 Roots are linked by index: the larger one becomes a child of the smaller. Parents thus have smaller indices than their
 children, and with path halving, paths stay short on every real graph that was measured. The last two functions are the
