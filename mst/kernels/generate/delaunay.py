@@ -6,7 +6,7 @@ direction. A ghost vertex, with number n, forms a triangle with every edge of th
 the hull are inserted like all others. n points give 2n - 2 triangles, including those of the ghost vertex.
 
 In all functions, `x` and `y` are int64 arrays of shape (n,), below 2²⁶; `corners` and `twins` are int32 arrays of shape
-(6n - 6,); `p` is the number of a point.
+(6n - 6,); `p` is the number of a point, `e`, `f` and `g` are half-edges, `new` and `triangle` triangles, all int.
 """
 
 from __future__ import annotations

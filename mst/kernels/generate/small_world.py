@@ -29,7 +29,7 @@ def fill_ring_lattice(pairs, n):
 
 @njit
 def _slot(table, pair):
-    """Return the index of `pair`, a uint64, in the hash table of `rewire`, or of the empty slot where it belongs."""
+    """Return the index of `pair`, both uint64, in the `table` of `rewire`, or of the empty slot where it belongs."""
     mask = np.uint64(table.size - 1)
     slot = mix(pair) & mask
     while table[slot] != _EMPTY and table[slot] != pair:

@@ -159,7 +159,10 @@ def _by_blocks(
 
 @njit
 def _count_blocks(u, v, shift, sizes):
-    """Add the number of slots of each block to `sizes`, int64 of shape (blocks,); the others are as in `_by_blocks`."""
+    """Add the number of slots of each block to `sizes`, int64 of shape (blocks,), zero at first.
+
+    `u` and `v` are as in `build_csr`, `shift` is that of `Blocks`.
+    """
     for e in range(u.size):
         a, b = u[e], v[e]
         slot = np.int64(a != b)

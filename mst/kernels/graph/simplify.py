@@ -1,7 +1,8 @@
 """Merging parallel edges: into a simple graph, or to the lightest of each pair.
 
 `merge_edges` distributes edges over buckets, ranges of their smaller end, which fit into a core's cache. It then sorts
-each bucket by both ends and passes over each run of equal pairs. All steps are shared by threads.
+each bucket by both ends and passes over each run of equal pairs. All steps are shared by threads. In the kernels,
+`schedule` is a `Schedule`, and `buckets` a `_Buckets`.
 """
 
 from __future__ import annotations
@@ -162,13 +163,16 @@ def _is_simple(u, v, w):
 
 @njit(inline="always")
 def _bucket(a, b, shift, loops):
-    """Return the bucket of an edge between `a` and `b`; that of self-loops is `loops`."""
+    """Return the bucket, int, of an edge between `a` and `b`; that of self-loops is `loops`, and `shift` is an int."""
     return loops if a == b else min(a, b) >> shift
 
 
 @njit
 def _count(schedule, u, v, shift, counts):
-    """Add to ``counts[c, k]``, int64 of shape (chunks, buckets + 1), the edges of chunk `c` in bucket `k`."""
+    """Add to ``counts[c, k]``, int64 of shape (chunks, buckets + 1), the edges of chunk `c` in bucket `k`.
+
+    `u` and `v` are as for `merge_edges`, `shift` is that of `_Buckets`.
+    """
     reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, _count_worker, schedule, u, v, shift, counts)
 
@@ -260,7 +264,7 @@ def _merge_worker(worker, schedule, buckets):
 
 @njit
 def _scratch(size, dtype):
-    """Return space for `size` words, weights of `dtype`, ids, and spare ids."""
+    """Return scratch space of shape (size,): words (uint64), weights of `dtype`, ids and spare ids (both uint32)."""
     return (
         np.empty(size, np.uint64),
         np.empty(size, dtype),
@@ -366,7 +370,10 @@ def _merge_runs(words, ids, weights, pairs, lightest):
 
 @njit
 def _unpack_buckets(schedule, buckets, places, u, v, w):
-    """Write the merged edges of each bucket to `u`, `v` and `w`, (k,), from ``places[bucket]``, int64, on."""
+    """Write the merged edges of each bucket to `u`, `v` and `w`, those of `Merged`, from ``places[bucket]`` on.
+
+    `places` is int64, of shape (buckets + 1,).
+    """
     reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, _unpack_worker, schedule, buckets, places, u, v, w)
 

@@ -1,4 +1,4 @@
-"""Find the edges of a short list in a long one, by a hash table of the short list."""
+"""Finds the edges of a short list in a long one, by a hash table of the short list."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _hash(a, b, bits):
 
 @njit
 def _are_equal(u, v, bits, i, a, b, w):
-    """True when row `i` has the ends `a` and `b`, in any order, and the bits `w`."""
+    """Return whether row `i` has the ends `a` and `b`, in any order, and the bits `w`; arrays as for `find_edges`."""
     return bits[i] == w and ((u[i] == a and v[i] == b) or (u[i] == b and v[i] == a))
 
 
@@ -35,8 +35,10 @@ def find_edges(u, v, bits, wanted_u, wanted_v, wanted_bits):
         Ends of the edges to search.
     bits : array of uint32 or uint64, shape (m,)
         Their weights: equal weights are equal bits.
-    wanted_u, wanted_v, wanted_bits : arrays, shape (k,)
-        The wanted edges; those with a negative `wanted_u` are not searched for.
+    wanted_u, wanted_v : arrays of int32 or int64, shape (k,)
+        Ends of the wanted edges; those with a negative `wanted_u` are not searched for.
+    wanted_bits : array of the dtype of `bits`, shape (k,)
+        Their weights.
 
     Returns
     -------

@@ -1,5 +1,6 @@
 """Parses numbers and rows of numbers from bytes: one pass, exact, without allocation per row.
 
+In all functions, `buffer` is uint8 of shape (size,), and indices in it, such as `i`, are int.
 Every function requires that the last byte of its input cannot continue a number, so that scanning a number never
 leaves the buffer; `parse_rows` and `parse_numbers` return plain tuples, since an interruption would crash numba while
 it makes a named one. Decimal fractions are rounded correctly: by one exact floating-point operation if that is enough

@@ -91,7 +91,7 @@ def reconstruct(n: int, forest: Forest, width: int, keep_clusters: bool) -> Reco
 
 
 def sorted_by(keys: np.ndarray, parts: Parts) -> Records:
-    """Return the places of unsigned keys in their stable ascending order."""
+    """Return the places of `keys`, uint32 or uint64 (k,), in their stable ascending order."""
     if parts.width == 1:
         return sorted_records(*records(keys))
     from mst.kernels.parallel.radix import argsort

@@ -2,7 +2,8 @@
 
 Links depend on each other, so one worker makes them all, in order. It mostly searches for roots; the
 other workers do that for the edges that follow. A root they find may have been linked by the time its edge's
-turn comes, and is then a few steps from the root.
+turn comes, and is then a few steps from the root. Only that worker writes to `links` and `clusters` meanwhile, while
+all read `links`; a range of `ranked` is written by one worker, and `seen` by any.
 """
 
 from __future__ import annotations
@@ -64,7 +65,8 @@ def _link(width, grain, window, ranked, seen, links, clusters, tallies):
     """Return the result of `link_trees_by`.
 
     `seen`, of the dtype of `links` and shape (n,), is overwritten by a vertex on the path from each one to its root;
-    `links` is in one dimension, and `window` is the number of ranks that are linked between two barriers.
+    `links` is of shape (2 n,), and `window` is the number of ranks that are linked between two barriers. The other
+    arguments are as for `link_trees_by`, or the fields of a `mst.kernels.parallel.runtime.Schedule`.
     """
     reset_queue(tallies, width)
     run(width, _start_worker, width, seen, links, tallies)
@@ -81,7 +83,7 @@ def _link(width, grain, window, ranked, seen, links, clusters, tallies):
 
 @njit
 def _start_worker(worker, width, seen, links, tallies):
-    """One worker that makes every vertex a root."""
+    """One worker of the first step of `_link`: it makes every vertex a root."""
     n = np.uint64(seen.size)
     first, last = next_chunk(tallies, worker, width, _LONGEST, seen.size)
     while first < last:
@@ -93,7 +95,10 @@ def _start_worker(worker, width, seen, links, tallies):
 
 @njit
 def _link_worker(worker, width, grain, ranks, ranked, seen, links, clusters, cycle, tallies):
-    """One worker of `_link`: the first links ``ranks[0] … ranks[1] - 1``, all search for roots up to ``ranks[2]``."""
+    """One worker of `_link`: the first links ``ranks[0] … ranks[1] - 1``, all search for roots up to ``ranks[2]``.
+
+    The first also writes the result of its `_link_in_order` to `cycle`, int64 (1,).
+    """
     first, middle, last = ranks
     if worker == 0:
         cycle[0] = _link_in_order(ranked, links, clusters, np.uint64(first), np.uint64(middle))

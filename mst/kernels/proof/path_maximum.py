@@ -108,7 +108,7 @@ def first_violation_parallel(edges, forest, ties, blocks):
 
 @njit
 def _scan(low, high, edges, forest, ties):
-    """Return the result of `first_violation`, with its arguments, for edges ``low … high - 1`` only."""
+    """Return the result of `first_violation`, with its arguments, for edges ``low … high - 1`` only: two int64."""
     u, _, w = edges
     forest_ids, ranked, links, root_paths, tie_bounds = forest
     following = np.searchsorted(forest_ids, low)

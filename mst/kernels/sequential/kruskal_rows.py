@@ -32,7 +32,8 @@ def forest_of_rows(offsets, columns, weights, keep_zeros):
     Returns
     -------
     offsets, columns, weights : numpy.ndarray
-        Those of the forest; all are empty if the arrays given are not those of such a matrix, or if a weight is NaN.
+        Those of the forest, of the same dtypes; all are empty if the arrays given are not those of such a matrix, or if
+        a weight is NaN.
 
     Examples
     --------
@@ -67,7 +68,7 @@ def forest_of_rows(offsets, columns, weights, keep_zeros):
 
 @njit
 def _write_rows(offsets, columns, weights, rows):
-    """Write the row of each entry, uint32; return False for arrays of no square matrix, or with NaN."""
+    """Write the row of each entry to `rows`, uint32 (k,); return False for arrays of no square matrix, or with NaN."""
     n = offsets.size - 1
     if offsets[0] != 0:
         return False
@@ -84,7 +85,7 @@ def _write_rows(offsets, columns, weights, rows):
 
 @njit
 def _records(weights):
-    """Return the words and ids of records of all weights: see `mst.kernels.primitives.radix`."""
+    """Return the words and ids of records of `weights`, float64 (k,): see `mst.kernels.primitives.radix.Records`."""
     words = np.empty(weights.size, np.uint64)
     if fits_float32(weights):
         narrow = LazyKeys(weights.astype(np.float32).view(np.uint32), _TOP_32, _REST_32)
@@ -99,7 +100,7 @@ def _records(weights):
 
 @njit
 def _entries(offsets, columns, weights, kept, size):
-    """Return offsets, columns and weights of the `size` entries that are `kept`, a bool for each entry."""
+    """Return offsets, columns and weights of the `size` entries that are `kept`, bool of shape (k,)."""
     new_offsets = np.empty_like(offsets)
     new_columns, new_weights = np.empty(size, columns.dtype), np.empty(size, weights.dtype)
     new_offsets[0] = to = 0

@@ -1,4 +1,7 @@
-"""Kruskal as in textbooks and the papers' baselines: a comparison sort of whole edges, and union by rank."""
+"""Kruskal as in textbooks and the papers' baselines: a comparison sort of whole edges, and union by rank.
+
+In the kernels, `edges` are records of `whole_edges`, shape (m,); `key` and `id` have the dtypes of their fields.
+"""
 
 from __future__ import annotations
 
@@ -38,18 +41,21 @@ def whole_edges(keys: np.ndarray, u: np.ndarray, v: np.ndarray) -> np.ndarray:
 
 @njit(inline="always")
 def _read(edges, i):
+    """Return the fields of edge `i`: key, id and both ends."""
     edge = edges[i]
     return edge.key, edge.id, edge.u, edge.v
 
 
 @njit(inline="always")
 def _write(edges, i, fields):
+    """Write the fields of edge `i`, a tuple from `_read`."""
     edge = edges[i]
     edge.key, edge.id, edge.u, edge.v = fields
 
 
 @njit(inline="always")
 def _swap(edges, i, j):
+    """Exchange edges `i` and `j`."""
     one, other = _read(edges, i), _read(edges, j)
     _write(edges, i, other)
     _write(edges, j, one)
@@ -64,7 +70,7 @@ def _precedes(edges, i, key, id):
 
 @njit
 def sort_edges(edges):
-    """Sort `edges`, records of `whole_edges`, by key and id in place.
+    """Sort edges by key and id in place.
 
     Introsort (Musser 1997), as in common ``std::sort``: quicksort with median of three, heapsort for
     ranges that quicksort has split too often, and one final insertion sort.
@@ -100,7 +106,7 @@ def _sort_roughly(edges, splits):
 
 @njit
 def _split(edges, start, stop):
-    """Partition a range of at least four edges by the median of three; return the first place of its second part.
+    """Partition the edges ``start … stop - 1``, at least four, by the median of three; return where part two begins.
 
     Both parts have fewer edges than the range, and no edge of the first comes after one of the second.
     """
@@ -128,7 +134,7 @@ def _split(edges, start, stop):
 
 @njit
 def _heapsort(edges, start, stop):
-    """Sort a range of edges by a heap whose root is the last in the order."""
+    """Sort the edges ``start … stop - 1`` by a heap whose root is the last in the order."""
     size = stop - start
     for i in range(size // 2 - 1, -1, -1):
         _sift_down(edges, start, i, size)
@@ -156,6 +162,7 @@ def _sift_down(edges, start, i, size):
 
 @njit(inline="always")
 def _join(parent, rank, x, y):
+    """Join the trees of `x` and `y`; return whether they were apart. `rank` is as for `add_edges`."""
     return unite_by_rank(parent, rank, x, y) if rank.size > 0 else unite(parent, x, y)
 
 

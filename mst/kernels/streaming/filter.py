@@ -1,4 +1,8 @@
-"""The filter of a stream: drops edges that close a cycle with lighter edges of the forest so far."""
+"""The filter of a stream: drops edges that close a cycle with lighter edges of the forest so far.
+
+In the functions, `u` and `v` are uint32 or uint64, and `w` has any weight dtype; all three are of shape (k,). Several
+threads may call a function that takes `first` and `last` for disjoint ranges at once.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +59,6 @@ def sort_by_level(first, last, w, bounds, places, starts):
     Parameters
     ----------
     first, last : int
-        Several threads may do so for several slices.
     w : numpy.ndarray of any weight dtype, shape (k,)
     bounds : numpy.ndarray of the same dtype, shape (levels,)
         Ascending; fewer than 255.
@@ -114,7 +117,7 @@ def join_edges(places, u, v, parent):
 
 @njit(nogil=True)
 def roots_of(parent, vertices):
-    """Return the root of each of `vertices`, (k,) of the dtype of `parent`."""
+    """Return the root of each of `vertices`, (k,) of the dtype of `parent`, which is as for `join_edges`."""
     roots = np.empty_like(vertices)
     for i in range(vertices.size):
         roots[i] = find(parent, vertices[i])
@@ -128,7 +131,6 @@ def set_level(first, last, parent, giant, number, level):
     Parameters
     ----------
     first, last : int
-        Several threads may do so for several slices.
     parent : numpy.ndarray of uint32 or uint64, shape (n,)
         As for `join_edges`.
     giant : scalar of the same dtype
@@ -157,7 +159,7 @@ def set_level(first, last, parent, giant, number, level):
 def mark_up_to(first, last, level, number, shift, in_giant):
     """Write words ``first … last - 1`` of `in_giant`, which has a bit for each group of ``2 ** shift`` vertices.
 
-    It says whether all of these are of level `number` or lower.
+    It says whether all of these are of level `number`, a uint8, or lower; `level` and `shift` are as in `Joined`.
     """
     for word in range(first, last):
         bits = _ZERO
@@ -182,9 +184,9 @@ def survey(u, v, w):
 
 @njit(nogil=True)
 def gather(u, v, w, ids, start, places):
-    """Return the edges at `places`, uint32 (k,), as ``(u, v, w, ids)``.
+    """Return the edges at `places`, uint32 (j,), as ``(u, v, w, ids)``, all of shape (j,).
 
-    Without `ids`, int64, ids are the places, counted from `start`.
+    `ids` is int64 of shape (k,), or (0,): ids are then the places, counted from `start`.
     """
     count = np.uint64(places.size)
     ends, others, weights = np.empty(count, u.dtype), np.empty(count, v.dtype), np.empty(count, w.dtype)

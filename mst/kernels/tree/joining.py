@@ -18,6 +18,7 @@ def find_joining(first, last, x, y, links, of_ranks, otherwise, values):
     Parameters
     ----------
     first, last : int
+        Several threads may do so for several slices.
     x, y : numpy.ndarray of uint32 or uint64, shape (q,)
     links : numpy.ndarray of the same dtype, shape (n, 2)
         From `mst.kernels.proof.reconstruction.link_trees`.

@@ -1,8 +1,8 @@
 """The Kruskal reconstruction tree of a forest whose edges are ranked, lightest first, and queries of it.
 
-`links` is as in `mst.kernels.proof.reconstruction`: ``(parent, rank)`` for a vertex linked by the edge of that rank,
-``(cluster, n - 1 + size)`` for the root of a tree of ``size`` vertices. Ranks ascend on every path to a root, and union
-by size keeps every path below log₂ n steps.
+`links`, uint32 or uint64 of shape (n, 2), is from `mst.kernels.proof.reconstruction.link_trees`: ``(parent, rank)`` for
+a vertex linked by the edge of that rank, ``(cluster, n - 1 + size)`` for the root of a tree of ``size`` vertices. Ranks
+ascend on every path to a root, and union by size keeps every path below log₂ n steps.
 """
 
 from __future__ import annotations
@@ -89,8 +89,8 @@ def links_above(links, vertices, seen, ranks, children):
 def joining(u, v, parent, joins):
     """Mark each edge that joins two trees when edges are taken in order.
 
-    `u` and `v` are int64 of shape (k,), `parent` is int64, ``0 … n - 1``, and overwritten, as is `joins`, bool of shape
-    (k,).
+    `u` and `v` are int64 of shape (k,). `parent`, int64 of shape (n,), ``0 … n - 1`` before, and `joins`, bool of shape
+    (k,), are overwritten.
     """
     for e in range(u.size):
         a, b = find(parent, u[e]), find(parent, v[e])

@@ -7,7 +7,8 @@ children's entries follow from the parent's, and clusters of the same depth are 
 visited from its neighbours.
 
 `links` and `merges` are from `mst.kernels.proof.reconstruction.link_trees`: uint32 or uint64 of shape (n, 2), and
-records of shape (k,). Arrays of ends, ranks and vertices have the dtype of `links`.
+records of shape (k,). Arrays of ends, ranks and vertices have the dtype of `links`. Several threads may call a function
+that takes `first` and `last`, or `ranks`, at once, each for other ranks.
 """
 
 from __future__ import annotations
