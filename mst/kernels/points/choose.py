@@ -67,7 +67,10 @@ def choose(found, alone, points, candidates, components, choices):
 
 @njit
 def _is_before(p, other, apart, ends, points):
-    """Return whether the candidate of place `p` comes before that of another place, which weighs the same."""
+    """Return whether the candidate of place `p` comes before that of place `other`, which weighs the same.
+
+    `apart` are the distances of `Candidates`, and `ends` their ends; `points` is as for `choose`.
+    """
     if apart[p] != apart[other]:
         return apart[p] < apart[other]
     a, b = points[p], points[ends[p]]

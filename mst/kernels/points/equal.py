@@ -60,8 +60,9 @@ def equal_points(given: np.ndarray, schedule: Schedule) -> tuple[np.ndarray, np.
 def _find(schedule, given, coordinates, hashes, first, counts, starts, hashed):
     """Write the arrays that `equal_points` returns; return how many points are not the first at their coordinates.
 
-    `hashes`, `Pairs` without ids, and `hashed`, `Pairs`, are overwritten by the points' hashes, in `hashed` sorted by
-    their first bits. `counts`, int64 (pieces, BUCKETS), and `starts`, int64 (BUCKETS + 1,), are scratch space.
+    `given` is as for `equal_points`. `hashes`, `Pairs` without ids, and `hashed`, `Pairs`, are overwritten by the
+    points' hashes, in `hashed` sorted by their first bits. `counts`, int64 (pieces, BUCKETS), and `starts`, int64
+    (BUCKETS + 1,), are scratch space; a piece is a chunk of `schedule`.
     """
     width, _, tallies = schedule
     n = first.size
@@ -138,7 +139,7 @@ def _compare_worker(worker, schedule, coordinates, hashed, starts, first):
 
 @njit
 def _equal(coordinates, a, b):
-    """Return whether two rows are equal."""
+    """Return whether rows `a` and `b` of the coordinates are equal."""
     for k in range(coordinates.shape[1]):
         if coordinates[a, k] != coordinates[b, k]:
             return False
@@ -182,7 +183,10 @@ def without_equal(
 
 @njit
 def _count_firsts(schedule, first, starts):
-    """Write how many points of each chunk are the first with their coordinates to `starts`, int64, from place 1 on."""
+    """Write how many points of each chunk are the first with their coordinates to ``starts[1:]``, int64 (chunks,).
+
+    `first` is from `equal_points`.
+    """
     reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, _count_worker, schedule, first, starts)
 
@@ -202,7 +206,11 @@ def _count_worker(worker, schedule, first, starts):
 
 @njit
 def _write_firsts(schedule, coordinates, first, starts, kept, ids, counts, pairs):
-    """Write the arrays that `without_equal` returns; `starts` has the number of first points before each chunk."""
+    """Write the arrays that `without_equal` returns, of which `kept` are the coordinates.
+
+    `starts`, int64 (chunks + 1,), has the number of first points before each chunk; `coordinates` and `first` are as
+    for `without_equal`.
+    """
     reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, _write_worker, schedule, coordinates, first, starts, kept, ids, counts, pairs)
 

@@ -7,7 +7,8 @@ each, are the last level.
 All distances are squared, and sums of squares are added up in the order of the dimensions: a lower bound from a box,
 even after rounding, is never above the distance of a point in it.
 
-In the functions, `coordinates`, `points` and `keys` are as in `mst.kernels.points.splits`.
+In the functions, `coordinates`, `points`, `keys` and `blocks` are as in `mst.kernels.points.splits`, `tree` is a
+`KdTree`, and `schedule` a `Schedule`; levels, nodes, leaves and places are int.
 """
 
 from __future__ import annotations
@@ -158,7 +159,7 @@ def _parts_worker(worker, schedule, top, middle, coordinates, given_keys, tree):
 
 @njit
 def _copy(coordinates, points, copied, order):
-    """Copy the coordinates of some points to the front of `copied`, and write their positions there to `order`."""
+    """Copy the coordinates of `points` to the front of `copied`, and write the numbers from 0 on to `order`, int32."""
     for i in range(points.size):
         order[i] = i
         for k in range(copied.shape[1]):
@@ -167,10 +168,11 @@ def _copy(coordinates, points, copied, order):
 
 @njit
 def _split_part(part, middle, below, start, copied, order, ids, keys, tree):
-    """Split all nodes below a node of the level `middle`, and write its blocks and the boxes of its leaves.
+    """Split all nodes below node `part` of the level `middle`, and write its blocks and the boxes of its leaves.
 
     Its points, at the places from `start` on, have the coordinates `copied` in the order of these places; `order`,
-    int32 (points,), has the numbers from 0 on, and `ids` and `keys` are scratch space.
+    int32 (points,), has the numbers from 0 on; `ids`, int32, and `keys`, float64, of at least that length, are scratch
+    space.
     """
     blocks, _, points, _ = tree
     for level in range(below):
@@ -205,7 +207,7 @@ def _fill_leaf(leaf, origin, coordinates, points, tree):
 
 @njit
 def _join_boxes(boxes, top, below):
-    """Write the boxes of the inner nodes at and below `top` from those of the nodes `below` levels under it."""
+    """Write the boxes of the inner nodes at and below node `top` from those of the nodes `below` levels under it."""
     for level in range(below - 1, -1, -1):
         for node in range(top << level, (top + 1) << level):
             for k in range(boxes.shape[2]):

@@ -1,7 +1,9 @@
 """Operations on all `LEAF` points of a block at once, one in each lane of a vector.
 
 They are written with LLVM's vectors, since LLVM unrolls loops of so few steps to scalar code before it vectorises.
-Sums are added up in the order of the dimensions.
+Sums are added up in the order of the dimensions. `blocks`, `boxes` and `points` are those of a
+`mst.kernels.points.kd_tree.KdTree`; blocks, places, nodes and sets of lanes, one bit each, are int64; distances are
+squared, and float64.
 """
 
 from __future__ import annotations

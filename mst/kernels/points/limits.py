@@ -60,7 +60,7 @@ def lower_limits(top, end, alone, tree, lists, components):
 
 @njit
 def _lower_limit(a, b, alone, tree, lists, components, scratch):
-    """Lower the limit of the component of node `a` by an edge to a node of the same level, if a short one is found.
+    """Lower the limit of the component of node `a` by an edge to node `b`, of the same level, if a short one is found.
 
     It descends from the pair of nodes to their nearest children, and in a leaf takes the point that is nearest to the
     box of the other one. `scratch` is float64 (3, LEAF).

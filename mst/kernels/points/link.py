@@ -29,7 +29,8 @@ def link_worker(worker, schedule, roots, candidates, components, joins, edges):
 def link(roots, candidates, components, joins, edges, size, first, last):
     """Write the chosen edges that lead to the places ``first … last - 1``, and the parents of their components.
 
-    `edges` are written from `size` on. Returns their number afterwards.
+    `roots`, int32 (k,), are some components; `edges`, an `Edges`, are written from `size` on. Returns their number
+    afterwards.
     """
     weights, _, ends, _, _, _ = candidates
     of, _, _ = components
@@ -67,7 +68,8 @@ def settle_worker(worker, schedule, roots, left, components, joins):
 def settle(roots, components, joins):
     """Set the parent of components after `link` to their root and their limit to infinity, and clear their choice.
 
-    Roots are moved to the front. Returns their number.
+    `roots`, int32 (k,), are some components; those that are still roots are moved to the front. Returns their number.
+    Several workers may do so for different `roots`: a parent that one replaces, and others read, remains an ancestor.
     """
     limits = components.limits
     parent, choices = joins
@@ -87,13 +89,16 @@ def settle(roots, components, joins):
 
 @njit
 def new_edges(size):
-    """Return uninitialised `Edges`."""
+    """Return `size` uninitialised `Edges`."""
     return Edges(np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size))
 
 
 @njit
 def append(some, size, edges, tallies):
-    """Append the first edges of `some` to `edges`, which has as many as the tallies count."""
+    """Append the first `size` of `some` to `edges`, of which ``tallies[FOREST]`` are written; for many threads.
+
+    Both are `Edges`.
+    """
     a_places, b_places, weights = edges
     start = fetch_add(tallies, FOREST, size)
     for i in range(size):

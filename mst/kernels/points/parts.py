@@ -38,7 +38,7 @@ class _Part(NamedTuple):
 
 @njit
 def parts_worker(worker, schedule, plain, top, tree, lists, state, edges):
-    """One worker: it joins components of one point each by rounds within parts of the tree.
+    """One worker: it joins components of one point each by rounds within parts of the tree, the nodes of level `top`.
 
     The points of a part stay in cache. A component whose lightest edge leads out of the part waits for another one to
     join it, or for the rounds of the whole tree. The remaining components are written to the state's roots.
@@ -74,8 +74,8 @@ def _part_at(number, top, tree):
 def _join_part(part, plain, tree, lists, state, roots, found, joined):
     """Join the components `roots`, one point each, within a part, as long as a round joins enough of them.
 
-    Returns the number of edges written to `joined`, and that of the remaining components, the first ones of `roots`.
-    `found`, int32, is scratch space of at least the length of `roots`.
+    `part` is a `_Part`, `roots` is int32 (k,). Returns the number of edges written to `joined`, an `Edges`, and that of
+    the remaining components, the first of `roots`. `found`, int32, is scratch space of at least the same length.
     """
     candidates, components, joins, _, _ = state
     first, last, first_leaf, last_leaf, node, below = part

@@ -12,7 +12,7 @@ from mst.kernels.primitives.out_of_line import call
 
 @njit
 def relabel(schedule, parent, levels, components):
-    """Set the component of every place and node from the parents."""
+    """Set the component of every place and node from `parent`, that of `Joins`; `levels` is that of the k-d tree."""
     reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, _relabel_worker, schedule, parent, levels, components)
     relabel_nodes(1, max(levels - LEVELS_EACH, 0), components.of_node)

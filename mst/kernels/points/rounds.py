@@ -11,7 +11,9 @@ join components by them. `parts` takes these steps within parts of the tree firs
 
 In the functions of these modules, `tree` is a `KdTree`; `lists`, `candidates`, `components` and `joins` are the named
 tuples of `state`; `choices` is that of `Joins`, `of_node` that of `Components`, `roots` and `left` those of `State`.
-`plain` says whether core distances do not count, and `alone` whether no other thread has points of the component.
+`schedule` is a `Schedule`; places, nodes and levels are int. `plain` says whether core distances do not count, and
+`alone` whether no other thread has points of the component. If others have, all lower its limit and replace its choice
+by atomics; any other element is written by the worker of its place, node or component only.
 """
 
 from __future__ import annotations
@@ -72,7 +74,7 @@ def join_all(schedule, plain, top, start, tree, lists, state, edges, size):
 
 @njit
 def _choose_edges(schedule, plain, tree, lists, candidates, components, choices):
-    """Choose the lightest edge of every component to another one, by all workers."""
+    """Write the lightest candidate of every component to `choices`, by all workers."""
     width, _, tallies = schedule
     reset_queue(tallies, width)
     run(width, lists_worker, schedule, plain, lists, candidates, components)

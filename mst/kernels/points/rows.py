@@ -1,4 +1,7 @@
-"""Edges as rows of two words, so that each is read from one place in memory when they are sorted."""
+"""Edges as rows of two words, so that each is read from one place in memory when they are sorted.
+
+In the functions, `schedule` is a `mst.kernels.parallel.runtime.Schedule` that cuts the rows into chunks.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ def write_rows(schedule, edges, names, others, weights, rows, extremes):
 
     Parameters
     ----------
-    schedule : mst.kernels.parallel.runtime.Schedule
+    schedule : Schedule
     edges : mst.kernels.points.state.Edges
         Places, and squared weights.
     names : numpy.ndarray of int32, shape (places,)
@@ -69,7 +72,7 @@ def keys_of_rows(schedule, rows, order, column, base, shift, keys):
 
     Parameters
     ----------
-    schedule : mst.kernels.parallel.runtime.Schedule
+    schedule : Schedule
     rows : numpy.ndarray of uint64, shape (rows, 2)
     order : numpy.ndarray of int32, shape (rows,) or (0,)
         The order in which the rows are read; if it is empty, they are read in sequence.
@@ -101,7 +104,7 @@ def _keys_worker(worker, schedule, rows, order, column, base, shift, keys):
 
 @njit
 def look_up(schedule, items, places):
-    """Replace each of `places`, int32, by the item of `items`, int32, at that place."""
+    """Replace each of `places`, int32 (k,), by the item of `items`, int32 (n,), at that place."""
     reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, _look_up_worker, schedule, items, places)
 
@@ -123,7 +126,7 @@ def read_rows(schedule, rows, order, base, shift, by_ends, u, v, w):
 
     Parameters
     ----------
-    schedule : mst.kernels.parallel.runtime.Schedule
+    schedule : Schedule
     rows : numpy.ndarray of uint64, shape (rows, 2)
     order : numpy.ndarray of int32, shape (rows,)
         The rows in the order of the keys of their weights.
@@ -162,7 +165,7 @@ def _read_worker(worker, schedule, rows, order, u, v, w):
 
 @njit
 def _ties_worker(worker, schedule, base, shift, by_ends, u, v, w):
-    """One worker of the second step of `read_rows`: rows of one key belong to the chunk in which they begin."""
+    """One worker of the second step of `read_rows`: the rows of one key are sorted by the worker of their first one."""
     width, grain, tallies = schedule
     weights = w.view(np.uint64)
     first, last = next_chunk(tallies, worker, width, grain, w.size)

@@ -40,10 +40,10 @@ def search_worker(worker, schedule, tree, lists, candidates, components):
 
 @njit
 def search_leaves(first, last, alone, tree, lists, candidates, components):
-    """Search the tree for lighter edges of points of some leaves.
+    """Search the tree for lighter edges of some points.
 
-    These are the points whose candidate is inexact and whose lower bound is at most the limit; the tree is traversed
-    once for all of them in a leaf.
+    These are the points of the leaves ``first … last - 1`` whose candidate is inexact and whose lower bound is at most
+    the limit; the tree is traversed once for all of them in a leaf.
     """
     blocks, boxes, points, levels = tree
     _, _, core, node_core = lists
@@ -125,7 +125,8 @@ def search_leaves(first, last, alone, tree, lists, candidates, components):
 def _bound_of(node, home, common, home_core, boxes, of_node, node_core):
     """Return the smallest possible weight of an edge from the leaf `home` to a node; infinity within `common`.
 
-    `common` is the component of the points whose edges are searched, `home_core` the leaf's smallest core distance.
+    `boxes` are those of the k-d tree, `of_node` and `node_core` those of `Components` and `Lists`. `common` is the
+    component of the points whose edges are searched, `home_core` the leaf's smallest core distance.
     """
     if of_node[node] == common:
         return np.inf

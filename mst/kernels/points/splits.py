@@ -2,7 +2,8 @@
 
 The last bits of a key, which stands for a coordinate, hold the point itself: only keys are moved, and no two are equal.
 In the functions, `coordinates` is float64 of shape (points, dimensions), `points`, int32, and `keys`, float64, are by
-place, and `blocks` is the number of blocks of the tree.
+place, and `blocks` is the number of blocks of the tree; `bits` are the keys' bits, int64, `last` is from `last_bits`,
+and levels, nodes and places are int.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def bounds_of(node, level, blocks, origin, size):
 
 @njit
 def last_bits(points):
-    """Return a mask of all bits that a number below `points` may have."""
+    """Return a mask, int64, of all bits that a number below `points` may have."""
     last = 1
     while last < points:
         last *= 2
@@ -71,7 +72,7 @@ def split_level(schedule, level, blocks, coordinates, keys, spare, plan, counts)
         With grain 1.
     level, blocks : int
     coordinates : numpy.ndarray
-        As in `build`.
+        As for `mst.kernels.points.kd_tree.build`.
     keys : numpy.ndarray of float64, shape (n,)
         The last bits hold the points, unless the level is 0; overwritten.
     spare : numpy.ndarray of float64, shape (n,)
@@ -101,7 +102,7 @@ def split_level(schedule, level, blocks, coordinates, keys, spare, plan, counts)
 
 @njit
 def _key(x, point, last):
-    """Return a key of a number; the bits of `last` hold the point."""
+    """Return a key, float64, of a number; the bits of `last` hold the point."""
     return np.int64(np.float64(x).view(np.int64) & ~last | point).view(np.float64)
 
 
@@ -161,7 +162,7 @@ def _keys_worker(worker, schedule, level, blocks, coordinates, keys, plan, count
 
 @njit
 def _range_of(piece, each, level, blocks, n):
-    """Return the places of one of all pieces; each node of a level has the same number of pieces."""
+    """Return the first place of piece number `piece`, and the end; each node of the level has `each` pieces."""
     node, part = piece // each, piece % each
     start, _, stop = bounds_of(node, level, blocks, 0, n)
     return start + (stop - start) * part // each, start + (stop - start) * (part + 1) // each
@@ -218,7 +219,10 @@ def _halves_worker(worker, schedule, level, blocks, coordinates, keys, plan, cou
 
 @njit
 def _split_ties(keys, middle, split, coordinates):
-    """Split points with the median coordinate, `split`, by another coordinate, if a sample has several of them."""
+    """Split points with the median key, `split`, by another coordinate, if a sample has several with its coordinate.
+
+    `keys` are those of a node, the second half of which begins at `middle`.
+    """
     last, bits = last_bits(coordinates.shape[0]), keys.view(np.int64)
     tied = np.float64(split).view(np.int64) & ~last
     if not call(_is_tied, bits, last, tied, 0, keys.size):
@@ -260,7 +264,7 @@ def split_range(low, middle, high, coordinates, points, keys):
 
 @njit
 def _is_tied(bits, last, split, low, high):
-    """Return whether several of a sample of the keys ``low … high - 1`` equal `split` except for the bits of `last`."""
+    """Return whether several of a sample of the bits ``low … high - 1``, without those of `last`, are `split`."""
     equal = 0
     for i in range(low, high, max((high - low) // _SAMPLE, 1)):
         equal += bits[i] & ~last == split
@@ -269,7 +273,10 @@ def _is_tied(bits, last, split, low, high):
 
 @njit
 def _gather(bits, points, last, split, low, high, middle):
-    """Move the points whose key without the bits of `last` is `split` to both sides of `middle`; return their range."""
+    """Move the points of ``low … high - 1`` whose bits without those of `last` are `split` to both sides of `middle`.
+
+    Returns the first place of these, and the end.
+    """
     first = middle
     for i in range(middle - 1, low - 1, -1):
         if bits[i] & ~last == split:

@@ -17,7 +17,7 @@ class Lists(NamedTuple):
 
     Attributes
     ----------
-    places, distances : numpy.ndarray, shape (n, k)
+    places, distances : numpy.ndarray of int32 and of float64, shape (n, k)
         From `mst.kernels.points.neighbours.find_neighbours`.
     core : numpy.ndarray of float64, shape (n,)
         Squared core distance of the point at each place. Its memory extends to the end of the last block.
@@ -155,7 +155,10 @@ def allocate(lists: Lists, plain: bool, nodes: int, schedule: Schedule) -> State
 
 @njit
 def begin_worker(worker, schedule, start, lists, candidates, components, joins):
-    """One worker of the step before the first round: it writes the state before any list is read."""
+    """One worker of the step before the first round: it writes the state before any list is read.
+
+    `start` is as for `mst.kernels.points.rounds.join_all`, the others are named tuples of this module.
+    """
     width, grain, tallies = schedule
     _, distances, core, _ = lists
     _, _, ends, bounds, awake, inexact = candidates
@@ -176,19 +179,22 @@ def begin_worker(worker, schedule, start, lists, candidates, components, joins):
 
 @njit
 def as_float(bits):
-    """Return the float64 that has these bits."""
+    """Return the float64 that has these bits, a uint64."""
     return np.uint64(bits).view(np.float64)
 
 
 @njit
 def as_bits(number):
-    """Return the bits of a float64 that is at least 0."""
+    """Return the bits, a uint64, of a float64 that is at least 0: of the same order as the numbers."""
     return np.float64(number).view(np.uint64)
 
 
 @njit
 def lower(limits, component, weight, alone):
-    """Lower the limit of a component to a weight; `alone` says whether no other thread handles points of it."""
+    """Lower the limit of a component, that of `Components`, to a weight, a float64, if that is less.
+
+    `alone` says whether no other thread handles points of the component.
+    """
     bits = as_bits(weight)
     if alone:
         limits[component] = min(limits[component], bits)
