@@ -9,7 +9,8 @@ too many edges, as in the batches in which the giant tree forms, *leaves* (the o
 instead, until a pass removes few. Usually few candidates are left; they are sorted and joined again, in order.
 
 In the functions, `records`, `chunks`, `closing` and `scratch` are as for `drop_cycle_edges`; `table`, uint64 of a
-power-of-two size, is a hash table of roots; `places`, int64, and `degrees`, uint8, are those of `Scratch`.
+power-of-two size, is a hash table of roots, and `x` and `hub` are roots, unsigned; `places`, int64, and `degrees`,
+uint8, are those of `Scratch`.
 """
 
 from __future__ import annotations
@@ -262,7 +263,7 @@ def most_common_end(records, chunks):
 
 @njit(inline="always")
 def _hashed(x, table):
-    """Return a place for `x` in a table whose size is a power of two."""
+    """Return a place, uint64, for `x` in a table whose size is a power of two."""
     return multiplicative_hash(x) >> _HALF & np.uint64(table.size - 1)
 
 
@@ -291,7 +292,10 @@ def insert(table, x):
 
 @njit(inline="always")
 def add(table, seen, x, hub):
-    """Insert `x` into the table unless it is `hub`, and mark its lower bits in `seen`; return whether it is new."""
+    """Insert `x` into the table unless it is `hub`, and mark its lower bits in `seen`; return whether it is new.
+
+    `seen` is as for `possibly_reached`.
+    """
     if x == hub:
         return False
     at = _slot(table, x)

@@ -7,7 +7,9 @@ The edges that are kept are joined in order, range by range, by any one worker a
 the next range has been filtered and that no other worker is joining.
 
 In the functions, `keys` are `LazyKeys`, `u` and `v` uint32 of shape (m,), `parent` is a union-find, uint32 of shape
-(n,), and `ranges` a `Ranges`. Rows that descend are taken backwards, but runs of equal keys forwards.
+(n,), `ranges` a `Ranges`, and `step` 1 if rows ascend, -1 if they descend: they are then taken backwards, but runs of
+equal keys forwards. A spanning tree has `missing` edges, an int. Only the worker that is joining links roots and writes
+to `forest` and ``tallies[FOREST]``.
 """
 
 from __future__ import annotations
@@ -168,7 +170,6 @@ def join_in_order(width, ranges, keys, u, v, step, parent, forest, missing, tall
     keys, u, v
         Of all edges.
     step : int
-        1 or -1; see `are_in_order`.
     parent
         Every vertex is its own tree.
     forest : numpy.ndarray of int32, shape (n - 1,)
@@ -207,7 +208,8 @@ def _worker(worker, ranges, keys, u, v, step, parent, forest, missing, tallies):
 def _filter(first, size, keys, u, v, step, parent, pairs, rows, roots):
     """Write those of `size` rows from `first` on that may join two trees, and their roots; return how many.
 
-    `rows` and `roots` are the slot of a range. `pairs`, uint64 (1024,), are the latest pairs of roots by hash.
+    `first` and `size` are uint64; `rows` and `roots` are the slot of a range; `pairs`, uint64 (1024,), are the latest
+    pairs of roots by hash.
     """
     # Unpacked once, and all in one function: passing arrays to another takes longer than an edge does.
     words = keys.words
@@ -267,7 +269,10 @@ def _join_filtered(ranges, step, parent, forest, missing, tallies):
 
 @njit
 def _join(rows, roots, count, step, parent, forest, found, missing):
-    """Add the first `count` edges of a slot that join two trees to a forest of `found` edges; return its new size."""
+    """Add the first `count` edges of a slot that join two trees to a forest of `found` edges; return its new size.
+
+    `rows` and `roots` are those of the slot; the others are as for `join_in_order`.
+    """
     for i in range(np.uint64(count)):
         far = roots[min(i + np.uint64(_AHEAD), np.uint64(count) - _ONE)]
         # The other end is often the root of the largest tree, which all workers read.

@@ -13,7 +13,8 @@ link its root at once, and nearly every edge would be dropped afterwards. In suc
 chunk's edges between the same two roots is kept.
 
 In the functions, `records` has any type of `mst.kernels.filter_boruvka.parallel.records`; `parent` and
-`contended` are those of `Forest`; `batches` is a `Batches`, `joined` a `Joined`, `shared` a `Shared`.
+`contended` are those of `Forest`; `batches` is a `Batches`, `joined` a `Joined`, `shared` a `Shared`, `state` and
+`tallies` its fields; `width` is the number of workers.
 """
 
 from __future__ import annotations
@@ -182,8 +183,8 @@ def fourth_ancestors(records, base, size, final, parent, roots_a, roots_b):
     """Write the fourth ancestors of both ends of `size` edges from `base` on, and make them the parents of the ends.
 
     They are nearly always the roots, and take four loads without a branch. The ends' parents are prefetched for
-    edges up to `final`, for writing, since other cores have usually written to their lines. `roots_a` and `roots_b`, of
-    the dtype of `parent` and shape (size,) or more, are written.
+    edges up to `final`, for writing, since other cores have usually written to their lines. `base`, `size` and `final`
+    are uint64; `roots_a` and `roots_b`, of the dtype of `parent` and shape (size,) or more, are written.
     """
     for i in range(size):
         u, v = ends_at(records, min(base + i + _FAR, final))
@@ -244,7 +245,7 @@ def drop_parallel(records, first, last):
 
 @njit(inline="always")
 def same_ends(records, i, a, b):
-    """Return whether `a` and `b` are the first and the second end of edge `i`."""
+    """Return whether `a` and `b`, unsigned, are the first and the second end of edge `i`."""
     x, y = ends_at(records, i)
     return (x == a) & (y == b)
 
@@ -309,7 +310,7 @@ def link_root(parent, x, y, alone):
 # takes from that share. The worker that finished phase ``2 b + 1`` drops the batch's cycle edges after opening the
 # next phase, so no worker waits for a batch whose cycle edges take long to drop.
 #
-# Below, `state` is from `new_state` and `chunks` that of `Batches`; phases, chunks and workers are numbers, int64.
+# Below, `chunks` is that of `Batches`; phases, chunks and workers are numbers, int64.
 
 _LEFT, _PHASE, _TICKETS = 0, 16, 32
 _NONE_LEFT = np.int64(1) << np.int64(31)

@@ -32,8 +32,8 @@ class KeyRange(NamedTuple):
 def mask_of_keys(words, kind, base, size, lowest, highest, flags):
     """Return a uint64 whose bit `j` < `size` says whether the key of edge ``base + j`` is in `lowest` … `highest`.
 
-    `words` and `kind` are as for `mark_chunk`. `flags`, uint8 of shape (64,), is scratch: comparisons that write bytes
-    are vectorised, and gathering these into bits is cheap.
+    `words` and `kind` are as for `mark_chunk`; `lowest` and `highest` have the dtype of `words`. `flags`, uint8 (64,),
+    is scratch: comparisons that write bytes are vectorised, and gathering these into bits is cheap.
     """
     if highest < lowest:
         return np.uint64(0)

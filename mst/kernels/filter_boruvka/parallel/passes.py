@@ -4,7 +4,9 @@ If a few workers joined the same trees, waiting for each other's cache lines wou
 edges are joined in *stages*, one for each worker and range of vertices, the uppermost first
 (`mst.kernels.filter_boruvka.parallel.pass_on`): only records move between cores, in order, and parents do not.
 In the functions, `width` is the number of workers, `keys` are `LazyKeys` by edge id, and `codes`, uint64 of shape (m,),
-those of `mst.kernels.filter_boruvka.sequential.select`, in order of id unless they are few.
+those of `mst.kernels.filter_boruvka.sequential.select`, in order of id unless they are few; `split` is a `Split`,
+`window` a `Window`, `ends` an `Ends`, `trees` a `Trees`, as there. `counts`, where not described, is int64 of shape
+(width,): codes that each worker has written.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ _HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 
 @njit
 def select_all(width, keys, window, codes):
-    """Write the codes of all edges; `window` is a `Window`."""
+    """Write the codes of all edges."""
     run(width, _select_all_worker, width, keys, window, codes)
 
 
@@ -56,7 +58,7 @@ def _share(worker, width, size):
 
 @njit
 def select_light(width, keys, split, window, codes):
-    """Write the codes of the light edges of a `Split`; return how many."""
+    """Write the codes of the light edges; return how many."""
     counts, few = np.zeros(width, np.int64), is_selective(split, codes.size)
     run(width, _select_light_worker, width, keys, split, window, codes, counts, few)
     return counts[0] if few else _close_gaps(codes, codes.size, counts)
@@ -78,10 +80,10 @@ def _select_light_worker(worker, width, keys, split, window, codes, counts, few)
 
 @njit
 def _append(own, count, codes, at, counts, few):
-    """Write the first `count` of a worker's codes to `codes`, from `at` on; return the new end.
+    """Write the first `count`, a uint64, of a worker's codes, `own`, to `codes`, from `at`, an int64, on.
 
-    If they are `few`, they are appended to the ``counts[0]`` codes of all workers, in any order: if not, each share
-    would begin in a separate page, and clearing a page takes longer than selecting.
+    Returns the new end. If they are `few`, they are appended to the ``counts[0]`` codes of all workers, in any order:
+    if not, each share would begin in a separate page, and clearing a page takes longer than selecting.
     """
     if few:
         at = fetch_add(counts, 0, np.int64(count))
@@ -92,7 +94,7 @@ def _append(own, count, codes, at, counts, few):
 
 @njit
 def _close_gaps(codes, size, counts):
-    """Move the first `counts` codes of each worker's share of `size` together; return how many there are."""
+    """Move the first ``counts[worker]`` codes of each worker's share of `size` together; return how many there are."""
     to, width = counts[0], counts.size
     for worker in range(1, width):
         first = _share(worker, width, size)[0]
@@ -113,7 +115,7 @@ def _move_worker(worker, width, codes, to, first, count):
 
 @njit
 def select_heavy(width, keys, split, ends, trees, window, codes):
-    """Write the codes of the heavy edges of a `Split` that may join two of the `Trees`; return how many."""
+    """Write the codes of the heavy edges that may join two of the trees; return how many."""
     counts, few = np.zeros(width, np.int64), codes.size > _DENSE * trees.label.size
     run(width, _select_heavy_worker, width, keys, split, ends, trees, window, codes, counts, few)
     return counts[0] if few else _close_gaps(codes, codes.size, counts)
@@ -226,7 +228,7 @@ def join(width, records, cut, lowest, taken, keys, forest, size):
     width : int
     records : numpy.ndarray of uint64, shape (k, 2)
         From `scatter`; overwritten.
-    cut : Buckets
+    cut : mst.algorithms.sequential.filter_boruvka.Buckets
         With bucket ends.
     lowest : numpy.ndarray of uint32, shape (width,)
         From `lowest_vertices`.
@@ -260,7 +262,10 @@ def join(width, records, cut, lowest, taken, keys, forest, size):
 
 @njit
 def _put_in_order_worker(worker, records, cut, keys, sorted_before):
-    """One worker that sorts large buckets; `sorted_before` counts the buckets that workers have started."""
+    """One worker that sorts large buckets; `sorted_before`, int64 (1,), counts those that workers have started.
+
+    The other arguments are as for `join`.
+    """
     start = large = np.int64(0)
     for bucket in range(cut.starts.size):
         stop = np.int64(cut.starts[bucket])

@@ -284,7 +284,7 @@ def _swap(records, i, j):
 
 @njit(inline="always")
 def _exchange(values, i, j):
-    """Exchange elements `i` and `j` of an array."""
+    """Exchange elements `i` and `j` of `values`, of any dtype and shape (k,)."""
     values[i], values[j] = values[j], values[i]
 
 
@@ -349,7 +349,7 @@ def _in_order(records, places, spare, words, spare_words):
 def _sorted_by(values, places, spare, words, spare_words):
     """Sort `places` by their `values`; return first the sorted array, then the other of `places` and `spare`.
 
-    The last four arguments are as for `in_order`; `values` is uint32 or uint64.
+    The last four arguments are as for `in_order`; `values`, by place, is uint32 or uint64.
     """
     for i in range(places.size):
         words[i] = values[places[i]]

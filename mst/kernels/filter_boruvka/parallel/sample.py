@@ -1,4 +1,7 @@
-"""Thresholds from samples: the (key, id) that a given share of the edges does not exceed."""
+"""Thresholds from samples: the (key, id) that a given share of the edges does not exceed.
+
+In the functions, `storage` is any of `mst.kernels.filter_boruvka.parallel.storage`, `draws` a `Draws`.
+"""
 
 from __future__ import annotations
 
@@ -61,8 +64,7 @@ def _between_trees(storage, place, roots):
 def sample_chunk(begin, end, storage, draws, keys, ids):
     """Write the hits among the draws ``begin … end - 1`` of `sample_edges` from ``keys[begin]`` on; return their end.
 
-    `storage` and `draws` are as for `sample_edges`; `keys` and `ids`, of the dtypes it returns, have shape
-    (``draws.size``,).
+    `keys` and `ids`, of the dtypes that `sample_edges` returns, have shape (``draws.size``,).
     """
     hits, size, samples = begin, storage.words.size, draws.size
     low, low_id = draws.low, draws.low_id
@@ -112,7 +114,7 @@ def sample_edges(storage, draws):
 def sample_edges_parallel(width, storage, draws, tallies):
     """Return the result of `sample_edges`, drawn by `width` workers, since each draw waits for memory.
 
-    `storage` and `draws` are as there; `tallies` is from `mst.kernels.parallel.runtime.new_tallies`.
+    `tallies` is from `mst.kernels.parallel.runtime.new_tallies`.
     """
     samples = draws.size
     keys, ids = np.empty(samples, storage.words.dtype), np.empty(samples, np.int64)

@@ -125,7 +125,10 @@ class SelectedPlaces(NamedTuple):
 
 
 class SelectedChunk(NamedTuple):
-    """The output of `select_chunk`: places and batches, of at least the chunk's length, and counts by batch, int64."""
+    """The output of `select_chunk`: `places` and `batch` as in `SelectedPlaces`, but at least as long as the chunk.
+
+    `counts`, int64 of shape (batches,), are the edges of the chunk in each batch.
+    """
 
     places: np.ndarray
     batch: np.ndarray
@@ -146,7 +149,7 @@ def bounds_of(keys: np.ndarray, ids: np.ndarray) -> Bounds:
 
 @njit
 def _cells_of(bound_keys):
-    """Return the pivot, both shifts, the cells below and the cells of `Bounds`, for one or more ascending keys.
+    """Return the pivot, both shifts, the cells below and the cells of `Bounds` for its keys, `bound_keys`, one or more.
 
     Of four pivots, the one for which the fewest bounds share a cell is chosen; the first leaves no cells below.
     """
@@ -164,7 +167,10 @@ def _cells_of(bound_keys):
 
 @njit
 def _layout(bound_keys, at):
-    """Return the shifts below and from the pivot ``bound_keys[at]``, the cells below it, and all cells."""
+    """Return the shifts below and from the pivot ``bound_keys[at]``, and the numbers of cells below it and in all.
+
+    All are uint64 but the last, an int64.
+    """
     base, pivot, last = np.uint64(bound_keys[0]), np.uint64(bound_keys[at]), np.uint64(bound_keys[-1])
     most = _CELLS if pivot == base else _CELLS // 2
     low, high, below = _ZERO, _ZERO, _ZERO
@@ -180,7 +186,10 @@ def _layout(bound_keys, at):
 
 @njit
 def _fill_cells(bound_keys, at, cells):
-    """Write the cells for the pivot ``bound_keys[at]``, if there is space for any; return how many bounds share one."""
+    """Write the cells for the pivot ``bound_keys[at]``; return how many bounds share one.
+
+    `cells` is int16 of shape (cells,), or (0,): none are written then.
+    """
     low, high, below, _ = _layout(bound_keys, at)
     base, pivot = bound_keys[0], bound_keys[at]
     bound, cell, crowded = 0, 0, 0
@@ -235,7 +244,7 @@ def batches_of(storage, places, bounds, batch, at):
 
 @njit
 def _bounds_before(keys, ids, key, e):
-    """Return how many bounds of `Bounds` are before (key, e)."""
+    """Return how many bounds are before (key, e); `keys` and `ids` are those of `Bounds`."""
     low, high = 0, keys.size
     while low < high:
         middle = (low + high) // 2
@@ -349,7 +358,7 @@ class _Keys(NamedTuple):
 
 @njit(inline="always")
 def _least(keys, first, count):
-    """Return the least ``key - low``, modulo the keys' width, of `count` keys from `first` on.
+    """Return the least ``key - low``, modulo the keys' width, of `count` keys from `first` on; `keys` is a `_Keys`.
 
     If it is above `span`, no key is wanted. (Counting hits would widen every word.)
     """
@@ -539,7 +548,10 @@ def _select_worker(worker, schedule, storage, wanted, bounds, selected):
 
 @njit
 def assign_batches(first, last, storage, bounds, batch, counts):
-    """Write the batches of all edges of one chunk to `batch`, uint8 by place, and count them in `counts`, int64."""
+    """Write the batches of all edges of one chunk to `batch`, uint8 by place, and count them in `counts`.
+
+    `counts`, int64 of shape (batches,), is overwritten.
+    """
     counts[:] = 0
     places = np.empty(BLOCK, np.uint64)
     for block in range(first, last, BLOCK):
@@ -612,7 +624,7 @@ def _copy_worker(worker, schedule, storage, rows, copy):
 def copy_chunk(first, last, storage, wanted, copy, tallies, picked):
     """Append the edges of one chunk above (`low`, `low_id`) with an end outside the giant tree to a `CopiedEdges`.
 
-    ``tallies[SELECTED]`` counts the edges in the copy. `picked` has space for the chunk and one more.
+    ``tallies[SELECTED]``, int64, counts the edges in the copy. `picked` has space for the chunk and one more.
     """
     low, low_id = wanted.low, wanted.low_id
     size = pick_outside(storage, first, last, wanted.in_giant, picked)

@@ -3,6 +3,9 @@
 A *tile* is a range of rows. An edge outside its tile's forest is not in the graph's. Each worker finds the
 forests of its tiles in its own cache, and keeps only their edges and those that leave their tile's *window*: the
 range of its first ends, and as many vertices before and after it.
+
+In the functions, `u` and `v`, uint32 (m,), are the ends, `keys` are `LazyKeys`, `tile` is a `_Tile`, and `mask`, uint64
+of shape (⌈m / 64⌉,), is a bitmap of the rows.
 """
 
 from __future__ import annotations
@@ -52,8 +55,7 @@ class _Tile(NamedTuple):
 def filter_tiles(schedule, u, v, keys, step, mask):
     """In every `step`-th tile, set the `mask` bits of edges that may be in the forest, and clear the other bits.
 
-    `schedule` is a `mst.kernels.parallel.runtime.Schedule` whose grain, a multiple of 64, is a tile; `u` and `v`,
-    uint32 (m,), are the ends, and `keys` are `LazyKeys`; `mask`, uint64 of shape (⌈m / 64⌉,), is a bitmap.
+    `schedule` is a `mst.kernels.parallel.runtime.Schedule` whose grain, a multiple of 64, is a tile; `step` is an int.
     ``tallies[LIVE]`` counts the bits set.
     """
     schedule.tallies[LIVE] = 0
@@ -120,7 +122,7 @@ def _filter_tile(first, stop, u, v, keys, tile, mask):
 
 @njit
 def _collect_apart(rows, tile, limit):
-    """Write records of a tile's rows with keys above `limit` and ends that differ in `parent`; return how many."""
+    """Write records of a tile's `rows` with keys above `limit` and ends that differ in `parent`; return how many."""
     a, b, keys, parent, (words, ids) = tile.a, tile.b, tile.keys, tile.parent, tile.records
     count = _ZERO
     for block in range(_ZERO, rows, _WORD):
@@ -171,7 +173,7 @@ def _write_ones(words, ids, count, keys, first, ones):
 
 @njit
 def _limit(keys, wanted):
-    """Return the key that about `wanted` of the keys do not exceed; the largest if these are most keys."""
+    """Return the key that about `wanted` of a tile's `keys` do not exceed; the largest if these are most keys."""
     drawn = np.empty(_SAMPLE, keys.dtype)
     for i in range(_SAMPLE):
         # Not in step with any period of the rows.

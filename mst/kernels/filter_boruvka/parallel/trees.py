@@ -1,6 +1,7 @@
 """The trees that many workers grow: parents, roots, and the bitmap of the giant tree.
 
-`parent` is uint32 or uint64 of shape (n,), `schedule` a `mst.kernels.parallel.runtime.Schedule`.
+`parent` is uint32 or uint64 of shape (n,), `giant` a root of its dtype, `schedule` a
+`mst.kernels.parallel.runtime.Schedule`, and `width`, `grain` and `tallies` are its fields.
 """
 
 from __future__ import annotations

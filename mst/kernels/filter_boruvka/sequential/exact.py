@@ -26,7 +26,7 @@ def key_range(codes, count, keys):
 
 @njit
 def write_exact_codes(codes, count, keys, low):
-    """Replace the level in each of the first `count` codes by ``key - low``, which fits in 32 bits."""
+    """Replace the level in each of the first `count` codes by ``key - low``, which fits in 32 bits; `low` is uint64."""
     for i in range(count):
         e = codes[i] & _LOW
         codes[i] = ((np.uint64(key_at(keys, e)) - low) << _HALF) | e

@@ -3,6 +3,9 @@
 Rows of equal weights count as sorted. Rows that descend are taken backwards, but runs of equal weights forwards: in the
 order of (weight, row). If such rows have locality, as along a path or a grid, each batch of
 `mst.kernels.filter_boruvka.sequential.join` would close cycles and have to be joined again.
+
+In the kernels, `keys` are `LazyKeys` by row, `u` and `v` are those of `Ends`, `parent` and `taken` the arrays of a
+`Forest`; `size` and `missing` are int, rows uint64.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ _ZERO, _ONE = np.uint64(0), np.uint64(1)
 
 @njit
 def direction(keys):
-    """Return 1 if no key of `LazyKeys` is less than the previous, -1 if every one is, -2 if none is greater, else 0.
+    """Return 1 if no key is less than the previous, -1 if every one is, -2 if none is greater, else 0.
 
     It stops at the first block that is not in order, so the test costs nothing elsewhere.
     """

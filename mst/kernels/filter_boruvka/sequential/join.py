@@ -81,7 +81,10 @@ def join(records, buckets, smallest, largest, keys, forest, size):
 
 @njit
 def batch_ends(buckets, smallest, largest):
-    """Return the end of each batch of `join`, int64, and whether it is in order, bool: if cut from a large bucket."""
+    """Return the end of each batch of `join`, int64, and whether it is in order, bool: if cut from a large bucket.
+
+    The arguments are as for `join`.
+    """
     ends = np.empty(np.int64(buckets[-1]) // smallest + 2 * buckets.size + 1, np.int64)
     in_order = np.zeros(ends.size, np.bool_)
     batches = start = before = np.int64(0)

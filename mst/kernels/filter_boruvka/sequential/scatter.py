@@ -2,7 +2,8 @@
 
 A *record* is two uint64: the ends (`u` below, `v` above), and the code of
 `mst.kernels.filter_boruvka.sequential.select`. Vertices and edges must number less than 2³¹.
-In the kernels, `keys` are `LazyKeys` by edge id.
+In the kernels, `keys` are `LazyKeys` by edge id, `records` are uint64 of shape (k, 2), `ends` is a `select.Ends`; the
+bucket of a code is ``code >> shift``, `shift` a uint64.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _ZERO, _LOW = np.uint64(0), np.uint64(0xFFFFFFFF)
 
 @njit
 def count_codes(codes, count, shift, large, starts):
-    """Count the first `count` codes by bucket, ``code >> shift``, and write the start of each bucket to `starts`.
+    """Count the first `count` codes by bucket, and write the start of each bucket to `starts`.
 
     `codes` is uint64 of shape (count,) or more; `starts`, uint32 of shape (buckets,), is zero at first. Returns the
     number of codes in buckets of more than `large`.
@@ -36,7 +37,10 @@ def count_codes(codes, count, shift, large, starts):
 
 @njit
 def add_to_buckets(codes, first, last, shift, counts):
-    """Add 1 to the bucket, ``code >> shift``, of each of the codes ``first … last - 1`` in `counts`, uint32."""
+    """Add 1 to the count of the bucket of each of the codes ``first … last - 1``.
+
+    `codes` is uint64 of shape (k,), `counts` uint32 of shape (buckets,).
+    """
     one, fours = np.uint32(1), last - (last - first) % 4
     for j in range(first, fours, 4):
         # A store whose address depends on a load delays the loads after it, so four buckets come first.
@@ -63,10 +67,10 @@ def counts_to_starts(counts, large):
 
 @njit
 def scatter(ends, codes, count, shift, buckets, records):
-    """Write a record of each of the first `count` codes into its bucket, ``code >> shift``; stable.
+    """Write a record of each of the first `count` codes into its bucket; stable.
 
-    `ends` is a `select.Ends`, `codes` uint64 of shape (count,) or more; `buckets`, uint32 of shape (buckets,), advance
-    from the starts of buckets to their ends; `records` is uint64 of shape (count, 2).
+    `codes` is uint64 of shape (count,) or more; `buckets`, uint32 of shape (buckets,), advance from the starts of
+    buckets to their ends.
     """
     place = np.empty(_BLOCK, np.uint32)
     for block in range(0, count, _BLOCK):
@@ -88,14 +92,14 @@ def scatter(ends, codes, count, shift, buckets, records):
 
 @njit(inline="always")
 def _are_far_apart(ends, codes, size):
-    """Return whether prefetching the ends of the first `size` edges pays off: few of many, too many for the caches."""
+    """Return whether prefetching the ends of the first `size` of `codes` pays off: few edges of too many to cache."""
     apart = (codes[size - 1] & _LOW) - (codes[0] & _LOW)
     return apart * np.uint64(ends.u.size) > _FAR * np.uint64(size)
 
 
 @njit
 def _write_far_apart(ends, codes, place, records):
-    """Write the records of edges to their places, `place`; `codes` may also hold later ones."""
+    """Write the records of the first edges of `codes` to their places, `place`, uint32 of shape (edges,)."""
     u, v = ends.u, ends.v
     for j in range(place.size):
         e = codes[min(j + _FAR_AHEAD, codes.size - 1)] & _LOW
@@ -137,11 +141,11 @@ def refine_buckets(codes, count, shift, starts, wanted):
 
 @njit
 def note_keys(codes, shift, keys, first, seen):
-    """Note the keys in each bucket, ``code >> shift``; return whether the codes ascend by edge id.
+    """Note the keys in each bucket; return whether the codes ascend by edge id.
 
-    `codes` is uint64 of shape (k,), `keys` are `LazyKeys` by edge id; `first`, of the dtype of the keys, and `seen`,
-    uint8, have the shape (buckets,). The first key of a bucket is written to `first`; `seen`, zero before, becomes 1
-    for a bucket of that key alone, and 2 for one of several.
+    `codes` is uint64 of shape (k,); `first`, of the dtype of the keys, and `seen`, uint8, are of shape (buckets,). The
+    first key of a bucket is written to `first`; `seen`, zero before, becomes 1 for a bucket of that key alone, and 2
+    for one of several.
     """
     before, ascends = _ZERO, True
     for code in codes:
@@ -177,7 +181,8 @@ def of_one_key(first, seen):
 def settled_buckets(codes, count, shift, keys, buckets):
     """Return which of the buckets of the first `count` codes will be in order: those of one key, if ids ascend.
 
-    Looking at the keys of a bucket after scattering would fetch them from all over memory.
+    `codes` is as for `count_codes`, `buckets` an int; the result is bool, of shape (buckets,). Looking at the keys of a
+    bucket after scattering would fetch them from all over memory.
     """
     first, seen = np.empty((1, buckets), keys.words.dtype), np.zeros((1, buckets), np.uint8)
     ascends = note_keys(codes[:count], shift, keys, first[0], seen[0])
@@ -188,7 +193,7 @@ def settled_buckets(codes, count, shift, keys, buckets):
 def sort_large_buckets(records, buckets, largest, settled, keys):
     """Sort the records by (key, id) in each bucket of more than `largest` that is not `settled`, bool (buckets,).
 
-    `records` and `buckets`, the ends of buckets, are as written by `scatter`; `keys` are `LazyKeys` by edge id.
+    `records` and `buckets`, the ends of buckets, are as written by `scatter`.
     """
     start = np.int64(0)
     for bucket in range(buckets.size):

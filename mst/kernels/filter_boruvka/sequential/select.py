@@ -8,7 +8,8 @@ all the rest. Edges are tested 64 at a time, into the bits of a word, before any
 depends on a test delays the loads after it, on some processors until that test is done
 (docs/design-notes/one-core.md), and a branch for each edge would be mispredicted.
 
-In the kernels, `keys` are `LazyKeys` by edge id, `split` is a `Split`, `window` a `Window`, `id_range` an `IdRange`.
+In the kernels, `keys` are `LazyKeys` by edge id, `split` is a `Split`, `window` a `Window`, `id_range` an `IdRange`;
+`codes` are uint64.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class Trees(NamedTuple):
     ----------
     label : numpy.ndarray of uint32, shape (n,)
         The root of each vertex's tree.
-    outside : numpy.ndarray of uint32, shape (n // 32 + 1,) or (0,)
+    outside : numpy.ndarray of uint32, shape (⌈n / 32⌉,) or more, or (0,)
         Bitmap of the vertices outside the giant tree (`trees.mark_outside`): edges with an end there are selected.
         Empty without a giant: then edges whose ends differ in `label` are selected.
     """
@@ -103,7 +104,7 @@ def select_light(keys, split, window, codes):
 def light_from(start, stop, keys, split, window, selective, codes):
     """Do what `select_light` does with the edges ``start … stop - 1``, both uint64; return a uint64.
 
-    If few edges are light (`selective`), a vector loop skips blocks without any.
+    If few edges are light (`selective`, a bool), a vector loop skips blocks without any.
     """
     tie = min(max(np.uint64(split.tie), start), stop)
     count = call(_select_up_to, keys, IdRange(start, tie, split.key), window, selective, codes, _ZERO)
@@ -115,7 +116,10 @@ def light_from(start, stop, keys, split, window, selective, codes):
 
 @njit
 def _select_up_to(keys, id_range, window, selective, codes, count):
-    """Append the codes of the edges of an `IdRange` whose keys are not above its key; return the new count."""
+    """Append the codes of the edges whose ids are in range and whose keys are not above the range's key.
+
+    They follow the first `count`, a uint64, of the codes; returns the new count.
+    """
     some, light = np.empty(_BLOCK, keys.words.dtype), np.zeros(_BLOCK, np.uint8)
     light_words = light.view(np.uint64)
     for block in range(id_range.start, id_range.stop, _BLOCK):
@@ -162,7 +166,7 @@ def heavy_from(start, stop, keys, split, ends, trees, window, codes):
 
 @njit
 def _select_from(keys, id_range, ends, trees, window, codes, count):
-    """Append the codes of the edges of an `IdRange` not below its key that may join two trees; return the new count."""
+    """Like `_select_up_to`, for edges whose keys are not below the range's key and that may join two of the `Trees`."""
     u, v, label, outside = ends.u, ends.v, trees.label, trees.outside
     for block in range(id_range.start, id_range.stop, _BLOCK):
         # Ends first, then the keys of the few left.
@@ -187,8 +191,8 @@ def _select_from(keys, id_range, ends, trees, window, codes, count):
 def move_light(codes, pairs, count, largest, light_codes, light_pairs):
     """Move the edges of level ≤ `largest` to the light arrays and close the gaps; return how many moved.
 
-    The edges are the first `count` of `codes` and, unless it is empty, of `pairs`; all four arrays are uint64, of shape
-    (count,) or more.
+    The edges are the first `count` of `codes` and, unless it is empty, of `pairs`; `largest` is a uint64, and all four
+    arrays are uint64, of shape (count,) or more.
     """
     moved = kept = _ZERO
     for j in range(np.uint64(count)):

@@ -179,9 +179,10 @@ def select_few_slots(rows, wanted, selected):
 
 @njit
 def _write(block, found, at, rows, wanted, selected, count):
-    """Append the wanted edges in the slots ``block + j`` for the bits `j` set in `found`, uint64; return the new count.
+    """Append the wanted edges in the slots ``block + j`` for the bits `j` set in `found` to the first `count`.
 
-    Their rows are ``at[j]``, uint32 (64,). Edges with the split's key are compared by id here.
+    `block`, `found` and `count`, whose new value is returned, are uint64. The rows of the slots are ``at[j]``, uint32
+    (64,). Edges with the split's key are compared by id here.
     """
     neighbours, split = rows.neighbours, wanted.split
     while found:
@@ -201,7 +202,7 @@ def select_heavy_rows(rows, wanted, label, giant, selected):
     """Write the codes of heavy edges that join two trees, with these trees as ends, to `selected`; return how many.
 
     `rows` is a `Rows`, `wanted` a `Wanted`, `selected` a `CodedEdges`. `label`, uint32 of shape (n,), holds the tree of
-    each vertex. Only rows outside the tree `giant` are read.
+    each vertex. Only rows outside the tree `giant`, a label, are read.
     """
     offsets, neighbours, keys, ids = rows.offsets, rows.neighbours, rows.keys, rows.ids
     split, codes, pairs = wanted.split, selected.codes, selected.pairs

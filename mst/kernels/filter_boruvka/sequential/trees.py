@@ -47,7 +47,10 @@ def longest_run(values):
 
 @njit
 def mark_outside(label, giant):
-    """Return a bitmap of the vertices whose label is not `giant`: uint32 of shape ((n + 31) // 32,)."""
+    """Return a bitmap of the vertices whose label is not `giant`: uint32 of shape (⌈n / 32⌉,).
+
+    `label` is unsigned, of shape (n,), and `giant` has its dtype.
+    """
     bits = np.empty((label.size + 31) // 32, np.uint32)
     for word in range(bits.size):
         mask, first = _ZERO, np.uint64(32 * word)

@@ -13,8 +13,10 @@ all blocks, and then joins the edges that are left.
 Within a block, vertices have numbers from `first` on: 0 is the outside, and the root of a frozen tree gets one of the
 other numbers below `first`. Roots are linked below smaller numbers, so a root's number shows whether it is frozen.
 
-In the functions, `parent`, uint32, is a union-find over these numbers; `keys` are `LazyKeys` by edge id, `u` and `v`
-uint32 of shape (m,); `forest` is a `Forest`, `cut` a `Cut`, `block` a `Block`, `classified` a `Classified`, `parts` a
-`Parts`, `rest` a `_Rest`, `whole` a `Whole`; `size` is the number of edges of the forest so far, `held` that of
-deferred edges; `codes`, uint64 (k,), are those of `mst.kernels.filter_boruvka.sequential.select`.
+In the functions, `parent`, uint32, is a union-find over these numbers, and `label`, uint32 of its shape, is by number;
+`keys` are `LazyKeys` by edge id, `u` and `v` uint32 of shape (m,); `edges` is an `Edges`, `forest` a `Forest`, `across`
+its field, `batch` a `_Batch`, `cut` a `Cut`, `block` a `Block`, `classified` a `Classified`, `parts` a `Parts`, `rest`
+a `_Rest`, `whole` a `Whole`, `schedule` a `Schedule`; `size`, int64, is the number of edges of the forest so far,
+`held`, int64, that of deferred edges; `codes`, uint64 of shape (k,), are those of
+`mst.kernels.filter_boruvka.sequential.select`.
 """

@@ -39,7 +39,7 @@ class Cut(NamedTuple):
     shift : uint64
     cells : numpy.ndarray of uint8
         The block of vertex `x` at ``x >> shift``.
-    split_keys, split_ids : numpy.ndarray, shape (blocks,)
+    split_keys, split_ids : numpy.ndarray of the keys' dtype and of int64, shape (blocks,)
         An edge is light if its (key, id) is below the block's.
     lows, highs, shifts : numpy.ndarray of the keys' dtype, shape (blocks,)
         The window of levels of each block.
@@ -140,7 +140,7 @@ def new_parts(classified: Classified, empty: Callable[..., Any]) -> Parts:
 def classify(schedule, edges, cut, classified):
     """Write the class of each edge, and the counts of each chunk, to a `Classified` whose counts are 0.
 
-    `schedule` is a `mst.kernels.parallel.runtime.Schedule` whose grain is a multiple of 1024, `edges` an `Edges`.
+    The grain of `schedule` is a multiple of 1024.
     """
     reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, _classify_worker, schedule, edges, cut, classified)
@@ -168,7 +168,10 @@ def _of_chunk(classified, chunk):
 
 @njit
 def _classify_some(first, last, edges, cut, own_counts):
-    """Write the classes of the edges ``first … last - 1``, and count them; return their block, or 255."""
+    """Write the classes of the edges ``first … last - 1``, and count them; return their block, or 255, a uint8.
+
+    `own_counts` is from `_of_chunk`.
+    """
     # Unpacked once: taking an array from a tuple counts its references.
     (u, v, keys), (classes, _, counts, at_u, at_v) = edges, own_counts
     cells, shift, split_keys, split_ids = cut.cells, cut.shift, cut.split_keys, cut.split_ids
@@ -205,7 +208,10 @@ def _classify_some(first, last, edges, cut, own_counts):
 
 @njit(inline="always")
 def _class_in(block, key, e, split_keys, split_ids):
-    """Return the class, int64, of an edge outside all stretches, in one of its blocks."""
+    """Return the class, int64, in `block` of edge `e`, outside all stretches, with `key`.
+
+    `split_keys` and `split_ids` are those of `Cut`.
+    """
     split = split_keys[block]
     above = (key > split) | ((key == split) & (np.int64(e) >= split_ids[block]))
     return CLASSES * np.int64(block) + HEAVY * above
@@ -213,7 +219,10 @@ def _class_in(block, key, e, split_keys, split_ids):
 
 @njit
 def divide(schedule, edges, cut, classified, parts):
-    """Write the edges to `Parts`, by class; `new_parts` has turned the counts of `classified` into places."""
+    """Write the edges to `Parts`, by class; `new_parts` has turned the counts of `classified` into places.
+
+    `schedule` has the grain of `classify`.
+    """
     reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, _divide_worker, schedule, edges, cut, classified, parts)
 
@@ -237,7 +246,10 @@ def _divide_worker(worker, schedule, edges, cut, classified, parts):
 
 @njit
 def _divide_stretch(first, last, keys, cut, block, places, parts, light):
-    """Write the light edges among ``first … last - 1``, all of which are in `block`; `light` is scratch."""
+    """Write the light edges among ``first … last - 1``, all of which are in `block`, an int64.
+
+    `places`, the counts from `_of_chunk`, advance; `light`, uint64 (STRETCH + 1,), is scratch.
+    """
     window = Window(cut.lows[block], cut.highs[block], cut.shifts[block])
     classes, codes, own, count = parts.classes, parts.codes, np.uint8(CLASSES * block), _ZERO
     for e in range(np.uint64(first), np.uint64(last)):

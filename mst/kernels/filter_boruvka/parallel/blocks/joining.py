@@ -80,13 +80,13 @@ def number_of(x, block):
 
 @njit(inline="always")
 def numbering(block, step):
-    """Return `base`, uint64, such that ``base + step * x`` is the number of vertex `x`, upwards or downwards."""
+    """Return `base`, uint64, such that ``base + step * x`` is the number of vertex `x`; `step` is 1 or -1, int64."""
     return np.uint64(np.int64(block.first) - step * (block.start if step > 0 else block.stop - 1))
 
 
 @njit
 def sorted_pairs(words, places):
-    """Return `words`, uint64, stably sorted, and `places`, uint32, in the same order; both are overwritten."""
+    """Return `words`, uint64 (k,), stably sorted, and `places`, uint32 (k,), in that order; both are overwritten."""
     spare_words, spare_places = np.empty_like(words), np.empty_like(places)
     if call(sort_words, words, places, np.int64(0), np.int64(words.size), spare_words, spare_places):
         return spare_words, spare_places
@@ -95,9 +95,9 @@ def sorted_pairs(words, places):
 
 @njit
 def join(edges, block, codes, largest_level, forest, size, held):
-    """Join edges, of levels up to `largest_level`, that are lighter than any later one; overwrite the codes.
+    """Join edges, of levels up to `largest_level`, int64, that are lighter than any later one; overwrite the codes.
 
-    Returns the new `size` and `held`. `edges` is an `Edges`.
+    Returns the new `size` and `held`.
     """
     count = np.int64(codes.size)
     if count == 0:
@@ -141,7 +141,7 @@ def _follow_places(u, block, codes):
 
 @njit
 def _direction(keys, codes):
-    """Return 1 if ids and keys of the edges ascend, -1 if ids ascend and keys descend, else 0.
+    """Return 1 if ids and keys of the edges ascend, -1 if ids ascend and keys descend, else 0: an int64.
 
     Runs of equal keys that descend are reversed, so that (key, id) descends.
     """
@@ -243,7 +243,10 @@ def _scatter(edges, block, codes, shift, buckets, records):
 
 @njit(inline="always")
 def _may_be_taken(across, x, y):
-    """Return whether to defer an edge between two frozen trees: neither is the outside, and they differ in `across`."""
+    """Return whether to defer an edge between frozen trees `x` and `y`, uint32: not the outside, and not connected yet.
+
+    `across` shows whether deferred edges connect them.
+    """
     return (min(x, y) > 0) & (find(across, x) != find(across, y))
 
 
@@ -266,7 +269,10 @@ def _defer(keys, forest, batch, count, held):
 
 @njit
 def _in_order(keys, ids, count):
-    """Return 1 or -1 if the first `count` edges of `ids` ascend or descend by (key, id), else 0; then their order."""
+    """Return 1 or -1 if the first `count` of `ids`, uint32, ascend or descend by (key, id), else 0; and their order.
+
+    The first is an int64; the order, uint32 (count,), is empty unless it is 0.
+    """
     rises = falls = np.int64(0)
     if count > 1:
         before, key = ids[0], key_at(keys, ids[0])
@@ -377,7 +383,10 @@ def _join_batches(records, ends, in_order, keys, block, forest, size, held):
 
 @njit
 def _add_between_frozen(across, x, y, e, batch, count):
-    """Append edge `e` between the frozen trees `x` and `y` to the first `count` if it may be taken; return how many."""
+    """Append edge `e` between frozen trees `x` and `y`, all uint32, to the first `count` if it may be taken.
+
+    Returns the new `count`, int64.
+    """
     batch.frozen_a[count], batch.frozen_b[count], batch.frozen_ids[count] = x, y, e
     return count + np.int64(_may_be_taken(across, x, y))
 

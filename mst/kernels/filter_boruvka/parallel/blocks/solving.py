@@ -154,7 +154,7 @@ def _solve_worker(worker, schedule, edges, cut, parts, solved, whole):
 
 @njit
 def _append(edges, size, whole, place):
-    """Append the first `size` of a block's edges to those of the graph, from `place` on."""
+    """Append the first `size` of a block's `edges`, uint32, to those of the graph, from `place` on."""
     ids, forest = whole.ids, whole.edges
     for j in range(size):
         forest[place + j] = _id_of(ids, edges[j])
@@ -164,8 +164,8 @@ def _append(edges, size, whole, place):
 def _write_roots(numbers, block, step, vertices, parent):
     """Write the root of each vertex of a block to `parent`, by vertex; `numbers` are the roots by number, uint32.
 
-    The first vertex of a tree becomes its root if its tree is frozen, or if vertices are numbered downwards: roots
-    have the smallest index. `vertices`, of the shape and dtype of `numbers`, is overwritten.
+    The first vertex of a tree becomes its root if its tree is frozen, or if vertices are numbered downwards (`step`, 1
+    or -1): roots have the smallest index. `vertices`, of the shape and dtype of `numbers`, is overwritten.
     """
     start, stop, first, _ = block
     base, by, below = numbering(block, step), np.uint64(step), np.uint32(first if step > 0 else numbers.size)
@@ -273,7 +273,7 @@ def _keep_open(edges, block, codes, count, label):
 
 @njit
 def _label(forest, first, label):
-    """Write the tree of each vertex to `label`, by number; frozen trees that `across` connects have one label."""
+    """Write the tree of each vertex to `label`; frozen trees, below `first`, that `across` connects have one label."""
     parent, across = forest.parent, forest.across
     flatten(parent)
     flatten(across)
