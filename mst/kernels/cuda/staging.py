@@ -1,7 +1,7 @@
 """Copies between pageable memory and the device through page-locked buffers, by many host threads.
 
 The threads call CUDA driver functions from compiled code, so that none waits for the Python interpreter.
-Addresses, and the driver's contexts, streams and events, are int64 here.
+Addresses, and the driver's contexts, streams and events, are int64 here; `width` is the number of workers.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ def positions_of_ones(width, bits, out):
 
 @njit
 def _count_ones(worker, width, bits, counts):
-    """Count the set bits of a worker's share."""
+    """One worker of `positions_of_ones`: it writes the number of set bits in its share to `counts`, int64 (width,)."""
     count = 0
     for word in bits[bits.size * worker // width : bits.size * (worker + 1) // width]:
         count += count_ones(word)
@@ -157,7 +157,10 @@ def _count_ones(worker, width, bits, counts):
 
 @njit
 def _write_positions(worker, width, bits, ends, out):
-    """Write the numbers of the set bits of a worker's share."""
+    """One worker of `positions_of_ones`: it writes the numbers of the set bits in its share.
+
+    These have the places up to ``ends[worker]``, int64 (width,), from the end of the share before.
+    """
     at, end = ends[worker - 1] if worker else 0, ends[worker]
     for i in range(bits.size * worker // width, bits.size * (worker + 1) // width):
         word, last = bits[i], at + count_ones(bits[i])
@@ -174,7 +177,7 @@ def _write_positions(worker, width, bits, ends, out):
 
 @njit
 def download(schedule, lanes, source, out):
-    """Copy words from the device as numbers of another dtype.
+    """Copy words from the device, converted to the dtype of `out`.
 
     Parameters
     ----------

@@ -10,6 +10,8 @@ Arrays that the procedures share:
 - ``slots``: `SLOT` records, shape (ends of edges at this rank,), grouped by node; `j` is the position of
   one of them: for a message, of the slot at which it arrived;
 - ``mailbox``: a `Mailbox`; ``options``: an `Options`;
+- ``message``: a `MESSAGE` record; ``level``, a uint8, ``name``, an int64, and ``word`` and ``e``, a uint64 and an
+  int64: the level and the name of a fragment, and a weight, from a message;
 - ``waiting``: `MESSAGE` records, shape (space,), and ``following``: int64, shape (space,): for each node, a linked list
   of messages waiting there; ``following[i]`` is the position of the message after ``waiting[i]``, or -1.
 
@@ -208,7 +210,7 @@ def _lighter(word, e, than_word, than_id):
 
 @njit(forceinline=True)
 def _lightest_basic(node, slots, options):
-    """Return the lightest basic slot of a node, or -1."""
+    """Return the position of the lightest basic slot of a node, an int64, or -1."""
     if options.ordered:
         j = node.cursor
         while j < node.end and slots[j].state != BASIC:

@@ -2,7 +2,7 @@
 
 A rank reads only its own edges. ``edges`` are `mst.kernels.mpi.spread_boruvka.Edges` between vertices, ``parent``
 is the union-find, uint32 of shape (n,), and ``index``, uint32 of shape (n,), has the place of each root among the `k`
-sets.
+sets. ``lightest`` is a `mst.kernels.mpi.spread_boruvka.Lightest` of these.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def lower_words(edges, parent, index, words):
 
 @njit
 def lower_ids(edges, parent, index, lightest):
-    """Lower the ids of `lightest`, a `mst.kernels.mpi.spread_boruvka.Lightest`, by the edges of the smallest words."""
+    """Lower the ids of `lightest` by the edges with the smallest word of one of their sets."""
     for i in range(edges.words.size):
         a, b = find(parent, edges.ends[i] & _LOW), find(parent, edges.ends[i] >> _HALF)
         if a != b:

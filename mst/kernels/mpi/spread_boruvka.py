@@ -190,8 +190,8 @@ def hook(edges, lightest, parent, taken):
 def number_roots(parent, lightest, keep_all):
     """Replace `parent`, from `hook`, by the new number of each component's tree; return the number of trees.
 
-    A tree that no edge leaves is numbered only if `keep_all`. (If words are keys, ids show this: a key may equal
-    `NOTHING`, an id may not.)
+    `lightest` is as for `hook`. A tree that no edge leaves is numbered only if `keep_all`, a bool. (If words are keys,
+    ids show this: a key may equal `NOTHING`, an id may not.)
     """
     k = 0
     fresh = np.empty(parent.size, np.uint32)
@@ -272,14 +272,14 @@ def number_values(packed, number):
 
 @njit
 def rename_ends(ends, names):
-    """Replace both halves of each of `ends`, uint64 (k,), by ``names[half]``, uint32."""
+    """Replace both halves of each of `ends`, uint64 (k,), by ``names[half]``, uint32 (distinct ends,)."""
     for i in range(ends.size):
         ends[i] = np.uint64(names[ends[i] & _LOW]) | (np.uint64(names[ends[i] >> _HALF]) << _HALF)
 
 
 @njit
 def lightest_at_ends(edges, place):
-    """Write the place of the lightest of the `Edges` at each end `x` to ``place[x]``: int32, negative at first."""
+    """Write the place of the lightest of the `Edges` at each end `x` to ``place[x]``: int32 (k,), negative at first."""
     words, ids = edges.words, edges.ids
     for i in range(words.size):
         pair = edges.ends[i]
@@ -325,7 +325,7 @@ def write_offers(begins, counts, components, place, names, edges, offers):
 def take_offers(offers, first, offered):
     """Lower element `x` of `offered`, an `Offered`, to the lightest edge offered for component ``first + x``.
 
-    `offers` are `Edges` from `write_offers`.
+    `offers` are `Edges` from `write_offers`, `first` is an int.
     """
     words, ids = offers.words, offers.ids
     other, word, word_id = offered

@@ -36,7 +36,7 @@ class State(NamedTuple):
 
 @njit(inline="always")
 def lower_lightest(lightest, component, words, ids, slot):
-    """Set ``lightest[component]`` to `slot` if that is lighter than the slot there; for many threads.
+    """Set ``lightest[component]`` to `slot`, an int64, if that is lighter than the slot there; for many threads.
 
     `component` is a root, `words` and `ids` are those of the `PackedRows`.
     """

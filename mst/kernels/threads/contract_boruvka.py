@@ -1,7 +1,8 @@
 """Borůvka's steps by vertex over rows that are rebuilt every round (Sousa, Mariano and Proença, PDP 2015).
 
-Arrays that the kernels share:
+Arguments that the kernels share:
 
+- ``schedule``: a `mst.kernels.parallel.runtime.Schedule`, which cuts the vertices into chunks;
 - ``rows``: `mst.kernels.primitives.packed_edges.PackedRows` of the round's graph: both slots of every edge between two
   supervertices, including parallel edges;
 - ``colours``: int32 or int64, shape (n,): the parents of a forest of the round's n vertices, in the end the roots. A

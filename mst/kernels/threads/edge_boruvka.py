@@ -1,14 +1,15 @@
 """The parallel loops of Borůvka's algorithm over an edge list, each as a kernel (Shou and He, Listing 7).
 
-Arrays that the kernels share:
+Arguments that the kernels share:
 
+- ``schedule``: a `mst.kernels.parallel.runtime.Schedule`, whose grain is the option `chunk`;
 - ``edges``: `mst.kernels.primitives.packed_edges.PackedEdges`, of which the first `size` are processed; except for
   `relabel` and the filters, they have no self-loops, and `a` and `b` were roots when the round began;
 - ``state``: a `State`;
-- ``in_forest``: uint8, shape (m,): 1 at the ids of chosen edges.
+- ``in_forest``: uint8, shape (m,): 1 at the ids of chosen edges; two workers may both write it.
 
 *By ticket* means that each element gets its place in the output from an atomic addition, so the output's
-order depends on the schedule. The grain of a schedule is the option `chunk`.
+order depends on the schedule.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class State(NamedTuple):
 
 @njit
 def find_set(state, x):
-    """Return the root of vertex `x`; for many threads, also while others unite."""
+    """Return the root of vertex `x`, an int64; for many threads, also while others unite."""
     return rank_find(state.sets, x) if state.compress else rank_root(state.sets, x)
 
 
@@ -65,7 +66,7 @@ def unite(state, x, y):
 
 @njit(inline="always")
 def is_least(state, x, word, e):
-    """Return whether edge `e`, whose word is `word`, is the minimum of root `x`."""
+    """Return whether edge `e` (int64), whose word is `word` (uint64), is the minimum of root `x`."""
     return load(state.least, x) == word and (state.least_id.size == 0 or load(state.least_id, x) == e)
 
 
@@ -187,7 +188,7 @@ def filter_by_ticket(schedule, size, edges, out):
 
 @njit
 def filter_serially(size, edges, out):
-    """Copy all edges except self-loops to `out`, in order and on one thread; return how many."""
+    """Like `filter_by_ticket`, but in order, and on one thread."""
     a, b, _, _ = edges
     place = 0
     for i in range(size):

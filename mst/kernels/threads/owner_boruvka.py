@@ -3,7 +3,7 @@
 A worker visits all edges and lowers the minima of the components it owns, so minima need no atomics; then
 it unites its components along them. ``edges`` are `mst.kernels.primitives.packed_edges.PackedEdges`, shape (m,), in the
 order of their ids, so that an edge's position is its id. Their ends `a` and `b` are vertices in all rounds. ``state``
-is a `State`, and ``x`` and ``y`` are roots.
+is a `State`, ``x`` and ``y`` are roots, and ``worker`` is the number of a worker, an int.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Borůvka's steps over an edge list, by compare-and-swap on the cheapest edge of each component (Bhargava and Zaia).
 
-Arrays that the kernels share:
+Arguments that the kernels share:
 
+- ``schedule``: a `mst.kernels.parallel.runtime.Schedule`;
 - ``edges``: `mst.kernels.primitives.packed_edges.PackedEdges`, shape (m,), in the order of their ids, so that the first
   of equal ones wins;
 - ``cheapest``: int32 or int64, shape (n,): for each root the position of its lightest edge in the list, or -1;
@@ -55,7 +56,7 @@ def find_root(parent, x, variant):
 
 @njit(inline="always")
 def lower_cheapest(cheapest, x, words, i, compare):
-    """Set ``cheapest[x]`` to edge `i` if that is lighter than the edge there; for many threads.
+    """Set ``cheapest[x]``, `x` a root, to edge `i` if that is lighter than the edge there; for many threads.
 
     `words`, uint64 (m,), are those of the edges. If `compare`, a bool, ``cheapest[x]`` is read once more before each
     compare-and-swap, which is skipped if it would fail.

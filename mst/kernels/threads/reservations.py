@@ -4,7 +4,8 @@ Blelloch, Fineman, Gibbons and Shun, "Internally Deterministic Parallel Algorith
 round takes the next iterates of the loop. Each reserves the two components that its edge joins, by an atomic minimum of
 the edge's index; the iterates that hold at least one of their two reservations commit, and the others try again.
 
-In the kernels, ``iterates`` is a `Round`, of which the first ``size`` are processed, and ``loop`` a `Loop`.
+In the kernels, ``iterates`` is a `Round`, of which the first ``size`` are processed, ``loop`` a `Loop`, and
+``schedule`` a `Schedule`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 A worker scans whole rows, so that one atomic minimum per row is enough, and drops inner edges (those inside a
 component) from rows in place, without atomic additions. Only the worker that took a row's chunk writes to the row.
-``state`` and ``in_forest`` are those of `mst.kernels.threads.edge_boruvka`.
+``state`` and ``in_forest`` are those of `mst.kernels.threads.edge_boruvka`, ``rows`` is a `Rows`, and ``schedule`` a
+`mst.kernels.parallel.runtime.Schedule` that cuts the vertices into chunks.
 """
 
 from __future__ import annotations
