@@ -166,9 +166,7 @@ def removed(options: dict[str, Any], optimisation: str) -> bool:
 
 
 def sample_threshold(keys: Any, n: int, options: dict[str, Any]) -> int:
-    """Return the largest light key (section 3.3): of `samples` random slots, the one below which `factor` · n slots
-    should lie.
-    """
+    """Return the largest light key, below which about `factor` · n slots lie, by `samples` of them (section 3.3)."""
     count = min(options["samples"], len(keys))
     sampled = np.random.default_rng(options["seed"]).integers(0, len(keys), count)
     ordered = np.sort(_host(keys.take(sampled) if isinstance(keys, np.ndarray) else keys[sampled.tolist()]))

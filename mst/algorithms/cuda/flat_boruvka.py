@@ -241,8 +241,9 @@ def phases(problem: port.Problem) -> dict[str, float]:
 
 
 def profiled(launches: Iterable[tuple[str, str, float]]) -> dict[str, float]:
-    """Return the cycles per instruction that a warp of `assign_cheapest` waits for memory in its worst launch, and
-    their share.
+    """Return the cycles per instruction that a warp of `assign_cheapest` waits for memory, and their share of all.
+
+    They are those of its worst launch.
 
     Parameters
     ----------

@@ -19,7 +19,8 @@ class SimpleEdges:
     Attributes
     ----------
     n : int
-    u, v, w : numpy.ndarray, shape (k,)
+    u, v : numpy.ndarray of int32 or int64, shape (k,)
+    w : numpy.ndarray of any weight dtype, shape (k,)
     ids : numpy.ndarray of int64, shape (k,)
         Edge ids in the original graph.
     """

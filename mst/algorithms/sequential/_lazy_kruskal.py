@@ -87,6 +87,7 @@ def prefix_kruskal(growth, records, spare, prefix, sample):
 
 @njit
 def _sort_and_add(growth, records, spare, start, stop, size):
+    """Sort the records ``start … stop - 1``, and do what `add_in_order` does with them and a forest of `size` edges."""
     if sort_words(records.words, records.ids, start, stop, spare.words, spare.ids):
         return add_in_order(growth, spare, 0, stop - start, size)
     return add_in_order(growth, records, start, stop, size)
