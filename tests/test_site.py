@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from mst.bench.planning.site import Machine, Site, hardware_profile
 from mst.bench.planning.usage import predicted
 from mst.bench.records import account
 from mst.bench.records.store import Record, Run
+from mst.cli import main
 from mst.commands.experiment import _seconds
 from mst.commands.run import leave_job_step
 from mst.errors import ConfigError
@@ -307,3 +309,25 @@ def test_batch_takes_the_next_number_when_something_is_missing(tmp_path):
     assert folder("done") == "own/m/g/all/1"
     write_index(other / "m/g/all/3" / PROVED, records, [str(run.path)])
     assert folder("done") == "other/m/g/all/3", "another scope has measured it"
+
+
+def test_the_plan_of_a_site_says_why_a_kind_of_node_has_no_jobs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    nodes = {"cpu": {"machine": "far-cpu", "cpus": 4, "runs": ["kruskal"]},
+             "gpu": {"machine": "far-gpu", "cpus": 4, "runs": ["cuda"]}}  # fmt: skip
+    Path("site.yaml").write_text(json.dumps({"site": {"nodes": nodes}}))
+    Path("profile.yaml").write_text("configfile: site.yaml")
+    runs = [{"algorithms": ["kruskal", "filter-boruvka-cuda"]}]
+    experiment = {"title": "t", "graphs": ["path-100k"], "runs": runs}
+    Path("c.yaml").write_text(json.dumps({"results": "r", "experiment": experiment}))
+    arguments = ["plan", "--profile", ".", "--configfile", "c.yaml"]
+    assert main(arguments) == 0
+    _, predicted, without = capsys.readouterr().out.splitlines()
+    assert predicted.split()[:4] == ["predicted", "far-cpu", "1", "1"]
+    assert without.startswith("far-gpu: nothing to submit (1 run: needs 1 CUDA device")
+    assert main([*arguments, "--json"]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(row["machine"], row["status"]) for row in rows] == [
+        ("far-cpu", "waiting"),
+        ("far-gpu", "unsupported"),
+    ]

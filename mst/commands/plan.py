@@ -50,13 +50,13 @@ def run(arguments: argparse.Namespace) -> int:
         return list({tuple(row.row().values()): row for row in rows}.values())
 
     rows = rows_of(known.graph_states(arguments.scopes))
-    if arguments.profile and settings.site:
-        print(_usage(settings, rows_of({}), rows, with_used=arguments.used))
-        return 0
     if arguments.json:
         for row in rows:
             now = {"status": row.status, "reason": row.reason, "seconds": row.seconds}
             print(json_text({**row.row(), **now}))
+        return 0
+    if arguments.profile and settings.site:
+        print(_usage(settings, rows_of({}), rows, with_used=arguments.used))
         return 0
     for row in rows:
         if row.status == "done" and not arguments.all:
@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _usage(settings: Config, possible: list[Planned], rows: list[Planned], *, with_used: bool) -> str:
-    """Return a table of the jobs, hours and core hours of each kind of node."""
+    """Return a table of the jobs, hours and core hours of each kind of node, and why others have no jobs."""
     from mst.bench.planning.batches import batches
     from mst.bench.planning.usage import predicted, used
     from mst.units import seconds
@@ -94,7 +94,13 @@ def _usage(settings: Config, possible: list[Planned], rows: list[Planned], *, wi
         )
         for kind, usage in found
     ]
-    return columns([head, *lines]) if lines else "nothing to submit"
+    table = [columns([head, *lines])] if lines else []
+    waiting = {row.machine for row in rows if row.status in ("planned", "waiting")}
+    for machine in (node.machine for node in settings.site.nodes.values() if node.machine not in waiting):
+        reasons = Counter(row.reason for row in rows if row.machine == machine and row.status != "done")
+        why = "; ".join(f"{counted(count, 'run')}: {reason}" for reason, count in reasons.most_common())
+        table.append(f"{machine}: nothing to submit{f' ({why})' if why else ''}")
+    return "\n".join(table)
 
 
 def _summary(rows: list, machine: str) -> str:
