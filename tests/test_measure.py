@@ -10,6 +10,8 @@ import yaml
 
 from mst import catalog, cli, registry
 from mst.bench.measure import runner
+from mst.commands import measure
+from mst.progress import Step
 
 
 @pytest.fixture
@@ -143,3 +145,17 @@ def test_a_changed_file_of_a_graph_is_read_and_measured_again(experiment, tmp_pa
     assert "; identical" in capsys.readouterr().out
     records = [p for p in tmp_path.glob("results/records/box/own/*/*/*/*.json") if "proof" not in p.name]
     assert {json.loads(p.read_text())["forest"]["weight"] for p in records} == {"12", "14", "11"}
+
+
+def test_time_to_go_follows_from_finished_graphs(experiment, monkeypatch):
+    done, update = [], Step.update
+
+    def note(self, *args, **kwargs):
+        update(self, *args, **kwargs)
+        if self.text.startswith("default"):
+            done.append(self.done)
+
+    monkeypatch.setattr(Step, "update", note)
+    monkeypatch.setattr(measure, "_measured", lambda *args, **kwargs: iter(["proved"] * 2))
+    assert cli.main(experiment) == 0
+    assert done == [0.0, 0.0, 2.0], "the runs on a graph end together"

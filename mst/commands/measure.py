@@ -108,7 +108,9 @@ def measure_scopes(
             here = [row for row in rows if row.graph == name]
             for status in _measured(settings, here, folder, manifest, granted=granted, refill=refill):
                 statuses.append(status)
-                whole.update(f"{title}: {len(statuses)} of {missing} runs measured", done=len(statuses))
+                whole.update(f"{title}: {len(statuses)} of {missing} runs measured")
+            # The processes of all runs on a graph take turns, so these end almost at once.
+            whole.update(done=len(statuses))
     return statuses
 
 
