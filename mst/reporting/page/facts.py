@@ -22,7 +22,8 @@ def machine_facts(records: Iterable[Record]) -> list[dict[str, Any]]:
         )
         facts["records"] += 1
         for name, version in m["versions"].items():
-            facts["versions"].setdefault(name, set()).add(str(version))
+            if version is not None:
+                facts["versions"].setdefault(name, set()).add(str(version))
         for name in ("kernel", "governor"):
             if value := m["conditions"].get(name):
                 facts["conditions"].setdefault(name, set()).add(str(value))
@@ -44,7 +45,6 @@ def missing_graphs(manifests: Sequence[Mapping[str, Any]]) -> list[dict[str, Any
     return [
         {
             "name": m["name"],
-            "family": m.get("family") or "",
             "reason": m.get("reason") or "",
             "tried": [(t["location"], t["reason"]) for t in m.get("tried") or ()],
         }
