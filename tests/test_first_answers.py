@@ -131,6 +131,7 @@ def test_importing_loads_not_even_numpy():
         check=True,
     ).stdout
     assert loaded.startswith("False mst.graph [") and "minimum_spanning_forest" in loaded
+    assert "TYPE_CHECKING" not in loaded, "completion offers what users import"
     with pytest.raises(AttributeError, match="no attribute 'graphs'"):
         mst.graphs  # noqa: B018
 
