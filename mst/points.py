@@ -154,6 +154,10 @@ def from_points(
     if is_on_device(X):
         return _device_forest(X, samples, neighbours, threads)
     given = as_numpy(X, "X")
+    if given.ndim == 0:
+        raise InputError(
+            f"X must be an array of points, got {type(X).__name__}: make a sparse one dense by toarray()"
+        )
     if np.ma.is_masked(X):
         place = ", ".join(str(places[0]) for places in np.nonzero(np.ma.getmaskarray(X)))
         raise InputError(f"X[{place}] is masked: drop that point, or give it a value")

@@ -418,6 +418,7 @@ def test_forests_of_labels_without_an_arrow_type_are_refused_as_tables():
 def test_tables_that_are_not_graphs_are_refused(make):
     for columns, message in (
         ({"a": [0], "b": [1]}, "has a, b"),
+        ({}, "has none"),
         ({"u": ["x", "y"], "v": ["y", None]}, r"v\[1\] is missing"),
         ({"u": [0.5], "v": [1.5]}, "not vertex ids"),
         ({"u": [0, 1], "v": [1, None]}, r"v\[1\] is missing"),

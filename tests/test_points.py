@@ -380,6 +380,8 @@ def test_wrong_points_are_refused_by_place():
             mst.from_points(X)
     with pytest.raises(InputError, match=r"one row per point .* shape \(3,\)"):
         mst.from_points([1, 2, 3])
+    with pytest.raises(InputError, match="got csr_array: make a sparse one dense by toarray"):
+        mst.from_points(csr_array((3, 2)))
     with pytest.raises(InputError, match="dtype <U1"):
         mst.from_points([["a"]])
     with pytest.raises(InputError, match="without coordinates"):

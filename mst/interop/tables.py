@@ -151,7 +151,7 @@ def _columns(table: Any, *, labels: bool) -> tuple[EdgeColumns, list[Hashable] |
     ends = [pair for pair in _ENDS if set(pair) <= set(columns)]
     weighing = [name for name in _WEIGHTS if name in columns]
     if not ends:
-        found = ", ".join(map(str, columns))
+        found = ", ".join(map(str, columns)) or "none"
         raise InputError(f"an edge table needs columns u, v, w or source, target, weight; this one has {found}")
     taken = [name for name in columns if name in {*sum(ends, ()), *weighing}]
     if len(taken) > 2 + bool(weighing):
