@@ -231,18 +231,19 @@ def _tree_on_device(given: Any, samples: int) -> tuple[Any, Any, Any]:
     return _unscaled(cupy, u, v, w, exponent)
 
 
+@np.errstate(all="ignore")
 def _unscaled(xp: Any, u: Any, v: Any, w: Any, exponent: int) -> tuple[Any, Any, Any]:
     """Return edges by (weight, u, v) with weights times a power of two, some of which may round to one."""
     if exponent == 0:
         return u, v, w
-    with np.errstate(over="ignore"):
-        w = xp.ldexp(w, exponent)
+    w = xp.ldexp(w, exponent)
     if len(w) and math.isinf(w[-1]):
         raise InputError(f"points {u[-1]} and {v[-1]} are farther apart than {_LARGEST}: scale X down")
     order = xp.lexsort(xp.stack((v, u, w)))
     return u[order], v[order], w[order]
 
 
+@np.errstate(all="ignore")
 def _coordinates(xp: Any, given: Any, samples: int, width: int = 1) -> tuple[Any, int]:
     """Return points as float64, divided by a power of two, and its exponent; refuse rows that are not points.
 

@@ -52,7 +52,7 @@ def converted(numbers: np.ndarray, dtype: np.dtype) -> tuple[np.ndarray, np.ndar
     >>> converted(np.array([2**53, 2**53 + 1]), np.dtype(np.float64))[1].tolist()
     [False, True]
     """
-    with np.errstate(invalid="ignore", over="ignore"):
+    with np.errstate(all="ignore"):
         stored = numbers.astype(dtype, copy=False)
     if stored is numbers:
         return stored, np.zeros(numbers.shape, np.bool_)

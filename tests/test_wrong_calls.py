@@ -12,6 +12,7 @@ import pytest
 
 import mst
 from mst import Forest, Graph, InputError, MSTError, formats, mpi
+from mst.advice.traits import weights_along_rows
 from mst.interop.device import device_graph
 from mst.interop.inputs import from_networkx, from_scipy
 from mst.interop.tables import from_table
@@ -478,3 +479,16 @@ def test_vertex_counts_of_graphs_on_a_device_are_checked(n, monkeypatch):
     assert device_graph(3, none, none, none).n == 3
     with pytest.raises(MSTError, match="vertex count"):
         device_graph(n, none, none, none)
+
+
+def test_floating_point_errors_that_the_caller_raises_interrupt_no_call():
+    rows, tiny = np.arange(299), np.full(299, 5e-324)
+    narrow = (300, rows, rows + 1, tiny.astype(np.float32))
+    batches = [(rows, rows + 1, tiny), (rows, rows + 1, 0 * tiny)]
+    points = np.array([[1e-320], [3e-320]]), np.array([[1e-200], [1e200]])
+    with np.errstate(all="raise"):
+        assert weights_along_rows(tiny) == "wide"
+        with pytest.raises(InputError, match="cannot be stored as float32"):
+            mst.minimum_spanning_forest(narrow).add_edges([0], [5], [5e-324])
+        assert prove_batches(mst.minimum_spanning_forest(batches), batches).ok
+        assert [float(mst.from_points(X).weight) for X in points] == [2e-320, 1e200]

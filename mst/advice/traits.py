@@ -210,6 +210,6 @@ def _is_wide(ordered: np.ndarray) -> bool:
     if ordered.dtype == np.int64:
         return int(ordered[-1]) - int(ordered[0]) >= 2**32
     if ordered.dtype == np.float64:
-        with np.errstate(over="ignore"):
+        with np.errstate(all="ignore"):
             return not np.array_equal(ordered.astype(np.float32), ordered)
     return False

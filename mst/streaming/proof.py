@@ -160,7 +160,7 @@ def _strict(known: Filter) -> Filter:
     if bounds is None:
         return NO_FILTER
     if bounds.dtype.kind == "f":
-        with np.errstate(over="ignore"):  # above the greatest number is infinity
+        with np.errstate(all="ignore"):  # above the greatest number is infinity
             above = np.nextafter(bounds, bounds.dtype.type(np.inf))
     else:
         above = bounds + (bounds < np.iinfo(bounds.dtype).max).astype(bounds.dtype)
