@@ -26,7 +26,7 @@ class Catalog(Mapping[str, Entry]):
         except KeyError:
             raise ConfigError(
                 f"no graph {name!r} in {self.file}{nearest(name, self._entries)}; "
-                "`mst info` without a name lists them all"
+                "`mst list graphs` shows them all"
             ) from None
 
     def matching(self, patterns: Iterable[str]) -> list[Entry]:
