@@ -73,7 +73,7 @@ lint: $(SETUP_DEV)  ## ruff, snakefmt, types, imports
 
 docs: $(SETUP_DEV)  ## the site of docs/ and the reference, in results/docs; warnings and broken links are errors
 	$(PYTHON) -m mkdocs build --strict
-	@echo "site: $(CURDIR)/results/docs/index.html"
+	@echo "site: $(CURDIR)/results/docs/index.html (its search needs a server: python -m http.server -d results/docs)"
 
 # Measures an experiment of config/benchmarks graph by graph and prints its table; that folder also holds the proof as an algorithm.
 # LIMIT='--within 60' starts no graph after a minute, ARGS='--part memory' prints another table.
