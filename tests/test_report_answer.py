@@ -133,11 +133,11 @@ def test_an_algorithm_that_was_run_alone_is_not_called_the_fastest():
 
 def test_a_badge_counts_disturbed_records_and_names_dates_and_commits():
     rows = made(*TWO_GRAPHS)
-    rows.loc[rows["graph"] == "a", "disturbed"] = True
+    rows.loc[(rows["graph"] == "a") & (rows["algorithm"] == "kruskal"), "disturbed"] = True
     (found,) = answer.findings(rows, CORE, "kruskal")
-    assert found.badge == answer.Badge(2, 1, "2026-11-22", ("0123456789",))
+    assert found.badge == answer.Badge(6, 1, "2026-11-22", ("0123456789",)), "a disturbed baseline counts"
     sentence = answer.headline(answer.cards(rows, "kruskal", {}), "kruskal")
-    assert sentence.endswith(" This is uncertain: other work disturbed 1 of its 2 records.")
+    assert sentence.endswith(" This is uncertain: other work disturbed 1 of 6 records.")
 
 
 def test_programs_on_disk_are_no_libraries():
@@ -231,9 +231,12 @@ def test_a_nearest_record_is_not_compared_with_fewer_than_three_processes():
     rows.loc[rows["algorithm"] == "igraph", "processes"] = 2
     (found,) = chooser.evidence(rows, "kruskal", {})
     assert found["text"].endswith("kruskal takes 2.00× as long, scipy takes 8.00× as long")
-    rows.loc[rows["library"], "processes"] = 1
+    rows.loc[rows["library"], ["processes", "disturbed"]] = 1, True
     (found,) = chooser.evidence(rows, "kruskal", {})
-    assert found["text"].endswith("kruskal takes 2.00× as long")
+    assert found["text"].endswith("kruskal takes 2.00× as long") and found["badge"].startswith("undisturbed")
+    rows.loc[rows["algorithm"] == "kruskal", "disturbed"] = True
+    (found,) = chooser.evidence(rows, "kruskal", {})
+    assert found["badge"].startswith("disturbed")
 
 
 def test_missing_hardware_says_why():
@@ -260,10 +263,10 @@ def test_headline_says_it_in_a_sentence():
     one = answer.cards(made(*TWO_GRAPHS[:4]).assign(disturbed=True), "kruskal", {"m": facts})
     sentence = answer.headline(one, "kruskal")
     assert sentence.startswith("On one core of m (AMD EPYC, 2 cores), filter-boruvka is fastest")
-    assert sentence.endswith(" This is uncertain: other work disturbed its record.")
+    assert sentence.endswith(" This is uncertain: other work disturbed 3 of 3 records.")
     single = made(*TWO_GRAPHS[:2]).assign(disturbed=True)
     page = next(render(ReportData(single, [], [], {}, "kruskal", [], to_come=1)))[1]
-    assert "1 of 1 record disturbed" in page and "unfinished: 1 planned run still" in page
+    assert "2 of 2 records disturbed" in page and "unfinished: 1 planned run still" in page
     cards = answer.cards(made(*TWO_GRAPHS), "kruskal", {})
     assert answer.headline(cards, "kruskal") == (
         "On one core of m, filter-boruvka is fastest on 2 of 2 graphs: 4.0× as fast as kruskal and "

@@ -52,7 +52,7 @@ class Gain:
 
 
 class Badge(NamedTuple):
-    """Where figures come from: their records, how many of those were disturbed, their dates and commits."""
+    """Where figures come from: all records compared, how many of those were disturbed, their dates and commits."""
 
     records: int
     disturbed: int
@@ -137,6 +137,8 @@ def _finding(
         winner, over_baseline, over_library, mine, is_library = "", None, None, mine[:0], False
     counted_graphs = best[best["graph"].isin(mine["graph"])] if winner else best
     first = fastest(counted_graphs, "graph")
+    compared = [own for own, gain in ((base, over_baseline), (libraries, over_library)) if gain]
+    others = [fastest(own[own["graph"].isin(mine["graph"])], "graph") for own in compared]
     return Finding(
         machine=str(rows["machine"].iloc[0]),
         reference=bool((rows["origin"] == "reference").any()),
@@ -149,7 +151,7 @@ def _finding(
         over_baseline=over_baseline,
         over_library=over_library,
         library=kind,
-        badge=badge_of(mine if winner else first),
+        badge=badge_of(pd.concat([mine if winner else first, *others])),
         call=geometric_mean(mine["call_seconds"] / mine["compute_seconds"]),
         reason=reason,
     )
@@ -287,8 +289,8 @@ def headline(cards: Sequence[Card], baseline: str) -> str:
     on = {n: f" on {n} of these" for n in range(found.graphs)}
     gains = [f"{g.mean:.1f}× as fast as {x}{on.get(len(g.ratios), '')}" for g, x in compared if g and g.low]
     figures = f": {' and '.join(gains)}{' (geometric means)' * (found.gains > 1)}." if gains else "."
-    some = f"{found.badge.disturbed} of its {found.badge.records} records"
-    doubt = f" This is uncertain: other work disturbed {some if found.badge.records > 1 else 'its record'}."
+    badge = found.badge
+    doubt = f" This is uncertain: other work disturbed {badge.disturbed} of {counted(badge.records, 'record')}."
     place = found.machine + f" ({card.machine})" * bool(card.machine)
     sentence = f"{where[found.hardware]} of {place}, {found.algorithm} is fastest {mean}on {graphs}{figures}"
-    return sentence + doubt * bool(found.badge.disturbed)
+    return sentence + doubt * bool(badge.disturbed)

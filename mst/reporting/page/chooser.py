@@ -124,7 +124,7 @@ def evidence(rows: pd.DataFrame, baseline: str, largest: Mapping[str, int | None
             if own["name"].nunique() < 2 or (expected and hardware.ours not in set(own["algorithm"])):
                 continue
             best = fastest(own, "graph").iloc[0]
-            records = everything.get_group((machine, graph))
+            others = _others(best, everything.get_group((machine, graph)), baseline)
             found.append(
                 {
                     "hardware": hardware.id,
@@ -132,29 +132,33 @@ def evidence(rows: pd.DataFrame, baseline: str, largest: Mapping[str, int | None
                     "m": int(best.m),
                     "here": bool(best.origin != "reference"),
                     "text": f"on {graph} ({count(best.m)} edges) of {machine}, {best.series} is fastest: "
-                    f"{seconds(best.compute_seconds)}{_over(best, records, baseline)}",
-                    "badge": _badge(own[own["name"] == best["name"]]),
+                    f"{seconds(best.compute_seconds)}{_over(best, others)}",
+                    "badge": _badge(pd.DataFrame([best, *others])),
                 }
             )
     return found
 
 
-def _over(best: pd.Series, records: pd.DataFrame, baseline: str) -> str:
-    """Return how many times as long the baseline and the best library took, where three processes of both finished."""
-    records = records[records["processes"] >= FEWEST_PROCESSES]
-    both = rivals(records, best["name"], best.on_gpu, baseline)
-    others = [own.nsmallest(1, "compute_seconds").iloc[0] for own in both if len(own)]
-    parts = [
-        f"{row.algorithm}{' (no GPU)' if best.on_gpu and not row.on_gpu else ''} takes "
+def _others(best: pd.Series, records: pd.DataFrame, baseline: str) -> list[pd.Series]:
+    """Return the runs of the baseline and of the best library, where three processes of all finished."""
+    if best.processes < FEWEST_PROCESSES:
+        return []
+    both = rivals(records[records["processes"] >= FEWEST_PROCESSES], best["name"], best.on_gpu, baseline)
+    fastest_of_each = (own.nsmallest(1, "compute_seconds").iloc[0] for own in both if len(own))
+    return [row for row in fastest_of_each if row.algorithm != best.algorithm]
+
+
+def _over(best: pd.Series, others: Sequence[pd.Series]) -> str:
+    """Return how many times as long the others took."""
+    return "".join(
+        f", {row.algorithm}{' (no GPU)' if best.on_gpu and not row.on_gpu else ''} takes "
         f"{times(row.compute_seconds / best.compute_seconds)} as long"
         for row in others
-        if row.algorithm != best.algorithm
-    ]
-    return "".join(f", {part}" for part in parts) if best.processes >= FEWEST_PROCESSES else ""
+    )
 
 
 def _badge(rows: pd.DataFrame) -> str:
-    badge = badge_of(rows.nsmallest(1, "compute_seconds"))
+    badge = badge_of(rows)
     noise = "disturbed" if badge.disturbed else "undisturbed"
     return ", ".join([noise, badge.dates, *badge.commits])
 
