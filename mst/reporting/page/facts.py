@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from mst.bench.records.store import Record
+from mst.units import counted
 
 _KEPT = ("name", "family", "n", "m", "components", "average_degree", "maximum_degree", "weights")
-_MERGED = {"loops": "loops", "reciprocal": "back arcs", "parallel": "parallel edges"}
+_MERGED = {"loops": "loop", "reciprocal": "back arc", "parallel": "parallel edge"}
 
 
 def machine_facts(records: Iterable[Record]) -> list[dict[str, Any]]:
@@ -76,7 +77,7 @@ def merged(counts: Mapping[str, int]) -> str:
     >>> merged({"loops": 0, "reciprocal": 365050, "parallel": 3746})
     '365,050 back arcs, 3,746 parallel edges'
     """
-    return ", ".join(f"{number:,} {_MERGED.get(kind, kind)}" for kind, number in counts.items() if number)
+    return ", ".join(counted(number, _MERGED[kind]) for kind, number in counts.items() if number)
 
 
 def _source(manifest: Mapping[str, Any], raw: Mapping[str, Any]) -> str:
