@@ -90,6 +90,13 @@ def names_missing(package: str, remark: str = "") -> Callable[[Callable[_P, _T]]
                 raise DependencyError(
                     f"this needs {package}, which is not installed: pip install {package}{remark}"
                 ) from error
+            except ValueError as error:
+                if package != "numba" or not str(error).startswith("No threading layer could be loaded"):
+                    raise
+                raise DependencyError(
+                    "numba cannot load a library for threads, such as GNU's OpenMP (libgomp.so.1, Debian's package "
+                    "libgomp1): install that, or use threads=1 (--threads 1)"
+                ) from error
 
         return call
 

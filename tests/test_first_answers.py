@@ -282,6 +282,7 @@ sys.meta_path.insert(0, Missing())
 import importlib.metadata
 import numpy as np, mst, mst.cli
 from mst.advice import first
+from mst.cores import usable_cores
 
 first._LOADING = first._STARTING = 0.0
 versions = importlib.metadata.version
@@ -430,6 +431,7 @@ import numpy as np
 import scipy.sparse
 import mst
 from mst.advice import first
+from mst.cores import usable_cores
 from mst.cli import main
 
 def versions():
@@ -459,3 +461,22 @@ sys.exit("\\n".join(late) or 0)
 def test_after_warming_nothing_is_compiled():
     # Of a process's own versions of functions: those on disk may come from any test.
     run_python(WARM_THEN_SOLVE)
+
+
+WITHOUT_THREADS = """
+import sys
+import numba
+sys.modules["numba.np.ufunc.omppool"] = None
+import numpy as np, mst
+ends = np.random.default_rng(0).integers(0, 50_000, (2, 200_000))
+options = {"algorithm": "filter-boruvka-threads", "threads": 2, "hand_over": False}
+try:
+    mst.minimum_spanning_forest((50_000, *ends, ends[0]), **options)
+except mst.DependencyError as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(cores.usable_cores() < 2, reason="takes two cores")
+def test_without_a_library_for_threads_the_error_names_it():
+    assert "libgomp1): install that, or use threads=1" in run_python(WITHOUT_THREADS).stdout
