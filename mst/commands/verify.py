@@ -27,7 +27,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("graph", metavar="GRAPH", nargs="?", type=Path, help="graph file, or -")
     parser.add_argument("forest", metavar="FOREST", nargs="?", type=Path, help="forest file (its edges), or -")
-    add_format(parser, "read both files as this format, but a Parquet FOREST; convert one first if they differ")
+    add_format(
+        parser, "read both files as this format, except a Parquet FOREST; convert one first if they differ"
+    )
     parser.add_argument(
         "--memory",
         metavar="SIZE",
