@@ -137,8 +137,10 @@ def silence() -> Iterator[None]:
 
 def remark(text: str, file: TextIO | None = None) -> None:
     """Print a line that is not a result, on standard error unless `file` is given; nothing under `silence`."""
-    if not _silent:
-        print(text, file=file or sys.stderr)
+    file = file or sys.stderr
+    # Without a standard error, as in a daemon, print would take standard output.
+    if not _silent and file is not None and not getattr(file, "closed", False):
+        print(text, file=file)
 
 
 @contextmanager

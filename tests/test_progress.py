@@ -80,3 +80,12 @@ def test_the_time_to_go_falls_while_a_part_lasts_and_is_not_shown_below_a_second
     assert step.line() == "runs, the third, 1 min 50 s so far"
     step.update(left=0.4)
     assert "to go" not in step.line()
+
+
+def test_remarks_without_a_standard_error_are_dropped(monkeypatch, capsys):
+    closed = io.StringIO()
+    closed.close()
+    for stream in (None, closed):
+        monkeypatch.setattr("sys.stderr", stream)
+        progress.remark("compiling")
+    assert capsys.readouterr().out == ""
