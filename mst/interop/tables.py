@@ -12,6 +12,7 @@ from mst.errors import InputError, shorten
 from mst.formats.edges import WEIGHT_NAME
 from mst.graph import Graph, LabelledGraph
 from mst.rounding import refuse_rounded
+from mst.units import counted
 
 _ENDS = (("u", "v"), ("source", "target"), ("src", "dst"), ("from", "to"))
 _WEIGHTS = ("w", "weight")
@@ -64,7 +65,7 @@ def from_table(table: Any, *, threads: int = 1) -> Graph:
     largest = int(max(u.max(), v.max(), 0))
     if declared is None and largest >= _MOST_VERTICES_PER_EDGE * len(u) + 10**6:
         raise InputError(
-            f"the largest id is {largest:,} and there are {len(u):,} edges: number the vertices from 0, for "
+            f"the largest id is {largest:,}, with only {counted(len(u), 'edge')}: number the vertices from 0, for "
             "example with numpy.unique(…, return_inverse=True), or give (n, u, v, w)"
         )
     return Graph(largest + 1 if declared is None else declared, u, v, weights, threads=threads)
