@@ -322,6 +322,16 @@ def test_mistakes_are_refused_before_the_graph_is_read(options, message, add_alg
     assert message in capsys.readouterr().err
 
 
+def test_a_run_without_its_package_is_refused_and_leaves_no_record(
+    add_algorithm, tmp_path, monkeypatch, capsys
+):
+    add_algorithm('ALGORITHM = dict(id="absent", paradigm="peer", title="t", requires=("nosuchpackage",))\n')
+    monkeypatch.chdir(tmp_path)
+    assert main(["run", "absent", "path-100k"]) == 2
+    assert "needs nosuchpackage, which is not installed" in capsys.readouterr().err
+    assert not (tmp_path / "results").exists()
+
+
 def test_a_missing_package_is_named_with_its_remedy(monkeypatch, capsys):
     def without_jinja(*_):
         raise ModuleNotFoundError("No module named 'jinja2'", name="jinja2")

@@ -26,9 +26,10 @@ def request_of(arguments: argparse.Namespace, settings: Config) -> Request:
     """Return the request for the run that the arguments name."""
     if not (arguments.algorithm and arguments.graph):
         raise ConfigError("name an ALGORITHM and a GRAPH")
+    algorithm = registry.get(arguments.algorithm)
+    algorithm.refuse_missing()
     machine = config.local_machine(settings)
     _, manifest = graph_of(settings, arguments.graph)
-    algorithm = registry.get(arguments.algorithm)
     options = algorithm.options_slug(assignments(arguments.option, "--option", "sort=radix"))
     fingerprint = run_fingerprint(algorithm.source_fingerprint(), manifest["digest"])
     width = width_of(algorithm, arguments.threads, cores=machine.hardware.cores)
