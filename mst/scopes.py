@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -148,7 +149,7 @@ def page_manifests(
     """Return the manifests of all graphs on a scope's page: its own, and those of other machines' records.
 
     The default page shows all of these, a paper's page those that the paper's experiment leaves out here, and
-    stand-ins.
+    stand-ins. A graph that is unavailable here has both, since other machines may have measured it.
     """
     made = list(own)
     kind, _, name = scope.partition("/")
@@ -156,10 +157,17 @@ def page_manifests(
         return made
     committed = [file for reference in references for file in reference.manifests]
     others = [*sorted(config.root.glob("manifests/*/*.json")), *committed]
-    known = {file.parts[-3] for file in made}
-    found = [file for file in others if file.parent.name not in known]
+    known = {file.parts[-3]: _is_available(file) for file in made}
+    found = [file for file in others if not known.get(file.parent.name)]
     if kind == "papers":
         experiments = settings.papers(config)
-        shown = {*experiments[name].left_out, *stand_ins(experiments, scope).values()}
+        shown = {*known, *experiments[name].left_out, *stand_ins(experiments, scope).values()}
         found = [file for file in found if file.parent.name in shown]
     return [*made, *found]
+
+
+def _is_available(manifest: Path) -> bool:
+    """Return whether a manifest is of a graph that could be made; a damaged one is not."""
+    with suppress(InputError):
+        return catalog.read_manifest(manifest).status == "ok"
+    return False

@@ -50,6 +50,9 @@ def test_records_and_manifests_of_every_machine_reach_the_page(tmp_path, asked, 
     names = [fake_records.read_json(file)["name"] for file in given["graphs"]]
     assert sorted(names) == sorted(g.name for g in fake_records.GRAPHS[:2]), "each graph once"
     assert made in given["graphs"]
+    fake_records.write_json(made, fake_records.read_json(imported) | {"status": "unavailable"})
+    assert main(["report", "--results", str(tmp_path / "results")]) == 0
+    assert {made, imported} <= set(asked[-1]["graphs"]), "a graph that only others have keeps their facts"
     assert given["out"] == tmp_path / "results" / "report.html"
     assert str(given["out"]) in capsys.readouterr().out
 
