@@ -251,7 +251,7 @@ def _counts(rows: pd.DataFrame, manifests: Sequence[Mapping[str, Any]]) -> list[
     """Return the numbers of measured and proved runs, made here and on reference machines, in words."""
     lines = [f"{words}: {_counted(part)}" for words, part in _apart(rows)]
     missing = [m["name"] for m in manifests if m["status"] != "ok"]
-    return lines + [f"Unavailable graphs: {', '.join(missing)}."] * bool(missing)
+    return lines + [f"Graphs that are unavailable here: {', '.join(missing)}."] * bool(missing)
 
 
 def _counted(rows: pd.DataFrame) -> str:
