@@ -343,3 +343,16 @@ def test_linear_algebra_is_loaded_only_when_compiled_code_calls_it():
         "assert 'scipy.linalg' in sys.modules\n"
     )
     run_python(program)
+
+
+def test_numba_has_one_threading_layer_whichever_module_loads_it_first():
+    """This one imports numba before `mst.kernels.primitives.jit`; numba alone would prefer TBB."""
+    done = run_python(
+        """
+        import os
+        os.environ.pop("NUMBA_THREADING_LAYER", None)
+        import mst.kernels.filter_boruvka.parallel.records, numba
+        print(numba.config.THREADING_LAYER)
+        """
+    )
+    assert done.stdout == "omp\n"

@@ -1,9 +1,12 @@
 """Building blocks over plain arrays. They know none of the package's data types and import nothing above them."""
 
+import os
 import sys
 
 from mst.cores import named_threads
 
+# `mst.kernels.primitives.jit` says why. A module that imports numba before that one would leave numba to choose.
+os.environ.setdefault("NUMBA_THREADING_LAYER", "omp")
 # Before numba is loaded, whose error for a bad NUMBA_NUM_THREADS is less clear.
 named_threads()
 

@@ -237,7 +237,7 @@ def facts() -> dict[str, str | int]:
     Returns
     -------
     dict
-        ``layer``: the threading layer in use (``omp``; it is pinned in `mst.kernels.primitives.jit`), ``library``: its
+        ``layer``: the threading layer in use (``omp``; it is pinned in `mst.kernels`), ``library``: its
         vendor, ``launched``: the largest number of threads that a run can have.
     """
     with workers(1):  # numba chooses the threading layer then
