@@ -247,6 +247,7 @@ def test_auto_solves_device_arrays_in_the_same_way(device, monkeypatch):
     assert device["launches"] == 4 and device["kernels made"] == 0
 
 
+@alone
 def test_rows_and_single_vertices_are_left_to_graph(device):
     from mst.interop.device import forest_of_unchecked, unchecked_graph
 
@@ -255,6 +256,7 @@ def test_rows_and_single_vertices_are_left_to_graph(device):
     assert forest_of_unchecked(unchecked_graph(2, u, u, u), {"start": "csr"}) is None
 
 
+@alone
 def test_workers_of_large_copies_are_more(device):
     copier = staging.of_device()
     copier.workers = 99

@@ -8,6 +8,7 @@ import sys
 import emulated
 import numpy as np
 import pytest
+from emulated import SPECIAL
 from expected import by_kruskal
 
 import mst
@@ -28,19 +29,6 @@ def random_graph(rng, n, m, dtype, spread, hub):
     if dtype == "float64":
         w = w + rng.integers(0, 3, m) / 3
     return Graph(n, u, v, w.astype(dtype))
-
-
-SPECIAL = {
-    "one vertex": Graph(1, [], [], np.zeros(0, np.int32)),
-    "no edge": Graph(50, [], [], np.zeros(0, np.int32)),
-    "loops only": Graph(3, [0, 1, 2], [0, 1, 2], [1, 1, 1]),
-    "parallel edges": Graph(2, [0, 1, 0, 1], [1, 0, 1, 0], [5, 3, 3, 4]),
-    "star": Graph(200, np.zeros(199, int), np.arange(1, 200), np.arange(199)[::-1].copy()),
-    "path": Graph(130, np.arange(129), np.arange(1, 130), np.arange(129) % 7),
-    "all equal": Graph(40, *np.triu_indices(40, 1), np.ones(780, np.int32)),
-    "infinities": Graph(4, [0, 1, 2, 3, 0], [1, 2, 3, 0, 2], [np.inf, -np.inf, np.inf, 0.0, -0.0]),
-    "extremes": Graph(4, [0, 1, 2, 3], [1, 2, 3, 0], np.array([2**63 - 1, -(2**63), 0, 2**63 - 1])),
-}
 
 
 @pytest.mark.parametrize("start", ["csr", "edges"])
@@ -289,7 +277,7 @@ def test_forests_of_special_graphs_are_proved(emulator_folder, name):
     assert proof_of(emulator_folder, SPECIAL[name], by_kruskal(SPECIAL[name])).ok
 
 
-def test_seed_moves_the_threshold_only_where_edges_are_filtered(emulator_folder):
+def test_seed_moves_the_threshold_where_edges_are_filtered_and_never_the_forest(emulator_folder):
     rng = np.random.default_rng(4)
     for m, distinct in ((900, range(4, 8)), (90, range(1, 2))):
         graph = random_graph(rng, 60, m, "int32", 2**20, hub=False)
@@ -297,9 +285,12 @@ def test_seed_moves_the_threshold_only_where_edges_are_filtered(emulator_folder)
         for seed in range(1, 8):
             problem = ecl_mst.prepare(graph, width=1, **registry.get("ecl-mst-cuda").resolve({"seed": seed}))
             problem.device = emulated.EclDevice(emulator_folder, problem, seed=1)
-            counted.append(ecl_mst.counters(problem, ecl_mst.solve(problem)))
+            result = ecl_mst.solve(problem)
+            assert np.array_equal(ecl_mst.collect(problem, result), by_kruskal(graph))
+            counted.append(ecl_mst.counters(problem, result))
         assert len({counters["threshold"] for counters in counted}) in distinct
         assert all(counters["filtered"] == ("kept" in counters) == (m > 200) for counters in counted)
+        assert all(0 < counters.get("kept", 1) < 5 * 3 * graph.n for counters in counted)
 
 
 def test_settings_follow_the_degree_and_the_start():

@@ -6,6 +6,7 @@ import sys
 from itertools import pairwise
 
 import claim_names
+import emulated
 import emulated_ports
 import numpy as np
 import oracles
@@ -52,30 +53,6 @@ RUNS = [
 ]
 
 
-def special():
-    yield Graph(1, [], [], np.zeros(0, np.int32))
-    yield Graph(3, [0, 1, 2, 0, 1], [0, 1, 2, 1, 2], [-9, 1, 1, 4, 4])
-    yield Graph(2, [0, 1, 0, 1], [1, 0, 1, 0], [5, 3, 3, 4])
-    i = np.arange(130)
-    yield Graph(131, np.zeros(130, int), i + 1, i[::-1].copy())
-    yield Graph(131, i, i + 1, np.log2((i + 1) & -(i + 1)).astype(np.int32))
-    yield Graph(130, i, (i + 1) % 130, np.full(130, 7))
-    yield Graph(30, *np.triu_indices(30, 1), np.ones(435, np.float32))
-    yield Graph(4, [0, 1, 2, 3, 0], [1, 2, 3, 0, 2], np.array([np.inf, -np.inf, np.inf, 0.0, -0.0]))
-    yield Graph(4, [0, 1, 2, 3], [1, 2, 3, 0], np.array([2**63 - 1, -(2**63), 0, 2**63 - 1]))
-    top = 2**63 - 1 - np.array([0, 1, 0, 1, 2, 0])
-    top[0] = -(2**63)
-    yield Graph(4, [0, 0, 0, 1, 1, 2], [1, 2, 3, 2, 3, 3], top)
-    yield Graph(3, [0, 1, 2], [1, 2, 0], np.full(3, 2**31 - 1, np.int32))
-
-
-def forests():
-    yield Graph(50, [], [], np.zeros(0, np.float64))
-    yield Graph(3, [0, 1, 2], [0, 1, 2], [1, 1, 1])
-    i = np.arange(40)
-    yield Graph(100, 2 * i, 2 * i + 1, np.ones(40, np.int32))
-
-
 def drawn(name: str, seed: int):
     rng = np.random.default_rng(seed)
     for weights in (
@@ -97,7 +74,8 @@ def drawn(name: str, seed: int):
 @pytest.mark.slow
 @pytest.mark.parametrize("name,options", RUNS)
 def test_ports_find_the_forest_of_kruskal(emulator_folder, name, options):
-    graphs = [*special(), *drawn(name, len(str(options))), *([] if name in CONNECTED else forests())]
+    special = [g for g in emulated.SPECIAL.values() if name not in CONNECTED or oracles.components(g) == 1]
+    graphs = [*special, *drawn(name, len(str(options)))]
     for seed, graph in enumerate(graphs):
         found, counters = emulated_ports.solve(emulator_folder, name, graph, seed + 1, **options)
         assert found.tolist() == oracles.by_python_kruskal(graph), (seed, graph, counters)
@@ -137,10 +115,10 @@ def test_counters_agree_with_the_papers_counts(emulator_folder):
 @pytest.mark.parametrize("name,options", RUNS)
 def test_every_phase_has_a_launch(emulator_folder, monkeypatch, name, options):
     """Events a second apart: each kernel's launches are a second each, and none is left to ``other`` unnamed."""
-    monkeypatch.setitem(sys.modules, "cupy", emulated_ports.emulated.FakeCupy())
+    monkeypatch.setitem(sys.modules, "cupy", emulated.FakeCupy())
     i = np.arange(60)
     graph = Graph(61, i, i + 1, (i * 7919) % 61)
-    module = emulated_ports.MODULES[name]
+    module = emulated_ports.module_of(name)
     problem = module.prepare(graph, width=1, **registry.get(name).resolve(options))
     problem.device = emulated_ports.Device(emulator_folder, module, problem, 1)
     phases = module.phases(problem)
@@ -150,16 +128,16 @@ def test_every_phase_has_a_launch(emulator_folder, monkeypatch, name, options):
 
 @pytest.mark.slow
 def test_counters_and_phases_have_every_name_in_formulas(emulator_folder, monkeypatch):
-    monkeypatch.setitem(sys.modules, "cupy", emulated_ports.emulated.FakeCupy())
+    monkeypatch.setitem(sys.modules, "cupy", emulated.FakeCupy())
     rng = np.random.default_rng(6)
     graph = Graph(200, *rng.integers(0, 200, (2, 900)), rng.integers(0, 99, 900).astype(np.int32))
 
     def counted_and_timed(selection):
         options = registry.get(selection.algorithm).resolve(dict(selection.options))
-        module = emulated_ports.MODULES.get(selection.algorithm, ecl_mst)
+        module = emulated_ports.module_of(selection.algorithm)
         problem = module.prepare(graph, width=1, **options)
         if module is ecl_mst:
-            problem.device = emulated_ports.emulated.EclDevice(emulator_folder, problem, 1)
+            problem.device = emulated.EclDevice(emulator_folder, problem, 1)
         else:
             problem.device = emulated_ports.Device(emulator_folder, module, problem, 1)
         return module.counters(problem, module.solve(problem)), module.phases(problem)
@@ -168,7 +146,7 @@ def test_counters_and_phases_have_every_name_in_formulas(emulator_folder, monkey
 
 
 def test_edges_of_flat_boruvka_are_packed_and_ordered_by_the_options():
-    module = emulated_ports.MODULES["flat-boruvka-cuda"]
+    module = emulated_ports.module_of("flat-boruvka-cuda")
     graph = Graph(5, [3, 0, 2], [1, 4, 2], np.array([7, 5, 6], np.int32))
 
     def prepared(**options):

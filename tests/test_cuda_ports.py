@@ -8,7 +8,7 @@ import pytest
 
 import mst
 from mst import Graph, registry
-from mst.errors import OutOfMemoryError, UnsupportedError
+from mst.errors import OutOfMemoryError
 from mst.execute import implementation_of
 
 pytestmark = pytest.mark.cuda
@@ -87,13 +87,6 @@ def test_phases_counters_and_bytes_are_plausible(cupy, name):
     counters = implementation.counters(problem, implementation.solve(problem))
     assert 2 <= counters["rounds"] <= 15
     assert implementation.device_bytes(problem) > 8 * n + m
-
-
-@pytest.mark.parametrize("name", ("jucele-cuda", "gunrock-cuda"))
-def test_unconnected_graph_is_refused(cupy, name):
-    implementation, problem = prepared(name, Graph(4, [0, 2], [1, 3], [1, 2]))
-    with pytest.raises(UnsupportedError, match="not connected"):
-        implementation.solve(problem)
 
 
 def test_more_unified_memory_than_is_free_is_refused(cupy, monkeypatch):

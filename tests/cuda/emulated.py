@@ -26,6 +26,27 @@ THREADS = 64  # a block
 COMPILE = ("g++", "-std=c++17", "-O1", "-fPIC", "-pthread", "-U_FORTIFY_SOURCE", "-w")
 
 
+TOP, RULER = 2**63 - 1, np.arange(130) + 1 & -(np.arange(130) + 1)
+SPECIAL = {
+    "one vertex": Graph(1, [], [], np.zeros(0, np.int32)),
+    "no edge": Graph(50, [], [], np.zeros(0, np.float64)),
+    "loops only": Graph(3, [0, 1, 2], [0, 1, 2], [1, 1, 1]),
+    "loops": Graph(3, [0, 1, 2, 0, 1], [0, 1, 2, 1, 2], [-9, 1, 1, 4, 4]),
+    "parallel edges": Graph(2, [0, 1, 0, 1], [1, 0, 1, 0], [5, 3, 3, 4]),
+    "star": Graph(200, np.zeros(199, int), np.arange(1, 200), np.arange(199)[::-1].copy()),
+    "path, sevens": Graph(130, np.arange(129), np.arange(1, 130), np.arange(129) % 7),
+    "path, ruler": Graph(131, np.arange(130), np.arange(1, 131), np.log2(RULER).astype(np.int32)),
+    "cycle of ties": Graph(130, np.arange(130), np.arange(1, 131) % 130, np.full(130, 7)),
+    "all equal": Graph(40, *np.triu_indices(40, 1), np.ones(780, np.float32)),
+    "matching": Graph(100, np.arange(0, 80, 2), np.arange(1, 80, 2), np.ones(40, np.int32)),
+    "infinities": Graph(4, [0, 1, 2, 3, 0], [1, 2, 3, 0, 2], [np.inf, -np.inf, np.inf, 0.0, -0.0]),
+    "extremes": Graph(4, [0, 1, 2, 3], [1, 2, 3, 0], [TOP, -TOP - 1, 0, TOP]),
+    "top": Graph(4, [0, 0, 0, 1, 1, 2], [1, 2, 3, 2, 3, 3], [-TOP - 1, TOP - 1, TOP, TOP - 1, TOP - 2, TOP]),
+    "top of int32": Graph(3, [0, 1, 2], [1, 2, 0], np.full(3, 2**31 - 1, np.int32)),
+}
+"""Graphs that reach the ends of loops and of ranges of keys."""
+
+
 @cache
 def precompiled(folder: Path) -> str:
     """Return a copy of the emulator beside its precompiled form, which g++ takes in its place in a third less time."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
@@ -11,30 +12,21 @@ import emulated
 import numpy as np
 
 from mst import registry
-from mst.algorithms.cuda import contract_boruvka, edge_boruvka, flat_boruvka, gunrock, jucele
 from mst.algorithms.cuda.device import port
 from mst.algorithms.cuda.device.launch import argument_of
 
 BLOCKS, THREADS = 1, 256  # that fill the device
-STRUCTS = {
-    "edge_boruvka.cu": "EdgeBoruvka",
-    "flat_boruvka.cu": "FlatBoruvka",
-    "contract_boruvka.cu": "ContractBoruvka",
-    "jucele.cu": "Jucele",
-    "gunrock.cu": "Gunrock",
-}
-MODULES = {
-    "edge-boruvka-cuda": edge_boruvka,
-    "flat-boruvka-cuda": flat_boruvka,
-    "contract-boruvka-cuda": contract_boruvka,
-    "jucele-cuda": jucele,
-    "gunrock-cuda": gunrock,
-}
+
+
+def module_of(name: str) -> ModuleType:
+    """Return the module of an algorithm, which the registry loads only where CuPy is."""
+    return import_module(f"mst.algorithms.cuda.{name.removesuffix('-cuda').replace('-', '_')}")
 
 
 @cache
 def compiled(folder: Path, source: str, kernels: tuple[str, ...], macros: tuple) -> emulated.Kernels:
-    return emulated.Kernels(folder, source, STRUCTS[source], kernels, **dict(macros))
+    struct = source.removesuffix(".cu").title().replace("_", "")
+    return emulated.Kernels(folder, source, struct, kernels, **dict(macros))
 
 
 class Device:
@@ -116,7 +108,7 @@ class Device:
 
 def solve(folder: Path, name: str, graph, seed: int = 1, **options) -> tuple[np.ndarray, dict]:
     """Return edge ids, ascending, and counters of the second of two solves."""
-    module = MODULES[name]
+    module = module_of(name)
     p = module.prepare(graph, width=1, **registry.get(name).resolve(options))
     p.device = Device(folder, module, p, seed)
     for _ in range(2):

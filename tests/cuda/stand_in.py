@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections import Counter
 from types import SimpleNamespace
+from typing import ClassVar
 
 import emulated
 import numpy as np
@@ -24,7 +25,9 @@ class Pointer:
 
 
 class OnDevice:
-    """An array on the device; `counts`, of the class, counts CuPy's own operations."""
+    """An array on the device; `counts` counts CuPy's own operations."""
+
+    counts: ClassVar[Counter[str]] = Counter()
 
     def __init__(self, shape, dtype, data=None):
         size = int(np.prod(shape)) * np.dtype(dtype).itemsize
