@@ -5,6 +5,7 @@ from __future__ import annotations
 import adversarial
 import numpy as np
 import pytest
+from expected import by_kruskal
 
 import mst
 from mst import order
@@ -223,12 +224,11 @@ def test_a_split_cuts_ties_by_id(weights, dtype, rng):
         "extreme": np.full(m, np.iinfo(np.int32).max),
     }[weights].astype(dtype)
     keys = lazy_keys(frozen(values))
+    all_keys = keys_at(keys, np.arange(m))
     sampled = sample.sample(keys, places := sample.stratified(m, 2_048), places, m)
     for wanted in (100, 9_000, 29_999):
         split = sampled.split(wanted)
-        light = (order.keys(values) < order.keys(values)[values == weight_of(split, keys, values)][0]) | (
-            (values == weight_of(split, keys, values)) & (np.arange(m) < split.tie)
-        )
+        light = (all_keys < split.key) | ((all_keys == split.key) & (np.arange(m) < split.tie))
         assert abs(light.sum() - wanted) < 1_500
         codes = np.empty(m, U64)
         window = sampled.window(high=split.key)
@@ -251,12 +251,6 @@ def test_a_split_cuts_ties_by_id(weights, dtype, rng):
             far = label != 0
             apart = far[u] | far[v] if len(outside) else label[u] != label[v]
             assert np.array_equal(codes[:count] & LOW, np.flatnonzero(~light & apart))
-
-
-def weight_of(split, keys, values):
-    """The weight whose key the split is at."""
-    all_keys = keys_at(keys, np.arange(len(values)))
-    return values[np.argmax(all_keys == split.key)]
 
 
 def label_cases(rng, n):
@@ -417,10 +411,7 @@ def joined(n, u, v, keys, codes, largest_level, *, shift=None, largest=64):
 
 
 def kruskal_ids(n, u, v, keys):
-    growth = kruskal.empty_growth(n, u.astype(np.int32), v.astype(np.int32))
-    in_order = radix.sorted_records(*radix.records(keys))
-    size = kruskal.add_in_order(growth, in_order, 0, len(u), 0)
-    return np.sort(growth.forest[:size])
+    return by_kruskal(mst.Graph(n, u, v, keys.astype(np.int64)))
 
 
 @pytest.mark.parametrize("n", (2, 30, 3_000))
@@ -459,31 +450,16 @@ def test_unsorted_bucket_is_never_cut_together_with_waiting_edges(waiting, size,
     assert np.array_equal(ids, kruskal_ids(12, u, v, keys))
 
 
-def test_large_buckets_are_sorted(rng):
-    keys = rng.integers(0, 30, 400).astype(U32)
-    records = np.empty((400, 2), U64)
-    records[:, 1] = rng.permutation(400)
+def test_large_buckets_are_sorted_unless_settled(rng):
+    keys = rng.integers(0, 30, 600).astype(U32)
+    records = np.empty((600, 2), U64)
+    records[:, 1] = rng.permutation(600)
     records[:, 0] = records[:, 1] * U64(7)
-    before = records.copy()
-    scatter.sort_large_buckets(
-        records, np.array([0, 100, 300, 400], U32), 150, np.zeros(4, bool), plain_keys(keys)
-    )
-    wanted = sorted(before[100:300, 1].tolist(), key=lambda e: (keys[e], e))
-    assert records[100:300, 1].tolist() == wanted
+    ids = records[:, 1].tolist()
+    buckets, settled = np.array([0, 100, 300, 400, 600], U32), np.array([False, False, False, False, True])
+    scatter.sort_large_buckets(records, buckets, 150, settled, plain_keys(keys))
+    assert records[:, 1].tolist() == ids[:100] + sorted(ids[100:300], key=lambda e: (keys[e], e)) + ids[300:]
     assert np.array_equal(records[:, 0], records[:, 1] * U64(7))
-    assert np.array_equal(records[:100], before[:100])
-    assert np.array_equal(records[300:], before[300:])
-
-
-def test_settled_buckets_are_left_as_they_are(rng):
-    keys = rng.integers(0, 3, 400).astype(U32)
-    records = np.empty((400, 2), U64)
-    records[:, 1] = rng.permutation(400)
-    before = records[:, 1].tolist()
-    settled = np.array([False, True])
-    scatter.sort_large_buckets(records, np.array([200, 400], U32), 150, settled, plain_keys(keys))
-    expected = sorted(before[:200], key=lambda e: (keys[e], e)) + before[200:]
-    assert records[:, 1].tolist() == expected
 
 
 @pytest.mark.parametrize("width", (1, 2))
@@ -517,10 +493,9 @@ def test_few_weights_and_outliers_that_no_sample_shows_are_taken_in_order(thread
     w = rng.integers(0, 6, m).astype(dtype)
     # As many edges as a large bucket has, in one stretch of rows of which a sample takes few or none.
     w[5000:5700], w[150_000:150_700] = rng.integers(-9, -1, 700), rng.integers(9, 20, 700)
-    expected = mst.minimum_spanning_forest((n, u, v, w), algorithm="kruskal").edge_ids
     name = "filter-boruvka" if threads == 1 else "filter-boruvka-threads"
     found = mst.minimum_spanning_forest((n, u, v, w), algorithm=name, threads=threads).edge_ids
-    assert np.array_equal(found, expected)
+    assert np.array_equal(found, by_kruskal((n, u, v, w)))
 
 
 def test_large_buckets_are_refined(rng):

@@ -151,16 +151,6 @@ def test_all_threads_join_many_heavy_edges_between_communities(rng, values):
     assert counted["blocks"] == 2 and counted["leaving"] > 0 and counted["light"] < counted["leaving"] / 2
 
 
-def test_two_threads_keep_a_small_graph_whose_ids_follow_places(rng):
-    u, v = grid(250, 250)
-    w, ids = rng.permutation(len(u)).astype(np.int32), rng.permutation(250 * 250)
-    for near, a, b in ((True, u, v), (False, ids[u], ids[v])):
-        graph = Graph(250 * 250, a, b, w)
-        problem = ours.prepare(graph, width=2, input="edges", hand_over=True)
-        assert (problem.on_one_core is None) == near
-        assert np.array_equal(np.sort(ours.solve(problem).edge_ids), by_kruskal(graph))
-
-
 def is_left_to_one_core(graph, width):
     ordered = width <= THREADS.in_order and ours._order_of_rows(graph, width) != 0
     return ours._is_for_one_core(graph, width, ordered)

@@ -178,15 +178,13 @@ def test_batches_of_few_keys_are_exact_in_any_order(dtype, rng):
         numbers = rng.integers(0, distinct, 4_000).astype(dtype) * dtype(rng.choice((1, 1 << 20)))
         for order in (np.sort(numbers), np.sort(numbers)[::-1].copy(), numbers):
             ids = np.sort(rng.permutation(len(order))[:200])
-            by_key = np.lexsort((ids, order[ids]))
-            bounds = bounds_of(order[ids][by_key], ids[by_key])
-            found = batches(order, bounds)
-            before = [
-                np.searchsorted(ids[order[ids] == key], e) + (order[ids] < key).sum()
-                for e, key in enumerate(order)
-            ]
-            crowded = np.isin(order, [key for key in np.unique(order) if (order[ids] == key).sum() > 1])
-            assert crowded.mean() > 0.5 and np.array_equal(found[crowded], np.array(before)[crowded])
+            by_key = ids[np.lexsort((ids, order[ids]))]
+            found = batches(order, bounds_of(order[by_key], by_key))
+            places = order.astype(np.int64) * len(order) + np.arange(len(order))
+            sampled, counts = np.unique(order[ids], return_counts=True)
+            crowded = np.isin(order, sampled[counts > 1])
+            before = np.searchsorted(places[by_key], places)
+            assert crowded.mean() > 0.5 and np.array_equal(found[crowded], before[crowded])
 
 
 def cells_in(bounds, keys):
@@ -290,27 +288,10 @@ def test_a_batch_is_as_the_root_of_the_edges_where_many_wait():
     assert rules.batch_count(1e6, 200, 1, THREADS) == 255 and rules.batch_count(0.0, 2, 16, THREADS) == 1
 
 
-@pytest.mark.parametrize("form", ["edges", pytest.param("csr", marks=pytest.mark.slow)])
-def test_counters_are_recorded(form, graph):
-    problem = ours.prepare(graph, width=1, input=form, hand_over=False)
-    counted = ours.counters(problem, ours.solve(problem))
-    assert counted["batches"] >= counted["parts"] >= 1
-    assert counted["light"] >= graph.n - 1
-
-
 def solved(graph, width=1, form="edges"):
     problem = ours.prepare(graph, width=width, input=form, hand_over=False)
     result = ours.solve(problem)
     return np.sort(ours.collect(problem, result)), result.counters
-
-
-def test_a_filter_that_kept_most_edges_is_not_repeated(rng):
-    cliques = generate("connected-caveman", cliques=2_000, size=9, order="shuffled", seed=3)
-    of_clique = rng.integers(0, 1 << 24, cliques.n // 9 + 1).astype(np.int32)
-    local = Graph(cliques.n, cliques.u, cliques.v, of_clique[np.minimum(cliques.u, cliques.v) // 9])
-    found, counted = solved(local)
-    assert counted["parts"] == 2
-    assert np.array_equal(found, by_kruskal(local))
 
 
 @pytest.mark.parametrize("form", ["edges", pytest.param("csr", marks=pytest.mark.slow)])
@@ -326,7 +307,7 @@ def test_edges_outside_the_giant_tree_are_copied_where_further_rounds_read_them(
     skewed = generate("rmat", scale=14, m=200_000, seed=5)
     graph = Graph(skewed.n, skewed.u, skewed.v, np.sqrt(skewed.w) if dtype == np.float64 else skewed.w)
     found, counted = solved(graph, width=2, form=form)
-    assert counted["parts"] >= 3
+    assert counted["batches"] > counted["parts"] >= 3
     assert np.array_equal(found, by_kruskal(graph))
     (kept,) = copied
     assert 0 < len(kept.rows) < graph.m // 2
