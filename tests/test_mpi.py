@@ -66,7 +66,6 @@ GRAPHS = {
 MORE = {
     2: [
         ("options", "64"),
-        ("defaults", "filter-boruvka-mpi", "400", "3200"),
         ("defaults", "ghs-mpi", "60", "300"),
         # Edges dropped by a second filter are not joined.
         ("rounds",),
