@@ -28,7 +28,6 @@ MEASURE = {"processes": 1, "samples": 1, "budget": 5, "timeout": 60}
 SORTED = {"algorithms": ["kruskal"], "options": {"sort": "comparison"}}
 PAGE = ["table", "report", "check", "default"]
 WAITS = "open('waits', 'w'); [time.sleep(0.1) for _ in range(3000) if not os.path.exists('go')]"
-TEMPLATE_OF_THREADS = ('paradigm="sequential"', 'paradigm="threads"')
 
 
 def batches(*graphs: str) -> list[str]:
@@ -50,7 +49,7 @@ def ran(output: str) -> list[str]:
 def finished(tmp_path_factory) -> Clone:
     """A copy of the project without git in which a small experiment has been run once, without a profile."""
     clone = Clone.create(tmp_path_factory.mktemp("trials") / "clone", algorithms=ALGORITHMS, page=False)
-    add_threads_probe(clone, "probe-threads")
+    clone.add_probe("probe-threads", "pass", paradigm="threads")
     configure(clone)
     code, output = clone.snakemake(profile=False)
     assert code == 0, output
@@ -63,15 +62,6 @@ def finished(tmp_path_factory) -> Clone:
 @pytest.fixture
 def clone(finished, tmp_path) -> Clone:
     return finished.copy(tmp_path / "clone")
-
-
-def add_threads_probe(clone: Clone, name: str) -> None:
-    """Add an algorithm for threads that compiles nothing of its own."""
-    clone.add_probe(name, "pass")
-    file = clone.folder / "mst/algorithms/sequential" / f"{name.replace('-', '_')}.py"
-    moved = clone.folder / "mst/algorithms/threads" / file.name
-    moved.write_text(file.read_text().replace(*TEMPLATE_OF_THREADS).replace("width=width", "width=1"))
-    file.unlink()
 
 
 def configure(clone: Clone, *more: dict, widths=(1,), algorithms=ALGORITHMS, **experiment) -> None:

@@ -32,14 +32,11 @@ import time
 
 from mst.algorithms.sequential import kruskal
 
-ALGORITHM = dict(
-    id="{id}", paradigm="sequential", title="{id}", requires=("numba",),
-    options=dict(fast=dict(default=False, help="a switch")),
-)
+ALGORITHM = dict(id="{id}", paradigm="{paradigm}", title="{id}", requires=("numba",))
 
 
-def prepare(graph, *, width, fast):
-    return kruskal.prepare(graph, width=width, sort="radix")
+def prepare(graph, *, width):
+    return kruskal.prepare(graph, width=1, sort="radix")
 
 
 def solve(problem):
@@ -48,6 +45,14 @@ def solve(problem):
 
 
 collect = kruskal.collect
+
+
+def counters(problem, result):
+    """Return the resources that the run was given."""
+    return dict(
+        devices=os.environ.get("CUDA_VISIBLE_DEVICES"),
+        processors=len(os.sched_getaffinity(0)),
+    )
 '''
 
 
@@ -175,10 +180,10 @@ class Clone:
         config |= changes
         (self.folder / "config" / "config.yaml").write_text(yaml.safe_dump(config))
 
-    def add_probe(self, name: str, action: str) -> None:
+    def add_probe(self, name: str, action: str, paradigm: str = "sequential") -> None:
         """Add an algorithm that runs `action` on every solve."""
-        file = self.folder / "mst" / "algorithms" / "sequential" / f"{name.replace('-', '_')}.py"
-        file.write_text(PROBE.format(id=name, action=action))
+        file = self.folder / "mst" / "algorithms" / paradigm / f"{name.replace('-', '_')}.py"
+        file.write_text(PROBE.format(id=name, paradigm=paradigm, action=action))
 
     def path_with(self, programs: dict[str, object]) -> str:
         """Add programs that call this Python with some arguments; return a PATH that finds them first."""

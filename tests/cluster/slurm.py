@@ -191,13 +191,13 @@ class Slurm:
         lost.wait()
         # Stop all before killing any: a process that outlives the others would report an ordinary failure of the job.
         stopped: set[psutil.Process] = set()
-        while new := set(self._on_node(node)) - stopped:
+        while new := set(self.processes_on(node)) - stopped:
             _signal(new, signal.SIGSTOP)
             stopped |= new
         _signal(stopped, signal.SIGKILL)
         self.command("scontrol", "update", f"NodeName={node}", "State=DOWN", "Reason=disappeared")
 
-    def _on_node(self, node: str) -> list[psutil.Process]:
+    def processes_on(self, node: str) -> list[psutil.Process]:
         """Return the processes that this SLURM started on a node."""
         spool = str(self.folder / node)
         found = []
@@ -285,15 +285,11 @@ class Slurm:
         """Let a drained node take jobs again."""
         self.command("scontrol", "update", f"NodeName={node}", "State=RESUME")
 
-    def processes_on(self, node: str) -> list[psutil.Process]:
-        """Return the processes of jobs that are on a node."""
-        return self._on_node(node)
-
     def describe_processes(self) -> str:
         """Return a line for each process of jobs: its node, itself, its parent and its state, for a failure message."""
         lines = []
         for node in NODES:
-            for process in self._on_node(node):
+            for process in self.processes_on(node):
                 with contextlib.suppress(psutil.Error):
                     parent = process.parent()
                     lines.append(
@@ -325,7 +321,7 @@ class Slurm:
                 process.wait()
         self.processes.clear()
         for node in NODES:
-            _signal(self._on_node(node), signal.SIGKILL)
+            _signal(self.processes_on(node), signal.SIGKILL)
 
     def logs(self) -> str:
         """Return the ends of the daemons' logs, for a failure message."""
