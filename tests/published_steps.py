@@ -162,46 +162,6 @@ def with_swaps(shared: Components, thread: int) -> Iterator:
                 shared.covered[e] = True
 
 
-def corrected_unions(shared: Components, thread: int, locking: bool) -> Iterator:
-    """One round's unions as in the package: minima are complete, a lock is taken in one step, roots are checked."""
-    for v in range(len(shared.parent)):
-        yield v
-        if not shared.mine(v, thread):
-            continue
-        e = shared.minimum[v]
-        x = root(shared.parent, shared.edges[e][0])
-        yield v
-        y = root(shared.parent, shared.edges[e][1])
-        yield v
-        if x == y:
-            continue
-        low, high = min(x, y), max(x, y)
-        if not locking:
-            if shared.parent[high] == high:
-                shared.parent[high] = low
-                yield v
-                shared.owner[low] = thread
-                shared.forest.append(e)
-            continue
-        if shared.lock[low] != -1:
-            continue
-        shared.lock[low] = thread
-        yield v
-        if shared.lock[high] != -1:
-            shared.lock[low] = -1
-            continue
-        shared.lock[high] = thread
-        yield v
-        if shared.parent[x] == x and shared.parent[y] == y:
-            shared.parent[y] = x
-            yield v
-            shared.owner[x] = thread
-            shared.forest.append(e)
-        shared.lock[x] = -1
-        yield v
-        shared.lock[y] = -1
-
-
 def link_to_grandparent(parent: list[int], x: int) -> Iterator:
     """Grandparent-linking without a check: ``parent[x] = parent[parent[x]]``, one step for each read and write."""
     while True:

@@ -17,7 +17,13 @@ from mst.execute import execute
 from mst.facts import Facts
 from mst.graph import Graph
 from mst.kernels.primitives.packed_edges import edge_id, lighter, pack
-from mst.kernels.threads.owner_boruvka import FREE, acquire_permissions
+from mst.kernels.threads.owner_boruvka import (
+    FREE,
+    State,
+    acquire_permissions,
+    link_by_cas,
+    link_with_permission,
+)
 from mst.kernels.threads.parlay_boruvka import find_halving
 from mst.kernels.union_find.concurrent import rank_find, rank_link, rank_root, ranked_forest
 
@@ -169,3 +175,15 @@ def test_permission_is_granted_for_both_components_or_none():
     assert not acquire_permissions(permissions, 0, 3, np.int32(8))
     assert not acquire_permissions(permissions, 1, 2, np.int32(8))
     assert permissions.tolist() == [FREE, 7, FREE, 7]
+
+
+@pytest.mark.parametrize("locking", [True, False])
+def test_roots_alone_are_linked_and_without_locks_the_larger_below_the_smaller(locking):
+    link, top, below = (link_with_permission, 3, 1) if locking else (link_by_cas, 1, 3)
+    state = State(*np.zeros((3, 4), np.int32), np.zeros(0, np.uint8), np.full(4 * locking, FREE, np.int32))
+    state.parent[:] = range(4)
+    assert link(state, 3, 1, np.int32(7)) and (state.parent[below], state.owner[top]) == (top, 7)
+    linked = state.parent.tolist()
+    for x, y in ((below, 2), (2, below)):
+        assert not link(state, x, y, np.int32(8)), "another thread has linked it meanwhile"
+    assert state.parent.tolist() == linked and (state.permissions == FREE).all()

@@ -136,27 +136,6 @@ def test_swaps_make_a_cycle_of_parents():
         published.root(shared.parent, 1)
 
 
-@pytest.mark.parametrize("locking", [True, False])
-def test_corrected_unions_find_the_forest_under_random_interleavings(locking):
-    rng = random.Random(2)
-    for _ in range(300):
-        n = rng.randint(2, 7)
-        edges = [(*rng.sample(range(n), 2), w) for w in rng.sample(range(100), rng.randint(1, 12))]
-        shared = Components(n, edges, [rng.randrange(3) for _ in range(n)])
-        expected = oracles.by_python_kruskal(graph_of(n, edges))
-        for _ in range(2 * n):
-            for thread in range(3):
-                for _ in shared.scan(thread):
-                    pass
-            before = len(shared.forest)
-            threads = [Thread(published.corrected_unions(shared, t, locking)) for t in range(3)]
-            while alive := [thread for thread in threads if not thread.done]:
-                rng.choice(alive).step()
-            left = any(minimum >= 0 for minimum in shared.minimum)
-            assert len(shared.forest) > before or not left, "a round with minima joined nothing"
-        assert sorted(shared.forest) == expected
-
-
 @pytest.mark.parametrize(
     "find,undone",
     [(published.link_to_grandparent, True), (published.link_to_other_grandparent, False)],
