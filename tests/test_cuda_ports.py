@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import oracles
 import pytest
+from option_combinations import option_combinations
 
 import mst
 from mst import Graph, registry
@@ -17,26 +18,11 @@ PORTS = ("edge-boruvka-cuda", "flat-boruvka-cuda", "contract-boruvka-cuda", "juc
 
 
 def option_sets(name):
-    """Every option's values, each combined with those that share code with it."""
-    yield {}
-    if name == "edge-boruvka-cuda":
-        for minimum in ("edge", "vertex"):
-            for worklist in (False, True):
-                yield dict(minimum=minimum, worklist=worklist, compression=not worklist, block=64)
-                yield dict(minimum=minimum, worklist=worklist, compression=worklist, block=1024)
+    """Yield every combination of options, of those of flat-boruvka-cuda that share code."""
+    alone = dict(order=("sorted",), walk=("interleaved",), blocks=(0,))
+    yield from option_combinations(registry.get(name), block=(64, 1024), **alone)
     if name == "flat-boruvka-cuda":
-        for union_find in ("flattened", "wait-free"):
-            for flatten in ("kernel", "merged"):
-                for edges in ("once", "both"):
-                    for check in ("cheapest", "flag"):
-                        yield dict(union_find=union_find, flatten=flatten, edges=edges, check=check)
         yield from (dict(order="shuffled", walk="contiguous", blocks=blocks) for blocks in (1, 7, 3000))
-    if name == "contract-boruvka-cuda":
-        for memory in ("device", "unified"):
-            for work in ("vertex", "edge"):
-                for minimum in ("vertex", "segmented"):
-                    yield dict(memory=memory, work=work, minimum=minimum, scan="host", block=64)
-                    yield dict(memory=memory, work=work, minimum=minimum, block=1024)
 
 
 def prepared(name, graph, **options):

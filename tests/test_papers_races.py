@@ -61,11 +61,6 @@ def race(width, rounds, seed, variants):
                 assert np.array_equal(found, expected), (name, options, width, round_, n, len(u))
 
 
-@pytest.mark.slow
-def test_one_thread_finds_the_forest():
-    race(1, 3, 1, DEFAULTS + OPTIONS)
-
-
 @pytest.mark.parametrize(
     "variants", ["PAUSED", *(pytest.param(name, marks=pytest.mark.slow) for name in ("DEFAULTS", "OPTIONS"))]
 )
