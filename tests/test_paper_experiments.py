@@ -23,7 +23,6 @@ from mst.facts import Facts
 from mst.reporting.papers import claims
 from mst.reporting.papers.formula import Leaf, Missing, Names, evaluate, parse_selection
 from mst.reporting.papers.observations import options_text, program_of
-from mst.reporting.papers.published import published
 from mst.scopes import Scopes
 from mst.yaml_models import parse
 
@@ -102,7 +101,7 @@ def options_of(block):
     return [",".join(sorted(chosen)) or "default" for chosen in itertools.product(*swept)]
 
 
-class PlannedRuns:
+class PlannedRuns(claim_names.Everything):
     """A source with the runs of the papers' experiments on a machine at full scale; every value is 1."""
 
     def __init__(self, machine, originals=True, made=None):
@@ -140,9 +139,6 @@ class PlannedRuns:
 
     def fact(self, name, graph):
         return 1000.0
-
-    def published(self, table, column, row):
-        return published(table).number(column, row)
 
     def has(self, graph):
         """Return whether a graph is available: published files of generators only if `originals`."""

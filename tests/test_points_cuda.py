@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import emulated
 import numpy as np
 import pytest
@@ -87,21 +89,14 @@ def test_places_that_share_a_hash_are_hashed_anew():
     assert others.tolist() == list(range(1, 100, 2)) and place.tolist() == list(range(50))
 
 
-class OnDevice:
-    """Passes for an array on a device, and has no data."""
-
-    @property
-    def __cuda_array_interface__(self):
-        return {"shape": (4, 2), "typestr": "<f8", "data": (0, False), "version": 3}
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [({"k": 3}, "k takes points in host memory"), ({"threads": 2}, "not on 2 threads: leave threads out")],
 )
 def test_points_on_a_device_refuse_what_runs_on_the_host(options, message):
+    interface = {"shape": (4, 2), "typestr": "<f8", "data": (0, False), "version": 3}
     with pytest.raises(UnsupportedError, match=message):
-        mst.from_points(OnDevice(), **options)
+        mst.from_points(SimpleNamespace(__cuda_array_interface__=interface), **options)
 
 
 def test_kernels_have_limits():
