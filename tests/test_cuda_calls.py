@@ -50,6 +50,22 @@ def called(monkeypatch, graph):
     return forest.edge_ids
 
 
+def refuse(call, n, u, v, w):
+    """Assert that ends that are no vertices and weights that are no numbers are refused by row."""
+    row, limits = len(v) // 2, np.iinfo(v.dtype)
+    for bad in (n, -1, 2**32, limits.max, limits.min):
+        if limits.min <= bad <= limits.max and not 0 <= bad < n:
+            wrong = v.copy()
+            wrong[row] = bad
+            with pytest.raises(InputError, match=rf"v\[{row}\] = {bad} is not a vertex"):
+                call((n, u, wrong, w))
+    if w.dtype.kind == "f":
+        w = w.copy()
+        w[row] = np.nan
+        with pytest.raises(InputError, match=rf"w\[{row}\] is NaN"):
+            call((n, u, v, w))
+
+
 CASES = [
     pytest.param(ids, weights, marks=[] if (ids, weights) == ("int64", "float64") else pytest.mark.slow)
     for ids in ("int32", "int64")
@@ -68,16 +84,7 @@ def test_calls_find_the_forest_of_kruskal_or_refuse(device, monkeypatch, ids, we
             for by_marks in (True, False):
                 monkeypatch.setattr(gpu_call, "marked_is_shorter", lambda n, m: by_marks)  # noqa: B023
                 assert np.array_equal(called(monkeypatch, (n, u, v, w)), expected.edge_ids)
-        row = m // 2
-        for bad in (n, -1) if ids == "int32" else (n, -1, 2**32, -(2**63)):
-            wrong = v.copy()
-            wrong[row] = bad
-            with pytest.raises(InputError, match=rf"v\[{row}\] = {bad} is not a vertex"):
-                mst.minimum_spanning_forest((n, u, wrong, w), algorithm="filter-boruvka-cuda")
-        if weights.startswith("float"):
-            w[row] = np.nan
-            with pytest.raises(InputError, match=rf"w\[{row}\] is NaN"):
-                mst.minimum_spanning_forest((n, u, v, w), algorithm="filter-boruvka-cuda")
+        refuse(lambda graph: mst.minimum_spanning_forest(graph, algorithm="filter-boruvka-cuda"), n, u, v, w)
 
 
 def on_device(n, *columns):
@@ -109,18 +116,7 @@ def test_device_calls_find_the_forest_of_kruskal_or_refuse(device, ids, weights)
         n, u, v, w = random_graph(rng, n, m, spread, ids, weights)
         for values in (w, w * 2**36 / 3) if weights == "float64" else (w,):
             assert np.array_equal(ids_of(on_device(n, u, v, values)), by_kruskal(Graph(n, u, v, values)))
-        row, limits = m // 2, np.iinfo(ids)
-        for bad in (n, -1, 2**32, limits.max, limits.min):
-            if not limits.min <= bad <= limits.max or 0 <= bad < n:
-                continue
-            wrong = v.copy()
-            wrong[row] = bad
-            with pytest.raises(InputError, match=rf"v\[{row}\] = {bad} is not a vertex"):
-                ids_of(on_device(n, u, wrong, w))
-        if weights.startswith("float"):
-            w[row] = np.nan
-            with pytest.raises(InputError, match=rf"w\[{row}\] is NaN"):
-                ids_of(on_device(n, u, v, w))
+        refuse(lambda graph: ids_of(on_device(*graph)), n, u, v, w)
 
 
 @alone
