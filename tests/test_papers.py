@@ -422,7 +422,7 @@ def test_pictures_mark_stand_ins(names, measured_in_place, tmp_path):
     assert "rmat16.sym (stand-in)" in svg and "USA-road-d.NY (stand-in)" not in svg
 
 
-def test_the_page_explains_stand_ins_and_numbers_that_judge_nothing(measured_in_place, tmp_path):
+def test_exhibits_say_whether_they_have_stand_ins_and_numbers_that_judge_nothing(measured_in_place, tmp_path):
     (paper,) = papers_of([measured_in_place], tmp_path / "report", tmp_path, only="ecl-mst")
     marked = {e["id"]: e["objections"] for e in paper["exhibits"] if e["stand_ins"]}
     assert marked["ecl-mst-table-3"] and not marked["ecl-mst-table-2"] and "ecl-mst-kruskals" not in marked
