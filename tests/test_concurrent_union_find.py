@@ -139,11 +139,6 @@ def test_concurrent_unions_by_priority_join_every_component(rng):
 
 
 @njit
-def priorities(x, y):
-    return in_order_of_priority(x, y)
-
-
-@njit
 def chain(parent):
     """Link consecutive vertices, the last ones first, as roots; return the longest path to a root before the end."""
     steps = 0
@@ -162,12 +157,14 @@ def chain(parent):
 def test_priorities_order_all_vertices_and_make_no_long_chain(rng):
     numbers = np.concatenate([np.arange(40), rng.integers(0, 2**31, 200), 2 ** np.arange(31)])
     for x in numbers:
-        before = [int(priorities(x, y)[0]) == y for y in np.unique(numbers) if y != x]
-        after = [int(priorities(y, x)[0]) == y for y in np.unique(numbers) if y != x]
+        before = [int(in_order_of_priority(x, y)[0]) == y for y in np.unique(numbers) if y != x]
+        after = [int(in_order_of_priority(y, x)[0]) == y for y in np.unique(numbers) if y != x]
         assert before == after
     distinct = np.unique(numbers)
-    lower = sorted(distinct, key=lambda x: sum(int(priorities(x, y)[0]) == x for y in distinct if y != x))
-    assert all(int(priorities(x, y)[0]) == y for i, x in enumerate(lower) for y in lower[i + 1 :])
+    lower = sorted(
+        distinct, key=lambda x: sum(int(in_order_of_priority(x, y)[0]) == x for y in distinct if y != x)
+    )
+    assert all(int(in_order_of_priority(x, y)[0]) == y for i, x in enumerate(lower) for y in lower[i + 1 :])
     assert all(a.bit_length() <= b.bit_length() for a, b in zip(map(int, lower), map(int, lower[1:])))
     assert chain(np.arange(100_000)) < 100
 

@@ -241,12 +241,7 @@ def test_ascending_ids_stay_within_their_part_and_leave_no_bits(rng):
 
 def test_find_halves_paths():
     parent = np.array([0, 0, 1, 2, 3, 4, 5])
-
-    @njit
-    def root(parent, x):
-        return find(parent, x)
-
-    assert root(parent, 6) == 0
+    assert find(parent, 6) == 0
     assert parent.tolist() == [0, 0, 0, 2, 2, 4, 4]
 
 

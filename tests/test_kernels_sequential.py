@@ -131,15 +131,12 @@ def test_heapsort_ends_ranges_that_quicksort_has_split_too_often(rng):
 
 
 def test_union_by_rank_links_below_the_higher_root_and_compresses_paths():
-    @njit
-    def join(parent, rank, x, y):
-        return unite_by_rank(parent, rank, x, y)
-
     parent, rank = np.arange(9, dtype=U32), np.zeros(9, np.uint8)
-    assert join(parent, rank, 8, 7) and parent[7] == 8 and rank[8] == 1
-    assert join(parent, rank, 0, 7) and parent[0] == 8 and rank[8] == 1
-    assert join(parent, rank, 5, 6) and join(parent, rank, 6, 0) and parent[8] == 5 and rank[5] == 2
-    assert not join(parent, rank, 7, 0)
+    assert unite_by_rank(parent, rank, 8, 7) and parent[7] == 8 and rank[8] == 1
+    assert unite_by_rank(parent, rank, 0, 7) and parent[0] == 8 and rank[8] == 1
+    assert unite_by_rank(parent, rank, 5, 6) and unite_by_rank(parent, rank, 6, 0)
+    assert parent[8] == 5 and rank[5] == 2
+    assert not unite_by_rank(parent, rank, 7, 0)
     assert parent[7] == parent[0] == 5
 
 
@@ -180,14 +177,10 @@ def test_kruskal_adds_joining_edges_and_drops_cycle_edges():
 
 
 def test_fourth_ancestor_shortens_the_path():
-    @njit
-    def hop(parent, x):
-        return fourth_ancestor(parent, x)
-
     parent = np.array([0, 0, 1, 2, 3, 4, 5], U32)
-    assert hop(parent, 6) == 2
+    assert fourth_ancestor(parent, 6) == 2
     assert parent.tolist() == [0, 0, 1, 2, 3, 4, 2]
-    assert hop(parent, 3) == 0
+    assert fourth_ancestor(parent, 3) == 0
 
 
 def test_prefetch_of_any_index_is_harmless():

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numba import njit  # not the package's: its cache hashes all that this file imports
 
 from mst import ConfigError, order, registry
 from mst.execute import execute
@@ -121,31 +120,21 @@ def test_contraction_halves_the_vertices():
 # -- kernels ----------------------------------------------------------------------------------------------------
 
 
-@njit
-def before(words, ids, i, j):
-    return lighter(words, ids, i, j)
-
-
-@njit
-def id_of(words, ids, i):
-    return edge_id(words, ids, i)
-
-
 @given(st.sampled_from(adversarial.DTYPES).flatmap(lambda dtype: drawn.weights(dtype, 9)))
 def test_words_order_like_weights_and_ids(w):
     ids = np.arange(9)[::-1] * 3
     words, beside = pack(order.keys(w), ids)
     for i in range(9):
-        assert id_of(words, beside, i) == ids[i]
+        assert edge_id(words, beside, i) == ids[i]
         for j in range(9):
-            assert before(words, beside, i, j) == ((w[i], ids[i]) < (w[j], ids[j]))
+            assert lighter(words, beside, i, j) == ((w[i], ids[i]) < (w[j], ids[j]))
 
 
 def test_ids_beyond_32_bits_are_kept_outside_the_words():
     words, ids = pack(np.array([5, 5], np.uint32), np.array([2**32, 2**32 - 1]))
     assert words.tolist() == [5, 5]
-    assert before(words, ids, 1, 0)
-    assert not before(words, ids, 0, 1)
+    assert lighter(words, ids, 1, 0)
+    assert not lighter(words, ids, 0, 1)
 
 
 def test_links_keep_ranked_trees_flat_and_finds_agree():

@@ -45,11 +45,6 @@ def below_of_counters(key, count, out):
 
 
 @njit
-def wide(x, y):
-    return hashing.wide_product(x, y)
-
-
-@njit
 def images(permutation):
     return np.array([hashing.permuted(permutation, x) for x in range(permutation.size)])
 
@@ -73,7 +68,7 @@ def test_weights_are_those_of_the_definition():
 
 @given(st.integers(0, MASK), st.integers(0, MASK))
 def test_wide_product(x, y):
-    high, low = wide(np.uint64(x), np.uint64(y))
+    high, low = hashing.wide_product(np.uint64(x), np.uint64(y))
     assert int(high) << 64 | int(low) == x * y
 
 
