@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import numba
 import numpy as np
 import pytest
-from numba import prange
 
 from mst.kernels.parallel.runtime import refusal, workers
 from mst.kernels.primitives.atomics import store
@@ -61,36 +61,17 @@ def some_broken(forest, u, v, first, step):
     return won
 
 
-@njit(parallel=True)
-def by_index(forest, u, v, width):
-    won = np.zeros(width, np.int64)
-    for worker in prange(width):
-        won[worker] = some_by_index(forest, u, v, worker, width)
-    return won.sum()
+def by_workers(some):
+    """Return a function that lets workers unite some of the edges each, and returns how many joins they won."""
 
+    @numba.njit(parallel=True)
+    def unite_all(forest, u, v, width):
+        won = np.zeros(width, np.int64)
+        for worker in numba.prange(width):
+            won[worker] = some(forest, u, v, worker, width)
+        return won.sum()
 
-@njit(parallel=True)
-def by_priority(forest, u, v, width):
-    won = np.zeros(width, np.int64)
-    for worker in prange(width):
-        won[worker] = some_by_priority(forest, u, v, worker, width)
-    return won.sum()
-
-
-@njit(parallel=True)
-def by_rank(forest, u, v, width):
-    won = np.zeros(width, np.int64)
-    for worker in prange(width):
-        won[worker] = some_by_rank(forest, u, v, worker, width)
-    return won.sum()
-
-
-@njit(parallel=True)
-def broken(forest, u, v, width):
-    won = np.zeros(width, np.int64)
-    for worker in prange(width):
-        won[worker] = some_broken(forest, u, v, worker, width)
-    return won.sum()
+    return unite_all
 
 
 def components(n, u, v):
@@ -115,27 +96,28 @@ def inputs(rng):
     yield n, np.zeros(n - 1, np.int64), np.arange(1, n)
 
 
-def test_concurrent_unions_by_index_join_every_component(rng):
+@pytest.mark.parametrize(
+    "some,forest_of,root,ends",
+    [
+        (some_by_index, np.arange, find, np.int64),
+        (some_by_priority, lambda n: np.arange(n, dtype=np.uint32), find, np.uint32),
+        (some_by_rank, ranked_forest, rank_find, np.int64),
+    ],
+    ids=["index", "priority", "rank"],
+)
+def test_concurrent_unions_join_every_component(some, forest_of, root, ends, rng):
+    unite_all = by_workers(some)
     for n, u, v in inputs(rng):
         expected = components(n, u, v)
         for width in (1, 2):
-            forest = np.arange(n)
+            forest = forest_of(n)
             with workers(width):
-                won = by_index(forest, u, v, width)
-            assert won == n - len(np.unique(expected))
-            assert [find(forest, x) for x in range(n)] == expected.tolist()
-
-
-def test_concurrent_unions_by_priority_join_every_component(rng):
-    for n, u, v in inputs(rng):
-        expected = components(n, u, v)
-        for width in (1, 2):
-            forest = np.arange(n, dtype=np.uint32)
-            with workers(width):
-                won = by_priority(forest, u.astype(np.uint32), v.astype(np.uint32), width)
-            roots = np.array([find(forest, np.uint32(x)) for x in range(n)])
+                won = unite_all(forest, u.astype(ends), v.astype(ends), width)
+            roots = np.array([root(forest, ends(x)) for x in range(n)])
             assert won == n - len(np.unique(expected)) == n - len(np.unique(roots))
             assert len(np.unique(np.stack([roots, expected]), axis=1).T) == len(np.unique(expected))
+            if some is some_by_index:
+                assert np.array_equal(roots, expected)
 
 
 @njit
@@ -169,22 +151,13 @@ def test_priorities_order_all_vertices_and_make_no_long_chain(rng):
     assert chain(np.arange(100_000)) < 100
 
 
-def test_concurrent_unions_by_rank_join_every_component(rng):
-    for n, u, v in inputs(rng):
-        expected = components(n, u, v)
-        forest = ranked_forest(n)
-        with workers(2):
-            won = by_rank(forest, u, v, 2)
-        roots = np.array([rank_find(forest, x) for x in range(n)])
-        assert won == n - len(np.unique(expected)) == n - len(np.unique(roots))
-        assert len(np.unique(np.stack([roots, expected]), axis=1).T) == len(np.unique(expected))
-
-
 @pytest.mark.alone
 def test_plain_writes_lose_joins(rng):
     n = 50_000
     u, v = rng.integers(0, n, 4 * n), rng.integers(0, 50, 4 * n)
     expected = n - len(np.unique(components(n, u, v)))
+
+    broken = by_workers(some_broken)
 
     def wrong():
         forest = np.arange(n)
