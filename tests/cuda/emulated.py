@@ -55,8 +55,9 @@ def precompiled(folder: Path) -> str:
     return header
 
 
+@cache
 class Kernels:
-    """The kernels of one source; each takes one struct by value."""
+    """The kernels of one source, compiled once for a folder; each takes one struct by value."""
 
     def __init__(self, folder: Path, source: str, struct: str, names: tuple[str, ...], **macros: int):
         code = [f'#include "{SOURCES / source}"']
@@ -86,7 +87,6 @@ class Kernels:
 PIECE, SPREAD = 16, 64
 
 
-@cache
 def filter_kernels(folder: Path, key_bits: int, block_components: int, items: int) -> Kernels:
     """Small limits, so that small graphs meet every path: pieces, compressed paths, rounds of the whole grid."""
     macros = dict(KEY_BITS=key_bits, BLOCK=THREADS, PIECE=PIECE, SPREAD=SPREAD)
@@ -167,12 +167,10 @@ def surveyed_keys(folder: Path, graph: Graph, wide: bool = False) -> tuple[keys.
     return survey, found
 
 
-@cache
 def mark_kernels(folder: Path) -> Kernels:
     return Kernels(folder, gpu_call.SOURCE, "MarkedEdges", ("mark_edges", "list_edges"))
 
 
-@cache
 def key_kernels(folder: Path, weight: int, key_bits: int, wide: int = 0) -> Kernels:
     names = ("survey_edges", "write_keys")
     return Kernels(folder, keys.SOURCE, "EdgeKeys", names, WEIGHT=weight, KEY_BITS=key_bits, WIDE=wide)
@@ -184,7 +182,7 @@ class ProofDevice:
     xp = np
 
     def __init__(self, folder: Path, key_bits: int):
-        self._kernels = proof_kernels(folder, key_bits)
+        self._kernels = Kernels(folder, proof.SOURCE, "ProveForest", proof.KERNELS, KEY_BITS=key_bits)
 
     def launch(self, kernel, count, **arrays):
         argument = np.zeros(1, proof.ARGUMENT)
@@ -195,18 +193,14 @@ class ProofDevice:
         self._kernels(kernel, 2, argument, 1)
 
 
-@cache
-def proof_kernels(folder: Path, key_bits: int) -> Kernels:
-    return Kernels(folder, proof.SOURCE, "ProveForest", proof.KERNELS, KEY_BITS=key_bits)
-
-
 class PointsDevice:
     """Stands in for `mst.algorithms.cuda.device.points.PointsDevice`."""
 
     xp, block = np, THREADS
 
     def __init__(self, folder: Path, macros: dict[str, int], seed: int):
-        self._kernels, self._seed = points_kernels(folder, tuple(macros.items())), seed
+        self._kernels = Kernels(folder, points.SOURCE, "BoruvkaPoints", points.KERNELS, **macros)
+        self._seed = seed
 
     def ensure_free(self, size, purpose):
         pass
@@ -218,11 +212,6 @@ class PointsDevice:
     def launch(self, kernel, threads, argument):
         self._seed += 1
         self._kernels(kernel, -(-threads // THREADS), argument, self._seed)
-
-
-@cache
-def points_kernels(folder: Path, macros: tuple[tuple[str, int], ...]) -> Kernels:
-    return Kernels(folder, points.SOURCE, "BoruvkaPoints", points.KERNELS, **dict(macros))
 
 
 class FakeCupy:
@@ -253,16 +242,12 @@ class FakeEvent:
         pass
 
 
-@cache
-def ecl_kernels(folder: Path, rung: int, macros: tuple[tuple[str, int], ...]) -> Kernels:
-    return Kernels(folder, ecl_mst.SOURCE, "EclMst", ecl_mst.kernel_names(rung), **dict(macros))
-
-
 class EclDevice:
     """Stands in for `ecl_mst.EclDevice`."""
 
     def __init__(self, folder: Path, p: ecl_mst.Problem, seed: int):
-        self._kernels = ecl_kernels(folder, p.options["rung"], tuple(ecl_mst.macros(p).items()))
+        names = ecl_mst.kernel_names(p.options["rung"])
+        self._kernels = Kernels(folder, ecl_mst.SOURCE, "EclMst", names, **ecl_mst.macros(p))
         self.arrays = {
             name: np.full(length, 0xEE, dtype) for name, (dtype, length) in ecl_mst.layout(p).items()
         }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -23,12 +22,6 @@ def module_of(name: str) -> ModuleType:
     return import_module(f"mst.algorithms.cuda.{name.removesuffix('-cuda').replace('-', '_')}")
 
 
-@cache
-def compiled(folder: Path, source: str, kernels: tuple[str, ...], macros: tuple) -> emulated.Kernels:
-    struct = source.removesuffix(".cu").title().replace("_", "")
-    return emulated.Kernels(folder, source, struct, kernels, **dict(macros))
-
-
 class Device:
     """The same methods as `Device`; every array of the workspace lies between guards."""
 
@@ -36,8 +29,8 @@ class Device:
 
     def __init__(self, folder: Path, module: ModuleType, p: port.Problem, seed: int):
         program = module.program(p)
-        macros = tuple(sorted(program.macros.items()))
-        self._kernels = compiled(folder, program.source, program.kernels, macros)
+        struct = program.source.removesuffix(".cu").title().replace("_", "")
+        self._kernels = emulated.Kernels(folder, program.source, struct, program.kernels, **program.macros)
         self._inputs = p.inputs
         self._before = {name: array.copy() for name, array in p.inputs.items()}
         self._guarded: dict[str, np.ndarray] = {}

@@ -7,18 +7,17 @@ import os
 import proof_attack
 import pytest
 
-MUTANTS = int(10**6 * float(os.environ.get("MST_NIGHTLY", 1)))
+SHARE = float(os.environ.get("MST_NIGHTLY", 1))
 
 
-@pytest.mark.slow
-def test_some_thousand_mutants_are_refused():
-    assert proof_attack.refused(proof_attack.attack(4_000, 1)) >= 4_000
-
-
-@pytest.mark.nightly
-@pytest.mark.timeout(6 * 3600)
-def test_a_million_mutants_are_refused(capsys):
-    counts = proof_attack.attack(MUTANTS, 2)
-    with capsys.disabled():
-        print(f"\n{proof_attack.refused(counts):,} mutants refused: {dict(counts)}")
-    assert proof_attack.refused(counts) >= MUTANTS
+@pytest.mark.parametrize(
+    "mutants",
+    [
+        pytest.param(4000, marks=pytest.mark.slow),
+        pytest.param(int(10**6 * SHARE), marks=[pytest.mark.nightly, pytest.mark.timeout(6 * 3600)]),
+    ],
+)
+def test_mutants_are_refused(mutants):
+    counts = proof_attack.attack(mutants, mutants)
+    print(f"\n{proof_attack.refused(counts):,} mutants refused: {dict(counts)}")
+    assert proof_attack.refused(counts) >= mutants

@@ -30,7 +30,7 @@ HOURS = 12 * 3600
 HOST = ("sequential", "threads", "peer")
 
 
-def attack(*words: str, threads: int = WIDEST, ranks: int = 0, timeout: float = HOURS) -> dict[str, int]:
+def attack(*words: str, threads: int = WIDEST, ranks: int = 0) -> dict[str, int]:
     """Run `solver_attack` in a process of so many threads, or in ranks; return the graphs by algorithm and width."""
     command, extra = [sys.executable, str(TESTS / "solver_attack.py"), *words], {}
     if ranks:
@@ -38,7 +38,7 @@ def attack(*words: str, threads: int = WIDEST, ranks: int = 0, timeout: float = 
         extra = {**extra, "MPIR_CVAR_ENABLE_HEAVY_YIELD": "1"}
     path = os.pathsep.join([str(TESTS.parent), str(TESTS), *sys.path])
     environment = {**os.environ, **extra, "NUMBA_NUM_THREADS": str(threads), "PYTHONPATH": path}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=timeout)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, (done.stdout + done.stderr)[-3000:]
     result = json.loads(done.stdout.splitlines()[-1])
     print(
@@ -56,23 +56,16 @@ def expected_runs() -> set[str]:
     }
 
 
-def widths(most: int = WIDEST) -> str:
-    return ",".join(map(str, range(1, most + 1)))
-
-
-@pytest.mark.timeout(600)
-@pytest.mark.slow
-def test_some_thousand_adversarial_graphs_at_every_width():
-    wanted = 3000
-    graphs = attack("--graphs", str(wanted), "--widths", widths(), "--seed", "1", timeout=590)
-    assert graphs.keys() == expected_runs() and min(graphs.values()) >= wanted
-
-
-@pytest.mark.nightly
-@pytest.mark.timeout(HOURS)
-def test_a_million_adversarial_graphs_at_every_width():
-    wanted = int(10**6 * SHARE)
-    graphs = attack("--graphs", str(wanted), "--widths", widths(), "--seed", "2")
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        pytest.param(3000, marks=[pytest.mark.slow, pytest.mark.timeout(600)]),
+        pytest.param(int(10**6 * SHARE), marks=[pytest.mark.nightly, pytest.mark.timeout(HOURS)]),
+    ],
+)
+def test_adversarial_graphs_at_every_width(wanted):
+    widths = ",".join(map(str, range(1, WIDEST + 1)))
+    graphs = attack("--graphs", str(wanted), "--widths", widths, "--seed", str(wanted))
     assert graphs.keys() == expected_runs() and min(graphs.values()) >= wanted
 
 
