@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import numba
 import numpy as np
 import pytest
-from numba import prange
 
 from mst.kernels.parallel.runtime import refusal, workers
 from mst.kernels.primitives.atomics import compare_and_swap, fetch_add, load, store_where, write_min
@@ -15,13 +15,13 @@ pytestmark = [pytest.mark.alone, pytest.mark.skipif(refusal(2) is not None, reas
 
 
 @njit
-def add_many(cell, steps):
+def add_many(cell, steps, worker):
     for _ in range(steps):
         fetch_add(cell, 0, 1)
 
 
 @njit
-def swap_many(cell, steps):
+def swap_many(cell, steps, worker):
     for _ in range(steps):
         seen = load(cell, 0)
         while True:
@@ -32,47 +32,32 @@ def swap_many(cell, steps):
 
 
 @njit
-def write_min_many(cell, steps, worker):
+def write_min_many(cells, steps, worker):
     for i in range(steps):
-        write_min(cell, 0, 2 * (steps - i) + worker)
+        write_min(cells, i, worker)
 
 
-@njit(parallel=True)
-def add_all(cell, width, steps):
-    for _ in prange(width):
-        add_many(cell, steps)
+def by_two_workers(kernel, cells):
+    """Let two workers run a kernel on cells at once."""
 
+    @numba.njit(parallel=True)
+    def run(cells):
+        for worker in numba.prange(2):
+            kernel(cells, STEPS, cells.dtype.type(worker))
 
-@njit(parallel=True)
-def swap_all(cell, width, steps):
-    for _ in prange(width):
-        swap_many(cell, steps)
-
-
-@njit(parallel=True)
-def write_min_all(cell, width, steps):
-    for worker in prange(width):
-        write_min_many(cell, steps, worker)
-
-
-def total(kernel, steps=STEPS):
-    cell = np.zeros(1, np.int64)
     with workers(2):
-        kernel(cell, 2, steps)
-    return cell[0]
+        run(cells)
+    return cells
 
 
-@pytest.mark.parametrize("kernel", [add_all, swap_all])
+@pytest.mark.parametrize("kernel", [add_many, swap_many])
 def test_no_update_is_lost(kernel):
-    assert total(kernel) == 2 * STEPS
+    assert by_two_workers(kernel, np.zeros(1, np.int64)) == 2 * STEPS
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.int64, np.uint32, np.uint64])
 def test_write_min_keeps_the_least_of_concurrent_values(dtype):
-    cell = np.full(1, np.iinfo(dtype).max, dtype)
-    with workers(2):
-        write_min_all(cell, 2, 10_000)
-    assert cell[0] == 2
+    assert not by_two_workers(write_min_many, np.full(STEPS, np.iinfo(dtype).max, dtype)).any()
 
 
 @njit
