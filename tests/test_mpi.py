@@ -13,6 +13,7 @@ import adversarial
 import claim_names
 import numpy as np
 import pytest
+from expected import by_kruskal
 from scripts import run_python
 
 from mst import registry
@@ -115,9 +116,11 @@ def test_failing_rank_ends_the_job(how):
         assert signal_of(done.returncode) == 9
 
 
+GRAPH = Graph(500, *np.random.default_rng(3).integers(0, 500, (2, 2000)), np.arange(2000.0) % 97, name="g")
+
+
 def measured(tmp_path: Path, algorithm: str, width: int, **limits) -> dict:
-    graph = Graph(500, *np.random.default_rng(3).integers(0, 500, (2, 2000)), np.arange(2000.0) % 97, name="g")
-    manifest = write_canonical(tmp_path / "g.arrow", graph)
+    manifest = write_canonical(tmp_path / "g.arrow", GRAPH)
     # Even on a busy machine, the budget leaves time for the phases.
     measure = Measure(**{"processes": 1, "samples": 2, "budget": 600, "timeout": 120, **limits})
     run = Run("here", "g", algorithm, "default", width, "f" * 12)
@@ -129,14 +132,10 @@ def measured(tmp_path: Path, algorithm: str, width: int, **limits) -> dict:
 @pytest.mark.slow
 @pytest.mark.parametrize("width", [1, 3])
 def test_runner_measures_ranks(tmp_path, width):
-    from mst.algorithms.sequential import kruskal
-
     found = measured(tmp_path, "filter-boruvka-mpi", width)
     assert found["status"] == "ok", (found["reason"], found["detail"])
     assert len(found["samples"]["compute"]) == 1 and all(found["samples"]["compute"])
-    graph = Graph(500, *np.random.default_rng(3).integers(0, 500, (2, 2000)), np.arange(2000.0) % 97)
-    expected = kruskal.solve(kruskal.prepare(graph, width=1))
-    assert found["forest"]["digest"] == digest(expected)
+    assert found["forest"]["digest"] == digest(by_kruskal(GRAPH))
     assert found["ranks"]["layout"] == f"1x{width}"
     assert found["counters"][0]["rank_edges"] == -(-2000 // width)
     assert found["memory"]["peak_bytes"] > 0

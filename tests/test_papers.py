@@ -366,26 +366,22 @@ def test_the_page_says_which_exhibits_have_no_printed_numbers(report):
 # Stand-ins.
 
 
-def measured_graphs(folder, names):
-    """ECL-MST and Jucele's code, measured on graphs of these names."""
-    made = [
-        fake_records.FakeGraph(name, name, "road", 1000, 4000 + k, 1, 9, "made") for k, name in enumerate(names)
-    ]
-    for graph in made:
+@pytest.fixture(scope="module")
+def measured_in_place(tmp_path_factory, names):
+    """ECL-MST and Jucele's code, measured on all 17 inputs.
+
+    Of generators, on the outputs of the same recipe, which have the same facts.
+    """
+    folder = tmp_path_factory.mktemp("stand-ins")
+    graphs = [member if isinstance(member, tuple) else (member,) for member in names.sets["ECL17"]]
+    for k, (*_, name) in enumerate(graphs):
+        graph = fake_records.FakeGraph(name, name, "road", 1000, 4000 + k, 1, 9, "made")
         for algorithm in ("ecl-mst-cuda", "jucele-cuda"):
             fake = fake_records.FakeAlgorithm(algorithm, algorithm, "cuda", 1e-9)
             samples = [[0.5 + 0.01 * k] * 2 for k in range(3)]
             run, value = fake_records.measurement("fake-gpu-box", graph, fake, 1, samples=samples)
             fake_records.write_record(folder, run, value)
     (source,) = gather(load_records(folder))
-    return source
-
-
-@pytest.fixture(scope="module")
-def measured_in_place(tmp_path_factory, names):
-    """All 17 inputs, generators' outputs by those of the same recipe, which have the same facts."""
-    graphs = [member if isinstance(member, tuple) else (member,) for member in names.sets["ECL17"]]
-    source = measured_graphs(tmp_path_factory.mktemp("stand-ins"), [member[-1] for member in graphs])
     source.facts = {member[-1]: dict(evidence.facts_of_input(member[0])) for member in graphs}
     return source
 
