@@ -1,4 +1,4 @@
-"""Small solves of every CUDA algorithm and variant, for compute-sanitizer; see docs/cuda.md."""
+"""Small solves of CUDA algorithms, for compute-sanitizer; docs/cuda.md names them."""
 
 from __future__ import annotations
 
