@@ -129,7 +129,7 @@ def shorten(text: str | bytes, limit: int = 80) -> str:
     return quoted if len(text) <= limit else quoted[:limit] + "…"
 
 
-def nearest(word: str, known: Iterable[str], cutoff: float = 0.5) -> str:
+def nearest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str:
     """Return a hint such as `` (did you mean 'kruskal'?)`` for an unknown `word`, else an empty string.
 
     Names that begin with the whole word come first, since they are often given without their ending. Others must be

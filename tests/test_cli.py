@@ -465,11 +465,12 @@ def test_run_measures_and_proves_a_graph_of_the_catalogue(tmp_path, monkeypatch,
         ("RMAT16", " (did you mean 'rmat16.sym'?)"),
         ("filter", " (did you mean 'filter-kruskal'?)"),
         ("quite else", ""),
+        ("road.gr.gz", ""),
         ("", ""),
     ],
 )
 def test_hints_name_the_nearest_or_a_name_with_the_same_beginning(word, hint):
-    known = ["kruskal", "filter-kruskal-threads", "filter-kruskal", "rmat-18", "rmat16.sym"]
+    known = ["kruskal", "filter-kruskal-threads", "filter-kruskal", "rmat-18", "rmat16.sym", "USA-road-t.CTR"]
     assert nearest(word, known) == hint
 
 
