@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -108,15 +109,8 @@ def _row(claim: dict[str, Any], verdict: str, outcomes: Sequence[dict[str, Any]]
     criteria = (
         o["reason"].removeprefix("criterion: ") for o in deciding if o["reason"].startswith("criterion: ")
     )
-    criterion, inputs, _ = next(criteria, "").partition(" inputs: ")
-    cells = (
-        claim["id"],
-        claim["says"],
-        verdict,
-        measured,
-        criterion + inputs.rstrip(" :"),
-        claim["published_text"],
-    )
+    criterion = re.sub(" inputs: .*", " inputs", next(criteria, ""))
+    cells = (claim["id"], claim["says"], verdict, measured, criterion, claim["published_text"])
     return "| " + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in cells) + " |"
 
 
