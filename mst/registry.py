@@ -488,8 +488,8 @@ def _remedy(algorithm: Algorithm) -> str:
             return "pip install numba, with a version of Python that it supports"
         if "pylibcugraph" in algorithm.requires:
             return "install RAPIDS' pylibcugraph for your CUDA version, which no extra of mst includes"
-        if remedies := list(filter(None, map(installing, algorithm.requires))):
-            return remedies[0]
+        if remedy := next(filter(None, map(installing, algorithm.requires)), ""):
+            return remedy
     return f"install what {algorithm.file} requires"  # for a user's algorithm, an extra need not bring it
 
 
