@@ -77,7 +77,7 @@ def merged(counts: Mapping[str, int]) -> str:
     >>> merged({"loops": 0, "reciprocal": 365050, "parallel": 3746})
     '365,050 back arcs, 3,746 parallel edges'
     """
-    return ", ".join(counted(number, _MERGED[kind]) for kind, number in counts.items() if number)
+    return ", ".join(counted(number, _MERGED.get(kind, kind)) for kind, number in counts.items() if number)
 
 
 def _source(manifest: Mapping[str, Any], raw: Mapping[str, Any]) -> str:
