@@ -176,7 +176,8 @@ def test_filter_boruvka_takes_descending_rows_of_equal_weight_forwards(dtype, rn
 
 
 @pytest.mark.parametrize("dtype", (np.int32, np.int64, pytest.param(np.float32, marks=pytest.mark.slow)))
-def test_filter_boruvka_sorts_what_no_filter_drops_where_batches_close_cycles(dtype, rng):
+def test_filter_boruvka_sorts_what_no_filter_drops_where_batches_close_cycles(dtype, rng, monkeypatch):
+    monkeypatch.setattr(filter_boruvka, "ONE_CORE", replace(ONE_CORE, fewest_at_vertices=sys.maxsize))
     n, m = 6_000, 60_000
     u, v = rng.integers(0, n, m), rng.integers(0, n, m)
     by_vertex = {"maximum": np.maximum(u, v), "minimum": -np.minimum(u, v) % n, "ties": np.maximum(u, v) // 4}
@@ -194,12 +195,60 @@ def test_filter_boruvka_sorts_what_no_filter_drops_where_batches_close_cycles(dt
         assert np.sort(result.edge_ids).tolist() == solve("kruskal", graph), kind
 
 
-def test_filter_boruvka_sorts_where_batches_are_larger_than_wanted_and_close_cycles(rng):
+def test_filter_boruvka_sorts_where_batches_are_larger_than_wanted_and_close_cycles(rng, monkeypatch):
+    monkeypatch.setattr(filter_boruvka, "ONE_CORE", replace(ONE_CORE, fewest_at_vertices=sys.maxsize))
     u, v = rng.integers(0, 1000, (2, 100_000), np.int32)
     graph = Graph(1000, u, v, np.maximum(u, v))  # a bucket holds all edges of a weight
     result = filter_boruvka.solve(filter_boruvka.prepare(graph, width=1, filter=True, input="edges"))
     assert "sorted" in result.counters
     assert np.sort(result.edge_ids).tolist() == solve("kruskal", graph)
+
+
+def shapes_of_many_edges(rng):
+    """Yield names, vertices and ends of graphs of 32,768 edges or more."""
+    yield "uniform", 6_000, *rng.integers(0, 6_000, (2, 60_000))
+    yield "dense", 700, *rng.permutation(700)[np.array(np.triu_indices(700, 1))]
+    yield "bipartite", 12_000, rng.integers(0, 2_000, 70_000), rng.integers(2_000, 12_000, 70_000)
+    places = rng.permutation(25_000).reshape(100, 250)
+    ends = [(places[:-1], places[1:]), (places[:, :-1], places[:, 1:])]
+    yield "grid", 25_000, *(np.concatenate([end.ravel() for end in side]) for side in zip(*ends, strict=True))
+
+
+@pytest.mark.parametrize(
+    "dtype", (np.int32, np.float64, *(pytest.param(t, marks=pytest.mark.slow) for t in DTYPES[1:3]))
+)
+def test_filter_boruvka_begins_with_the_lightest_edges_of_vertices_if_weights_follow_them(dtype, rng):
+    for shape, n, u, v in shapes_of_many_edges(rng):
+        heights = rng.permutation(n)
+        parallel = rng.integers(0, len(u), len(u))
+        kinds = {
+            "greater": (u, v, np.maximum(heights[u], heights[v]), True),
+            "lesser": (u, v, -np.minimum(heights[u], heights[v]), True),
+            "reverse edges": (np.append(u, v), np.append(v, u), np.tile(rng.permutation(len(u)), 2), False),
+            "parallel edges": (u[parallel], v[parallel], rng.permutation(len(u))[parallel], False),
+            "random": (u, v, rng.permutation(len(u)), False),
+            "few": (u, v, rng.integers(0, 9, len(u)), False),
+            "equal": (u, v, np.append(np.zeros(len(u) - 1), -1), False),
+        }
+        for kind, (a, b, weights, follow) in kinds.items():
+            graph = Graph(n, a, b, weights.astype(dtype))
+            result = filter_boruvka.solve(filter_boruvka.prepare(graph, width=1, filter=True, input="edges"))
+            assert ("at_vertices" in result.counters) == follow, (shape, kind)
+            assert np.sort(result.edge_ids).tolist() == solve("kruskal", graph), (shape, kind)
+
+
+def test_filter_boruvka_may_begin_with_the_lightest_edges_on_any_graph(monkeypatch, rng, solved):
+    monkeypatch.setattr(
+        filter_boruvka, "ONE_CORE", replace(ONE_CORE, fewest_at_vertices=0, per_vertex_at_vertices=0.0)
+    )
+    monkeypatch.setattr(filter_boruvka.lightest, "follow_vertices", lambda *given: True)
+    for small, expected in solved:
+        assert solve("filter-boruvka", small) == expected, small.name
+    n, m = 6_000, 60_000
+    u, v = rng.integers(0, n, (2, m))
+    for label, weights in hard_weights(n, u, v, rng):
+        graph = Graph(n, u, v, weights)
+        assert solve("filter-boruvka", graph) == solve("kruskal", graph), label
 
 
 def test_filter_boruvka_counts_and_times_its_phases(rng):

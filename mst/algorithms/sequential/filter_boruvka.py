@@ -11,6 +11,9 @@
 4. The remaining edges are joined in the same way, lightest first, until about as few are left as there are trees.
    If that drops hardly any, and many batches closed cycles, as may happen if weights follow rows, they are sorted.
 
+If a sample shows that weights follow vertices, as the greater of two heights does, a round of Borůvka's algorithm
+replaces steps 1 to 3: it joins the lightest edge at each vertex (`mst.kernels.filter_boruvka.sequential.lightest`).
+
 Rows that are already sorted by weight, ascending or descending, are joined one by one instead
 (`mst.kernels.filter_boruvka.sequential.in_order`). If they are nearly sorted, edges that close cycles within a
 range of rows are dropped first (`mst.kernels.filter_boruvka.parallel.tiles`).
@@ -23,6 +26,7 @@ variants that were tried, are in docs/design-notes/one-core.md.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,7 +36,7 @@ from mst.algorithms._laps import Lap, Laps, no_lap
 from mst.graph import Graph, frozen
 from mst.kernels.filter_boruvka import policy as rules
 from mst.kernels.filter_boruvka.policy import ONE_CORE
-from mst.kernels.filter_boruvka.sequential import exact, in_order, join, scatter, select, select_rows
+from mst.kernels.filter_boruvka.sequential import exact, in_order, join, lightest, scatter, select, select_rows
 from mst.kernels.filter_boruvka.sequential.sample import Sample, Split, Window, is_selective, sample, stratified
 from mst.kernels.filter_boruvka.sequential.trees import flatten, giant_label, mark_outside
 from mst.kernels.primitives.keys import LazyKeys, lazy_keys
@@ -66,6 +70,11 @@ class Problem:
     graph: Graph
     edges: EdgeListSource | RowSource | None
     filtering: bool
+
+    @property
+    def follows_vertices(self) -> bool:
+        """Whether the lightest edge at each vertex is joined first."""
+        return isinstance(self.edges, EdgeListSource) and self.edges.follow_vertices
 
 
 class Buckets(NamedTuple):
@@ -183,7 +192,7 @@ def prepare(graph: Graph, *, width: int, filter: bool, input: str) -> Problem:
     if input == "csr":
         return Problem(graph, RowSource(graph), filter)
     filtering = filter and rules.filters(graph.m, graph.n, ONE_CORE)
-    return Problem(graph, EdgeListSource(graph, lazy_keys(graph.w)), filtering)
+    return Problem(graph, EdgeListSource(graph, lazy_keys(graph.w), may_follow=filter), filtering)
 
 
 def solve(problem: Problem, lap: Lap = no_lap) -> Result:
@@ -194,7 +203,7 @@ def solve(problem: Problem, lap: Lap = no_lap) -> Result:
         return Result(lazy_kruskal(*workspace(problem.graph), 16_384, 63, problem.filtering), {})
     graph, edges, filtering = problem.graph, problem.edges, problem.filtering
     rows = None
-    if filtering and isinstance(edges, EdgeListSource):
+    if filtering and isinstance(edges, EdgeListSource) and not problem.follows_vertices:
         rows = rows_left_by_tiles(graph.n, edges.ends.u, edges.ends.v, edges.keys, 1, ONE_CORE)
     if rows is None:
         return grow(graph, edges, filtering, lap)
@@ -223,8 +232,12 @@ def grow(graph: Graph, edges: EdgeListSource | RowSource, filtering: bool, lap: 
     forest = GrowingForest(graph, edges.keys_by_id, lap)
     if edges.m == 0:
         return forest.result()
-    if isinstance(edges, EdgeListSource) and forest.join_in_order(edges):
-        return forest.result()
+    if isinstance(edges, EdgeListSource):
+        if forest.join_in_order(edges):
+            return forest.result()
+        if edges.follow_vertices:
+            lap("sample")
+            return join_rest(forest, *forest.join_lightest(edges), edges.at_once)
     split, light_window, heavy_window = choose_light(edges, forest.missing, filtering)
     lap("sample")
     light: Candidates | AllRows = edges.light(split, light_window)
@@ -239,14 +252,22 @@ def grow(graph: Graph, edges: EdgeListSource | RowSource, filtering: bool, lap: 
     # If all weights are equal, there may be no heavy edge.
     share_left = rest.size / max(edges.m - forest.counters["light"], 1)
     lap("select heavy")
+    return join_rest(forest, rest, heavy_window.largest_level, edges.at_once, share_left)
+
+
+def join_rest(
+    forest: GrowingForest, rest: Candidates, largest_level: int, fit_at_once: int, share_left: float = 0.0
+) -> Result:
+    """Return the forest with the rest of the edges; the last filter kept the share `share_left` of those it read."""
+    highest_level, lap = largest_level, forest.lap
     while rest.size and forest.missing:
-        at_once = edges.at_once if share_left > ONE_CORE.max_kept_share else 0
-        lightest, largest_level, rest = cut_light(rest, heavy_window.largest_level, forest.missing, at_once)
+        at_once = fit_at_once if share_left > ONE_CORE.max_kept_share else 0
+        light, largest_level, rest = cut_light(rest, highest_level, forest.missing, at_once)
         lap("cut")
-        all_at_once = not rest.size and lightest.size <= at_once
-        if not (all_at_once and forest.closes_cycles and forest.join_sorted(lightest)):
-            forest.join(lightest, largest_level)
-        del lightest
+        all_at_once = not rest.size and light.size <= at_once
+        if not (all_at_once and forest.closes_cycles and forest.join_sorted(light)):
+            forest.join(light, largest_level)
+        del light
         if rest.size:
             forest.flatten()
             before, rest = rest.size, rest.between_trees(forest.parent)
@@ -318,6 +339,21 @@ class GrowingForest:
             self.lap("join")
         return bool(step)
 
+    def join_lightest(self, edges: EdgeListSource) -> tuple[Candidates, int]:
+        """Add the lightest edge at each vertex; return the edges that may join two trees, and their largest level."""
+        n, kind = self.graph.n, edges.keys.words.dtype
+        u, v = edges.ends.u, edges.ends.v
+        least, edge = np.full(n, np.iinfo(kind).max, kind), np.full(n, lightest.NONE, np.uint32)
+        lightest.lightest_edges(edges.keys, u, v, least, edge)
+        self.size = lightest.link_lightest(u, v, edge, self.parent, self.edges)
+        self.counters["at_vertices"] = self.size
+        self.lap("join lightest")
+        self.flatten()
+        window = edges.sample(1024).window(low=least.min())
+        rest = edges.heavy(Split(kind.type(0), 0, 0), window, self.parent)
+        self.lap("select heavy")
+        return rest, window.largest_level
+
     def join(self, candidates: Candidates | AllRows, largest_level: int) -> None:
         """Add the candidates that close no cycle; all of them are lighter than any later edge."""
         count = candidates.size
@@ -385,14 +421,21 @@ class GrowingForest:
 
 
 class EdgeListSource:
-    """Light and heavy edges of an edge list."""
+    """Light and heavy edges of an edge list. Unless its weights `may_follow` vertices, that is not sampled."""
 
-    def __init__(self, graph: Graph, keys: LazyKeys) -> None:
+    def __init__(self, graph: Graph, keys: LazyKeys, *, may_follow: bool = True) -> None:
         self.m = graph.m
         self.keys = self.keys_by_id = keys
         # Of 24 bytes per vertex and 16 per edge, the union-find takes 8 per vertex, and a light edge 24 bytes.
         self.at_once = 2 * (graph.n + graph.m) // 3
         self.ends = select.Ends(graph.u.view(np.uint32), graph.v.view(np.uint32), np.empty(0, np.uint64))
+        self.may_follow = may_follow and rules.samples_vertices(graph.m, graph.n, ONE_CORE)
+        self.n = graph.n
+
+    @cached_property
+    def follow_vertices(self) -> bool:
+        """Whether so many edges at one vertex have equal weights that the lightest at each vertex are joined first."""
+        return self.may_follow and lightest.follow_vertices(self.keys, self.ends.u, self.ends.v, self.n)
 
     @property
     def fit_at_once(self) -> bool:

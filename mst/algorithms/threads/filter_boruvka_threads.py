@@ -149,8 +149,8 @@ def prepare(graph: Graph, *, width: int, input: str, hand_over: bool) -> Problem
         # More threads find the order when they solve, if they profit from it.
         if 1 < width <= THREADS.in_order:
             step = _order_of_rows(graph, width)
-        if _is_for_one_core(graph, width, bool(step)):
-            alone = one_core.prepare(graph, width=1, filter=True, input="edges")
+        alone = one_core.prepare(graph, width=1, filter=True, input="edges")
+        if _is_for_one_core(graph, width, bool(step)) or (width <= THREADS.in_order and alone.follows_vertices):
             sharing = width if rules.shares_passes(graph.m, width, THREADS) else 1
             return Problem(graph, edge_list(graph, graph.w), sharing, [], alone)
     return Problem(graph, edge_list(graph, graph.w), width, [], step=step)

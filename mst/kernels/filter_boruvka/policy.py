@@ -31,6 +31,9 @@ class Policy:
     fewest_to_filter : int
         Heavy edges, times edges per vertex, below which one core joins all edges at once: as long as all data fit in
         its caches, joining an edge is as fast as filtering it (``one-core.md``).
+    fewest_at_vertices, per_vertex_at_vertices : int and float
+        From this many edges on, and as many per vertex, one core samples whether weights follow vertices
+        (``one-core.md``).
     giant : float
         If one tree has more than this share of the vertices, a bitmap of that tree replaces all roots. Threads and
         ranks copy the edges that leave it, which costs more than a bitmap (``many-cores.md``, step 21).
@@ -97,6 +100,8 @@ class Policy:
     light: float = 1.3
     take_all: float = 0.75
     fewest_to_filter: int = 250_000
+    fewest_at_vertices: int = 1 << 15
+    per_vertex_at_vertices: float = 1.75
     giant: float = 0.25
     max_kept_share: float = 0.8
     closing: float = 0.25
@@ -159,6 +164,11 @@ def takes_all(light: float, edges: float, policy: Policy) -> bool:
 def filters(edges: int, vertices: int, policy: Policy) -> bool:
     """Return whether a graph has enough edges for a filter to pay off on one core."""
     return edges * (edges - vertices) >= policy.fewest_to_filter * vertices
+
+
+def samples_vertices(edges: int, vertices: int, policy: Policy) -> bool:
+    """Return whether one core samples if weights follow vertices: to join their lightest edges first would pay off."""
+    return edges >= max(policy.fewest_at_vertices, policy.per_vertex_at_vertices * vertices)
 
 
 def sample_size(edges: int, light: int) -> int:

@@ -1,0 +1,114 @@
+"""The lightest edge at each vertex, with which Borůvka's algorithm begins, and the test whether to begin with it.
+
+If the weight of an edge is that of one of its ends, such as the greater of two heights or core distances, light edges
+join only light vertices, most batches close cycles, and filters drop little. But the lightest edge at most vertices
+leads to a lighter vertex, so that a single round of Borůvka's algorithm leaves few trees.
+
+In the kernels, `keys` are `LazyKeys` of m edges, and `u` and `v`, uint32 of shape (m,), are their ends.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mst.kernels.primitives.hashing import half_mix, multiplicative_hash
+from mst.kernels.primitives.jit import njit
+from mst.kernels.primitives.keys import key_at
+from mst.kernels.primitives.prefetch import prefetch, prefetch_to_write
+from mst.kernels.union_find.sequential import find
+
+NONE = np.uint32(2**32 - 1)
+"""Stands for the edge of a vertex without edges."""
+
+_FEWEST_EQUAL, _LEAST_SHARE = 4, 1 / 8
+_MOST_ANYWHERE, _SHARE_ANYWHERE = 3, 1 / 1024
+_11, _ONE, _TWO, _AHEAD = np.uint64(11), np.uint64(1), np.uint64(2), np.uint64(32)
+
+
+@njit
+def follow_vertices(keys, u, v, vertices):
+    """Return whether edges that share a vertex often have the same weight, while others rarely do.
+
+    Of edges that are weighed by the greater of two random numbers, a third of such pairs have. A sample of 6 √n of the
+    edges has some 60 such pairs, and more if degrees vary. `vertices`, an int, is n.
+    """
+    m, size = u.size, 6 * np.int64(np.sqrt(vertices))
+    rows = np.empty(size, np.int64)
+    for i in range(size):
+        e = np.int64((half_mix(multiplicative_hash(i + 1)) >> _11) * (2.0**-53 * m))
+        rows[i] = e
+        prefetch(keys.words, e)
+        prefetch(u, e)
+        prefetch(v, e)
+    bits = 4
+    while (1 << bits) < 4 * size:
+        bits += 1
+    mask, shift = np.uint64((1 << bits) - 1), np.uint64(64 - bits)
+    first = np.full(1 << bits, -1, np.int64)  # by hash of a vertex: the first sampled edge there
+    vertex = np.empty(1 << bits, np.uint32)
+    pairs = equal = anywhere = 0
+    last = key_at(keys, 0)
+    for e in rows:
+        key = key_at(keys, e)
+        anywhere += key == last
+        last = key
+        for x, y in ((u[e], v[e]), (v[e], u[e])):
+            place = multiplicative_hash(x) >> shift
+            while first[place] >= 0 and vertex[place] != x:
+                place = (place + np.uint64(1)) & mask
+            other = first[place]
+            if other < 0:
+                first[place], vertex[place] = e, x
+            elif (u[other] != y) & (v[other] != y):  # not the same edge, its reverse, or a parallel one
+                pairs += 1
+                equal += key_at(keys, other) == key
+    return (
+        equal >= max(_FEWEST_EQUAL, _LEAST_SHARE * pairs)
+        and anywhere <= _MOST_ANYWHERE + _SHARE_ANYWHERE * size
+    )
+
+
+@njit
+def lightest_edges(keys, u, v, least, lightest):
+    """Write the least key of the edges at each vertex, and the first edge with it.
+
+    `least` has the dtype of the keys and `lightest` is uint32, both of shape (n,); they begin as the largest key and
+    `NONE`.
+    """
+    m = np.uint64(u.size)
+    for e in range(m):
+        far = min(e + _AHEAD, m - _ONE)
+        prefetch_to_write(least, u[far])
+        prefetch_to_write(least, v[far])
+        key, x, y = key_at(keys, e), u[e], v[e]
+        if key < least[x]:
+            least[x], lightest[x] = key, np.uint32(e)
+        if key < least[y]:
+            least[y], lightest[y] = key, np.uint32(e)
+
+
+@njit
+def link_lightest(u, v, lightest, parent, edges):
+    """Link the ends of each vertex's lightest edge; return the number of edges, which `edges` holds then.
+
+    Two vertices may share an edge. `lightest` is uint32 of shape (n,), `parent` and `edges` are those of a
+    `mst.kernels.filter_boruvka.sequential.join.Forest` in which every vertex is a tree.
+    """
+    size, last = np.uint64(0), np.uint64(lightest.size - 1)
+    for i in range(np.uint64(lightest.size)):
+        far = lightest[min(i + _AHEAD, last)]
+        prefetch(u, far)
+        prefetch(v, far)
+        near = lightest[min(i + _AHEAD // _TWO, last)]
+        if near != NONE:
+            prefetch_to_write(parent, u[near])
+            prefetch_to_write(parent, v[near])
+        e = lightest[i]
+        if e == NONE:
+            continue
+        x, y = find(parent, u[e]), find(parent, v[e])
+        if x != y:
+            parent[max(x, y)] = min(x, y)
+            edges[size] = e
+            size += np.uint64(1)
+    return np.int64(size)
