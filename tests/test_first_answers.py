@@ -447,7 +447,7 @@ for n, m, near in ((50, 100, 0), (1000, 100_000, 0), (100_000, 1_500_000, 0), (5
     if near:
         u, v = np.sort(u), (np.sort(u) + random.integers(1, near, m)) % n
     for w in (random.integers(0, 10**9, m), random.random(m), random.random(m).astype("f4"),
-              random.integers(-5, 5, m).astype("i4"), np.exp(40 * random.random(m))):
+              random.integers(-5, 5, m).astype("i4"), np.exp(40 * random.random(m)), np.maximum(u, v)):
         graph = mst.Graph(n, u, v, w + (near * 10**9 * (u // 40)).astype(w.dtype))
         for algorithm in ("auto", "filter-boruvka"):
             mst.minimum_spanning_forest(graph, algorithm=algorithm, threads=1).weight

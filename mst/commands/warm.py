@@ -107,7 +107,7 @@ def graphs(cores: int) -> Iterator[Any]:
     from mst.kernels.filter_boruvka.policy import THREADS
 
     random = np.random.default_rng(1)
-    scattered = (400_000, 1_000_000, None), (3_000, 9_000, None), (2_000, 60_000, None)
+    scattered = (400_000, 1_000_000, None), (3_000, 9_000, None), (2_000, 32_000, None)
     shapes = *scattered, (60_000, 240_000, 9), (400_000, 1_600_000, 9)
     for dtype in WEIGHT_DTYPES:
         wide = 2.0**40 if dtype.itemsize == 8 else 2.0**20
@@ -123,8 +123,8 @@ def graphs(cores: int) -> Iterator[Any]:
                 wide * random.random(m) ** 16,  # most of them share their first bits
                 random.integers(0, 2, m),
                 np.ones(m),
-                np.maximum(u, v),  # most batches close cycles
-                1000 * (u // 33) + random.integers(0, 4, m),
+                np.maximum(u, v),  # most batches close cycles, or the lightest edge at each vertex is joined first
+                1000.0 * (u // 33) + random.integers(0, 1000, m),
             ):
                 weights[far] = weights.max()
                 yield Graph(n, u, v, weights.astype(dtype), threads=cores)
