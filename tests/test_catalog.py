@@ -89,7 +89,7 @@ def mirror_folder(tmp_path) -> Path:
 
 @pytest.fixture
 def sources(tmp_path, mirror_folder) -> Sources:
-    return Sources([str(mirror_folder)], offline=True, cache=tmp_path / "cache", progress=False)
+    return Sources([str(mirror_folder)], offline=True, cache=tmp_path / "cache")
 
 
 @pytest.fixture
@@ -567,7 +567,7 @@ def test_default_experiment_fetches_a_dimacs_road_and_two_snap_graphs_which_a_mi
     }
     assert sum("challenge9/data/USA-road-d" in addresses for addresses in addressed.values()) >= 1
     assert sum("snap.stanford.edu" in addresses for addresses in addressed.values()) >= 2
-    offline = Sources([str(mirror)], offline=True, cache=tmp_path, progress=False)
+    offline = Sources([str(mirror)], offline=True, cache=tmp_path)
     for entry in graphs:
         assert entry.generator or fetch_raw(entry, offline)[1].path.is_file()
 
@@ -785,7 +785,7 @@ def test_published_forest_weights_are_listed(mirror):
 
 @pytest.fixture(scope="module")
 def mirrored(tmp_path_factory, mirror) -> Sources:
-    return Sources([str(mirror)], offline=True, cache=tmp_path_factory.mktemp("cache"), progress=False)
+    return Sources([str(mirror)], offline=True, cache=tmp_path_factory.mktemp("cache"))
 
 
 FROM_FILES = [entry for entry in LISTED.values() if entry.sources and entry.name not in TOO_LARGE]

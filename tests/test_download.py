@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import hashlib
 import http.server
-import io
 import json
 import multiprocessing
 import re
@@ -107,7 +106,7 @@ def sources(tmp_path):
     def make(mirrors=(), **options):
         quick = dict(timeout=2.0, retries=2, wait=0.005)
         limits = Limits(**{name: options.pop(name, value) for name, value in quick.items()})
-        return Sources(mirrors, **{"cache": tmp_path / "cache", "progress": False, **options}, limits=limits)
+        return Sources(mirrors, **{"cache": tmp_path / "cache", **options}, limits=limits)
 
     return make
 
@@ -569,7 +568,7 @@ def test_unreadable_mirror_file_is_skipped(sources, folder, serve):
 
 
 def _fetch_in_process(address, cache, results):
-    sources = Sources(cache=cache, limits=Limits(timeout=5.0), progress=False)
+    sources = Sources(cache=cache, limits=Limits(timeout=5.0))
     results.put(sources.fetch(Wanted("road", (address,), sha256=SHA256)).path.read_bytes() == BODY)
 
 
@@ -604,16 +603,14 @@ def test_partial_files_are_per_process_without_file_locks(serve, sources, tmp_pa
     assert leftovers(tmp_path / "cache") == ["file.gr.gz", "receipt.json"]
 
 
-def test_progress_is_shown_on_request_only(serve, sources, monkeypatch):
-    written = io.StringIO()
-    monkeypatch.setattr("sys.stderr", written)
-    server = serve()
-    sources(progress=True).fetch(wanted(server))
-    assert re.search(r"road: 2\.1 MB of 2\.1 MB, [\d.]+ [kMG]?B/s", written.getvalue())
-    written.truncate(0)
-    (server_two := serve())
-    sources(progress=None).fetch(Wanted("other", (server_two.address(),)))
-    assert "road" not in written.getvalue() and "other" not in written.getvalue()  # no terminal, no flag
+def test_progress_shows_the_size_and_counts_from_where_a_download_resumes(serve, sources, monkeypatch):
+    last = {}
+    monkeypatch.setattr("mst.progress.Step.update", lambda step, text, done: last.update({step: (text, done)}))
+    server = serve(lambda h, n: send_range(h, upto=len(BODY) // 2 if n == 1 else None))
+    sources().fetch(wanted(server))
+    (first, at_first), (second, at_second) = last.items()
+    assert (first.total, at_first) == (len(BODY), ("road: 1.0 MB of 2.1 MB", len(BODY) // 2))
+    assert (second.total, at_second) == (len(BODY) // 2, ("road: 2.1 MB of 2.1 MB", len(BODY) // 2))
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ import hashlib
 import json
 import os
 import shutil
-import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -91,8 +90,6 @@ class Sources:
         Use folders and cached files only; never touch the network.
     cache : path-like, optional
         Folder of raw files and checksums; by default `mst.cache.cache_root`.
-    progress : bool, optional
-        Show progress on standard error; by default only on a terminal.
     limits : Limits, optional
         Of time and retries.
     dead_hosts : path-like, optional
@@ -118,7 +115,6 @@ class Sources:
         offline: bool = False,
         cache: str | os.PathLike | None = None,
         *,
-        progress: bool | None = None,
         limits: Limits | None = None,
         dead_hosts: str | os.PathLike | None = None,
     ):
@@ -127,7 +123,6 @@ class Sources:
             check_mirror(mirror)
         self.offline = offline
         self.cache = Path(cache) if cache is not None else cache_root()
-        self.progress = sys.stderr.isatty() if progress is None else progress
         self.limits = limits or Limits()
         self.dead_hosts = DeadHosts(dead_hosts)
         self._checksums = _Checksums(self.cache / "checksums")
@@ -276,7 +271,7 @@ class Sources:
                 f"downloads need httpx and tenacity ({error}): pip install httpx tenacity, or put the file into a "
                 "folder and set MST_MIRROR to it"
             ) from None
-        return Transport(self.limits, self.dead_hosts, progress=self.progress)
+        return Transport(self.limits, self.dead_hosts)
 
     def _check(self, location: str, wanted: Wanted, sha256: str) -> str:
         """Compare a checksum with the published one, or else with the one recorded for this location."""

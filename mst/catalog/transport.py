@@ -6,7 +6,6 @@ import os
 import random
 import re
 import ssl
-import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -17,6 +16,7 @@ from tenacity import RetryCallState, Retrying, retry_if_exception_type
 
 from mst.catalog.locations import Dead, DeadHosts, Limits, Missing, Refused, basename
 from mst.catalog.partial import PartialFile
+from mst.progress import step
 from mst.units import decimal_size
 from mst.version import __version__
 
@@ -46,12 +46,10 @@ class Transport:
     limits : Limits
     dead_hosts : DeadHosts
         Checked before every request, redirects included; unreachable hosts are added.
-    progress : bool
-        Show progress on standard error.
     """
 
-    def __init__(self, limits: Limits, dead_hosts: DeadHosts, *, progress: bool):
-        self.limits, self.dead_hosts, self.progress = limits, dead_hosts, progress
+    def __init__(self, limits: Limits, dead_hosts: DeadHosts):
+        self.limits, self.dead_hosts = limits, dead_hosts
         self._client = httpx.Client(
             # With compressed transfers, ranges and lengths would not be those of the file.
             headers={"User-Agent": f"mst/{__version__}", "Accept-Encoding": "identity"},
@@ -163,27 +161,23 @@ class Transport:
         int
             Bytes of the file received so far.
         """
-        done = start
-        meter = _Meter(label, done, total) if self.progress else None
+        done, of = start, f" of {decimal_size(total)}" if total else ""
         window, gained = time.monotonic(), 0
         try:
-            for block in response.iter_raw():
-                out.write(block)
-                done += len(block)
-                gained += len(block)
-                if meter:
-                    meter.show(done)
-                if time.monotonic() - window > self.limits.timeout:
-                    if gained < 1024:
-                        raise Broken(f"stalled after {done:,} bytes")
-                    window, gained = time.monotonic(), 0
+            with step(label, total=total and total - start) as shown:
+                for block in response.iter_raw():
+                    out.write(block)
+                    done += len(block)
+                    gained += len(block)
+                    shown.update(f"{label}: {decimal_size(done)}{of}", done=done - start)
+                    if time.monotonic() - window > self.limits.timeout:
+                        if gained < 1024:
+                            raise Broken(f"stalled after {done:,} bytes")
+                        window, gained = time.monotonic(), 0
         except httpx.TimeoutException:
             raise Broken(f"stalled after {done:,} bytes") from None
         except httpx.TransportError as error:
             raise Broken(f"broke off after {done:,} bytes ({error})") from None
-        finally:
-            if meter:
-                meter.end(done)
         if total is not None and done < total:
             raise Broken(f"broke off after {done:,} of {total:,} bytes")
         return done
@@ -212,29 +206,6 @@ class _Patience:
     def exhausted(self, _: RetryCallState) -> bool:
         """Return whether to give up."""
         return self.idle > self.limits.retries
-
-
-class _Meter:
-    """Progress on standard error: a line that rewrites itself on a terminal, else one every 10 s."""
-
-    def __init__(self, label: str, start: int, total: int | None):
-        self.label, self.start, self.total = label, start, total
-        self.began = self.shown = time.monotonic()
-        self.live = sys.stderr.isatty()
-
-    def show(self, done: int) -> None:
-        if time.monotonic() - self.shown > (0.2 if self.live else 10.0):
-            self._print(done, "\r" if self.live else "\n")
-
-    def end(self, done: int) -> None:
-        self._print(done, "\n")
-
-    def _print(self, done: int, ending: str) -> None:
-        self.shown = time.monotonic()
-        rate = (done - self.start) / max(self.shown - self.began, 1e-6)
-        of = f" of {decimal_size(self.total)}" if self.total else ""
-        line = f"{self.label}: {decimal_size(done)}{of}, {decimal_size(rate)}/s"
-        print(f"{line:<70}", end=ending, file=sys.stderr, flush=True)
 
 
 def _check_status(response: httpx.Response, *, resuming: bool) -> None:

@@ -35,9 +35,6 @@ def configure(parser: ArgumentParser) -> None:
         help="a folder or URL prefix to try before the official address, after those of MST_MIRROR; repeatable",
     )
     parser.add_argument("--offline", action="store_true", help="never touch the network")
-    parser.add_argument(
-        "--progress", action="store_true", default=None, help="show progress even without a terminal"
-    )
     add_catalog(parser)
     add_json(parser, "print one JSON object with the name, the status, the file and the size of each graph")
 
@@ -47,7 +44,7 @@ def run(args: Namespace) -> int:
     from mst.catalog.download import Sources
 
     entries = catalog.load(args.catalog).matching(args.graphs)
-    sources = Sources.from_environment(args.mirror, args.offline, progress=args.progress)
+    sources = Sources.from_environment(args.mirror, args.offline)
     chosen = [entry for entry in entries if entry.sources or not args.raw]
     found = []
     with step("fetching", total=len(chosen)) as fetching:
