@@ -698,6 +698,7 @@ def test_unusable_local_file_is_kept_and_named(own, tmp_path, sources):
     assert tried.location == str(file) and tried.reason == (
         "no such file: put it there, or correct the path in the catalogue"
     )
+    assert manifest.reason == f"{file}: {tried.reason}", "no mirror is expected to have it"
 
 
 @pytest.mark.parametrize(

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 
 import pytest
 import yaml
 
-from mst import catalog, cli, registry
+from mst import catalog, cli, config, registry
 from mst.bench.measure import runner
 from mst.commands import measure
+from mst.commands._requests import graph_of
+from mst.errors import UnavailableError
 from mst.progress import Step
 
 
@@ -105,6 +108,16 @@ def test_refill_repeats_runs_with_fewer_processes(experiment, tmp_path, capsys):
     assert after["created"] > before["created"] and "fewer-processes" not in after["conditions"]["flags"]
     assert json.loads(short.with_suffix(".proof.json").read_text())["grade"] == "identical"
     assert full.read_bytes() == unchanged
+
+
+@pytest.mark.parametrize("others, retried", [([], False), ([{"mirror_names": ["road.gr"]}], True)])
+def test_graph_is_retried_by_command_if_it_may_come_from_elsewhere(experiment, monkeypatch, others, retried):
+    """A missing file of this machine is looked for by every call."""
+    own = {"name": "own", "title": "Own", "family": "road", "sources": [{"path": "gone/road.gr"}, *others]}
+    monkeypatch.setattr(catalog, "load", lambda: {"own": catalog.Entry.model_validate(own)})
+    with pytest.raises(UnavailableError) as caught:
+        graph_of(config.load(Path(experiment[-1])), "own")
+    assert ("`mst retry --scope graphs/own`" in str(caught.value)) == retried
 
 
 def test_a_changed_file_of_a_graph_is_read_and_measured_again(experiment, tmp_path, capsys, monkeypatch):

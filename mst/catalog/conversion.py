@@ -81,13 +81,12 @@ def _naming(entry: Entry) -> Iterator[None]:
 
 
 def _unavailable(entry: Entry, absent: NotFetched, clock: _Clock) -> Manifest:
-    own = absent.tried[0] if len(absent.tried) == 1 and entry.sources[0].path else None
     return Manifest(
         name=entry.name,
         family=entry.family,
         recipe=entry.recipe,
         status="unavailable",
-        reason=": ".join(own) if own else "no location has it",
+        reason=": ".join(absent.tried[0]) if entry.is_own else "no location has it",
         tried=tuple(Tried(location=location, reason=reason) for location, reason in absent.tried),
         seconds=clock.seconds,
     )

@@ -202,6 +202,11 @@ class Entry(StrictModel, strict=False):
         return self
 
     @property
+    def is_own(self) -> bool:
+        """Whether all its sources are files of this machine."""
+        return all(source.path for source in self.sources)
+
+    @property
     def own_files(self) -> tuple[Path, ...]:
         """Files of this machine that are there and that the graph may be made of."""
         named = (source.own_file for source in self.sources)

@@ -104,8 +104,7 @@ def graph_of(settings: Config, name: str, *, in_workflow: bool = False) -> tuple
         manifest = catalog.materialise(entry, folder, sources=settings.sources())
     if manifest.status != "ok":
         tried = "; ".join(f"{each.location}: {each.reason}" for each in manifest.tried)
-        own = any(source.path for source in entry.sources)
-        remedy = "" if own else f"; `mst retry --scope graphs/{name}` lets the next call try again"
+        remedy = "" if entry.is_own else f"; `mst retry --scope graphs/{name}` lets the next call try again"
         raise UnavailableError(f"{entry.name}: unavailable: {tried or manifest.reason}{remedy}")
     return folder, manifest.model_dump(mode="json")
 

@@ -96,7 +96,7 @@ def _fetch(entry: Entry, sources: Sources, args: Namespace) -> dict[str, Any]:
     folder, manifest = catalog.obtain(entry, folder, sources=sources, again=args.again)
     if manifest.status != "ok":
         tried = [(each.location, each.reason) for each in manifest.tried]
-        absent = NotFetched(entry.name, tried, own=all(source.path for source in entry.sources))
+        absent = NotFetched(entry.name, tried, own=entry.is_own)
         return {"name": entry.name, "status": manifest.status, "reason": str(absent)}
     return {
         "name": entry.name,
