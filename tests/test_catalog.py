@@ -536,7 +536,7 @@ def test_members_of_archives_are_read(triangle, tmp_path, sources, mirror_folder
     assert not list((tmp_path / "cache").rglob("mst-*"))
 
 
-@pytest.mark.parametrize("damage", ["member", "bytes"])
+@pytest.mark.parametrize("damage", ["member", "bytes", "archive"])
 def test_an_archive_without_its_member_is_refused(triangle, tmp_path, sources, mirror_folder, damage):
     with tarfile.open(mirror_folder / "graph.tar.gz", "w:gz") as archive:
         (tmp_path / "other").write_text("0 1 1\n" * 1000)
@@ -544,8 +544,11 @@ def test_an_archive_without_its_member_is_refused(triangle, tmp_path, sources, m
     if damage == "bytes":
         whole = (mirror_folder / "graph.tar.gz").read_bytes()
         (mirror_folder / "graph.tar.gz").write_bytes(whole[: len(whole) // 2])
+    if damage == "archive":
+        (mirror_folder / "graph.tar.gz").write_bytes(gzip.compress(b"0 1 1\n"))
     entry = changed(triangle, sources=[{"mirror_names": ["graph.tar.gz"], "member": "graph.mtx"}])
-    with pytest.raises(FormatError, match=r"graph\.tar\.gz: expected an archive that holds graph\.mtx"):
+    expected = "the gzip data ends early" if damage == "bytes" else "expected an archive that holds graph.mtx"
+    with pytest.raises(FormatError, match=rf"graph\.tar\.gz \(graph\.mtx\): {expected}"):
         materialise(entry, tmp_path / "out", sources=sources)
     assert not list((tmp_path / "cache").rglob("graph.*"))
 

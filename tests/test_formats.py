@@ -640,6 +640,8 @@ def test_graph_in_an_archive_is_found(tmp_path, pack):
     path.write_bytes(pack({"a.mtx": GRAPH, "b.mtx": GRAPH}))
     with pytest.raises(FormatError, match=r"expected an archive of one graph, found a\.mtx, b\.mtx: unpack it"):
         read(path)
+    path.write_bytes(pack({"a.txt": b"0 1\n", "b.txt": b"3 2\n0 1\n1 2\n"}))
+    assert read_raw(path, member="b.txt").format == "headed", "which is opened again when its rows are counted"
     write(tmp_path / "inner.arrow", TRIANGLE)
     path.write_bytes(pack({"inner.arrow": (tmp_path / "inner.arrow").read_bytes()}))
     with pytest.raises(FormatError, match="mapped into memory"):

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from mst.atomic import write_text
 from mst.cache import cache_root
-from mst.catalog.archive import unpacked
 from mst.catalog.download import Fetched, NotFetched, Sources
 from mst.catalog.entry import Entry, Source, Weights
 from mst.catalog.locations import basename
@@ -203,14 +202,12 @@ def _read(entry: Entry, source: Source, fetched: Fetched, sources: Sources) -> R
     from mst.formats import read_raw
 
     member = source.inside(fetched.path.name)
-    path = fetched.path
     try:
-        with unpacked(fetched.path, member) as path:
-            return read_raw(path, format=source.format)
+        return read_raw(fetched.path, format=source.format, member=member)
     except FormatError as error:
         sources.forget(entry.name, fetched)
-        place = fetched.location if path == fetched.path else f"{fetched.location} ({member})"
-        error.args = (str(error).replace(str(path), place),)
+        place = f"{fetched.location} ({member})" if member else fetched.location
+        error.args = (str(error).replace(str(fetched.path), place),)
         raise
 
 

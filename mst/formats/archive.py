@@ -1,8 +1,8 @@
 """Graphs inside tar (compressed or not) and zip archives, as collections publish them.
 
-If an archive holds one file, that file is the graph. If it holds several, the graph is the one named like the
-archive or like its own folder: ``road.tar.gz`` holds the graph ``road/road.mtx`` and a file of coordinates
-(https://sparse.tamu.edu).
+If an archive holds one file, that file is the graph. If it holds several, the graph is the one that the caller names,
+or the one named like the archive or like its own folder: ``road.tar.gz`` holds the graph ``road/road.mtx`` and a file
+of coordinates (https://sparse.tamu.edu).
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ def is_zip(head: bytes) -> bool:
     return head.startswith(b"PK\x03\x04") and b".npy" not in head[:4096]
 
 
-def open_tar(path: Path, open_stream: Callable[[], IO[bytes]]) -> tuple[str, IO[bytes]]:
+def open_tar(
+    path: Path, open_stream: Callable[[], IO[bytes]], member: str | None = None
+) -> tuple[str, IO[bytes]]:
     """Return name and content of the graph in a tar archive.
 
     Parameters
@@ -37,31 +39,37 @@ def open_tar(path: Path, open_stream: Callable[[], IO[bytes]]) -> tuple[str, IO[
     open_stream : callable
         Returns a stream at the beginning of the decompressed archive. It is called twice, since a stream that
         has listed the files cannot go back to one of them.
+    member : str, optional
+        The name of the graph in the archive.
 
     Raises
     ------
     FormatError
-        No file in the archive, or more than one, could be the graph.
+        No file in the archive has that name, or without a name none, or more than one, could be the graph.
     """
     with tarfile.open(fileobj=open_stream(), mode="r|") as listing:
-        chosen = _choose(path, [member.name for member in listing if member.isfile()])
+        chosen = _choose(path, [entry.name for entry in listing if entry.isfile()], member)
     archive = tarfile.open(fileobj=open_stream(), mode="r|")  # noqa: SIM115 (its content is read after the return)
-    for member in archive:
-        if member.name == chosen and member.isfile():
-            content = archive.extractfile(member)
+    for entry in archive:
+        if entry.name == chosen and entry.isfile():
+            content = archive.extractfile(entry)
             assert content is not None
             return PurePosixPath(chosen).name, content
     raise FormatError(path, f"{chosen} is missing: the archive changed while it was read; read it again")
 
 
-def open_zip(path: Path, file: IO[bytes]) -> tuple[str, IO[bytes]]:
+def open_zip(path: Path, file: IO[bytes], member: str | None = None) -> tuple[str, IO[bytes]]:
     """Return name and content of the graph in a zip archive; errors as for `open_tar`."""
     archive = zipfile.ZipFile(file)
-    chosen = _choose(path, [member.filename for member in archive.infolist() if not member.is_dir()])
+    chosen = _choose(path, [entry.filename for entry in archive.infolist() if not entry.is_dir()], member)
     return PurePosixPath(chosen).name, archive.open(chosen)
 
 
-def _choose(path: Path, names: list[str]) -> str:
+def _choose(path: Path, names: list[str], member: str | None) -> str:
+    if member is not None:
+        if member not in names:
+            raise FormatError(path, f"expected an archive that holds {member}")
+        return member
     visible = [name for name in names if not _hidden(PurePosixPath(name))]
     if len(visible) == 1:
         return visible[0]

@@ -121,7 +121,7 @@ def _read(source: Source, *, allow_headed: bool) -> RawGraph:
         if missing == 0:
             if _are_rows_of_neighbours(table):
                 raise ambiguous(source, "headed", "metis")
-            with Source(source.path) as reopened:
+            with source.reopened() as reopened:
                 return headed.read(reopened)
     if maybe_other and layout.columns == "uvw" and not layout.delimiter:
         assert table.w is not None

@@ -74,7 +74,7 @@ def read_weighted(path: str | os.PathLike[str], *, format: str | None = None) ->
         return raw.labelled_graph(name=_graph_name(file)), raw.w is not None
 
 
-def read_raw(path: str | os.PathLike[str], *, format: str | None = None) -> RawGraph:
+def read_raw(path: str | os.PathLike[str], *, format: str | None = None, member: str | None = None) -> RawGraph:
     """Read a graph from a file, with a summary of the file's declarations and the ids of its vertices.
 
     Parameters
@@ -83,6 +83,8 @@ def read_raw(path: str | os.PathLike[str], *, format: str | None = None) -> RawG
         As for `read`.
     format : str, optional
         As for `read`.
+    member : str, optional
+        The file of an archive to read; by default the one that seems to be the graph.
 
     Returns
     -------
@@ -106,7 +108,7 @@ def read_raw(path: str | os.PathLike[str], *, format: str | None = None) -> RawG
     ('edges', 3, None, [70, 80, 90])
     """
     try:
-        with _as_file(file_path(path)) as file, Source(file) as source:
+        with _as_file(file_path(path)) as file, Source(file, member) as source:
             chosen = format_of(source) if format is None else format_named(format)
             read = (format is None and chosen.read_detected) or chosen.read
             raw = read(source)

@@ -94,7 +94,7 @@ def _columns(text: Text) -> str:
 
 def _raise_at_last_id(source: Source, header: _Header, layout: Layout) -> None:
     """Read the file again, allowing ids up to n - 1 only, to raise the error at the first id that is `n`."""
-    with Source(source.path) as reopened:
+    with source.reopened() as reopened:
         text = Text(reopened)
         _header(text)
         expected = layout.expected.replace(f"… {header.n}", f"… {header.n - 1}")

@@ -243,7 +243,7 @@ class _ArcBlocks:
 
 def _asymmetry_error(source: Source, header: Header, integers: bool) -> FormatError:
     """Read the file again, and return an error that names an arc without its reverse."""
-    with Source(source.path) as reopened:
+    with source.reopened() as reopened:
         text = Text(reopened)
         _header(text)
         parts = [
@@ -276,7 +276,7 @@ def _asymmetry_error(source: Source, header: Header, integers: bool) -> FormatEr
 
 def _line_of_row(source: Source, row: int) -> tuple[int, bytes]:
     """Return the line number and the text of a row, counted from 1."""
-    with Source(source.path) as reopened:
+    with source.reopened() as reopened:
         text = Text(reopened)
         _header(text)
         line = b""

@@ -24,7 +24,7 @@ def integers_else_floats(source: Source, read: Callable[[Source, bool], _Result]
     try:
         return read(source, True)
     except FractionFound:
-        with Source(source.path) as reopened:
+        with source.reopened() as reopened:
             return read(reopened, False)
 
 

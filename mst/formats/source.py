@@ -31,6 +31,8 @@ class Source:
     Parameters
     ----------
     path : path-like
+    member : str, optional
+        The file to read in an archive; by default the one that seems to be the graph (`mst.formats.archive`).
 
     Attributes
     ----------
@@ -48,8 +50,8 @@ class Source:
         Bytes of content, if known without reading all of it.
     """
 
-    def __init__(self, path: Path):
-        self.path = Path(path)
+    def __init__(self, path: Path, member: str | None = None):
+        self.path, self._member = Path(path), member
         try:
             self._file: io.BufferedReader = self.path.open("rb")
         except IsADirectoryError as error:
@@ -91,16 +93,22 @@ class Source:
         """Continue with the graph inside the file if it is an archive; True if it is."""
         if archive.is_tar(self.head):
             self.name, self._stream = self._translating_errors(
-                lambda: archive.open_tar(self.path, self._rewound)
+                lambda: archive.open_tar(self.path, self._rewound, self._member)
             )
         elif archive.is_zip(self.head) and not self.compression:
             self.name, self._stream = self._translating_errors(
-                lambda: archive.open_zip(self.path, self._rewound())
+                lambda: archive.open_zip(self.path, self._rewound(), self._member)
             )
+        elif self._member:
+            raise FormatError(self.path, f"expected an archive that holds {self._member}")
         else:
             return False
         self.head = self._read_head()
         return True
+
+    def reopened(self) -> Source:
+        """Return the same content, opened again, to be read from its beginning."""
+        return Source(self.path, self._member)
 
     def _rewound(self) -> IO[bytes]:
         self._file.seek(0)

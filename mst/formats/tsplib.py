@@ -132,7 +132,7 @@ def _points(source: Source, text: Text, n: int, kind: str) -> RawGraph:
         )
     lines = text.lines
     ids, x = _coordinates(text, "uw-", n)
-    with Source(source.path) as reopened:
+    with source.reopened() as reopened:
         second = Text(reopened)
         while second.lines < lines:
             second.line()
