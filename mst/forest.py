@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mst.arrays import as_numpy
 from mst.cores import MANY, cores_for, usable_width
 from mst.errors import InputError, UnsupportedError, names_missing, names_missing_numba
-from mst.graph import Graph, LabelledGraph
+from mst.graph import Graph, LabelledGraph, column
 from mst.order import total
 from mst.units import counted
 
@@ -512,12 +511,9 @@ copyreg.pickle(LabelledGraph, _reduced)
 
 def _distinct_rows(edge_ids: Any, graph: Graph, threads: int) -> np.ndarray:
     """Return edge ids ascending, as int64; refuse ids that cannot be a forest's, without reading its edges."""
-    ids = as_numpy(edge_ids, "edge_ids")
-    masked = type(edge_ids) is not np.ndarray and np.ma.is_masked(edge_ids)
-    if ids.ndim != 1 or masked or (ids.size and ids.dtype.kind not in "iu"):
-        raise InputError(
-            f"edge_ids must be one-dimensional and hold integers, got {ids.dtype} of shape {ids.shape}"
-        )
+    ids = column(edge_ids, "edge_ids")
+    if ids.size and ids.dtype.kind not in "iu":
+        raise InputError(f"edge_ids must hold integers, got dtype {ids.dtype}")
     rows = _by_bitmap(ids, graph.m, threads)
     if rows is None:
         rows = _by_sorting(ids, graph.m)

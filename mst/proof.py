@@ -26,7 +26,7 @@ import numpy as np
 from mst import order
 from mst.cores import whole_threads
 from mst.errors import InputError, shorten
-from mst.graph import Graph
+from mst.graph import Graph, column
 
 if TYPE_CHECKING:
     from mst.kernels.proof.path_maximum import PathMaxima
@@ -285,7 +285,7 @@ def _timed(
     threads: int,
 ) -> Proof:
     started, width = perf_counter(), _width(threads)
-    ids, reason, witness = _distinct_rows(graph, edge_ids)
+    ids, reason, witness = _ascending_ids(graph, edge_ids)
     facts: dict[str, Any] = dict(n=graph.n, m=graph.m, forest_edges=len(ids))
     if not reason and grade == "identical" and width == 1 and _is_minimum(graph, ids):
         facts.update(components=graph.n - len(ids), weight=order.total(graph.w, ids))
@@ -367,23 +367,22 @@ def _in_order(
     return edges, *sorted_records(*records(order.keys(weights)))
 
 
-def _distinct_rows(graph: Graph, edge_ids: Any) -> tuple[np.ndarray, str, dict[str, Any]]:
+def _ascending_ids(graph: Graph, edge_ids: Any) -> tuple[np.ndarray, str, dict[str, Any]]:
     """Return the ids ascending, int64, read-only, or why they are not distinct rows of the edge list, and a witness."""
     try:
-        given = np.asarray(edge_ids)
-    except (TypeError, ValueError, OverflowError) as error:
-        return np.empty(0, np.int64), f"edge ids are not an array of integers: {error}", {}
-    if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
-        return np.empty(0, np.int64), f"edge ids are {given.dtype} of shape {given.shape}, not integers", {}
-    ids = given.astype(np.int64, copy=False)
+        ids = column(edge_ids, "edge_ids")
+    except InputError as error:
+        return np.empty(0, np.int64), str(error), {}
+    if ids.size and ids.dtype.kind not in "iu":
+        return np.empty(0, np.int64), f"edge_ids must hold integers, got dtype {ids.dtype}", {}
     ascending = not (ids[1:] <= ids[:-1]).any()
     if not ascending:
         ids = np.sort(ids)
-    ids = ids.view()
-    ids.flags.writeable = False  # numba compiles once for read-only arrays, which a Forest's are
     for edge in ids[[0, -1]].tolist() if ids.size else ():
         if not 0 <= edge < graph.m:
             return ids, f"{edge} is not an edge: ids run from 0 to {graph.m - 1}", {"edge": edge}
+    ids = ids.astype(np.int64, copy=False).view()
+    ids.flags.writeable = False  # numba compiles once for read-only arrays, which a Forest's are
     twice = np.flatnonzero(ids[1:] == ids[:-1]) if not ascending else ids[:0]
     if twice.size:
         edge = int(ids[twice[0]])
