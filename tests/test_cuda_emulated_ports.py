@@ -83,12 +83,13 @@ def test_ports_find_the_forest_of_kruskal(emulator_folder, name, options):
 
 @pytest.mark.parametrize("name", CONNECTED)
 def test_unconnected_graph_is_refused(emulator_folder, name):
-    graph = Graph(4, [0, 2], [1, 3], [1, 2])
+    pairs, isolated = Graph(4, [0, 2], [1, 3], [1, 2]), Graph(5, [0, 1, 2], [1, 2, 3], [1, 3, 1])
     facts = Facts(n=4, m=2, components=2)
     assert "connected graphs only, and this one has 2 components" in registry.get(name).skip(facts)
     assert registry.get(name).skip(Facts(n=4, m=3, components=1)) is None
-    with pytest.raises(UnsupportedError, match=f"{name} does not take this graph: it is not connected"):
-        emulated_ports.solve(emulator_folder, name, graph)
+    for graph in (pairs, isolated):
+        with pytest.raises(UnsupportedError, match=f"{name} does not take this graph: it is not connected"):
+            emulated_ports.solve(emulator_folder, name, graph)
 
 
 @pytest.mark.slow
