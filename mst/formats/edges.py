@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO
 
@@ -98,17 +99,8 @@ def _split(line: bytes, delimiter: str) -> list[bytes]:
     return [field.strip() for field in line.split(delimiter.encode())] if delimiter else line.split()
 
 
-def read(source: Source) -> RawGraph:
-    """Read an edge list; the first row is an edge, even if it could be the counts of the others."""
-    return _read(source, allow_headed=False)
-
-
-def _read_detected(source: Source) -> RawGraph:
-    """Read an edge list, or a headed list if the first row holds the counts of the others."""
-    return _read(source, allow_headed=True)
-
-
-def _read(source: Source, *, allow_headed: bool) -> RawGraph:
+def read(source: Source, *, allow_headed: bool = False) -> RawGraph:
+    """Read an edge list, or, with `allow_headed`, a headed list if the first row holds the counts of the others."""
     text = Text(source)
     preamble = _read_preamble(text)
     layout = _layout(text, _first_rows(source) or [], preamble)
@@ -152,17 +144,11 @@ def _are_rows_of_neighbours(table: Table) -> bool:
     return are_symmetric(np.concatenate([rows, rows]), np.concatenate(ends), None)
 
 
-def stream(source: Source) -> RawStream:
-    """Read an edge list block by block; ids are kept, since which of them are in use shows at the end only."""
-    return _stream(source, allow_headed=False)
+def stream(source: Source, *, allow_headed: bool = False) -> RawStream:
+    """Read an edge list block by block; ids are kept, since which of them are in use shows at the end only.
 
-
-def _stream_detected(source: Source) -> RawStream:
-    """Read an edge list block by block; that its first row could be the counts of the others shows at the end only."""
-    return _stream(source, allow_headed=True)
-
-
-def _stream(source: Source, *, allow_headed: bool) -> RawStream:
+    So does, with `allow_headed`, that the first row could be the counts of the others.
+    """
     text = Text(source)
     preamble = _read_preamble(text)
     layout = _layout(text, _first_rows(source) or [], preamble)
@@ -421,6 +407,8 @@ def _write_csv(sink: IO[bytes], graph: Graph, ids: Ids | None = None) -> None:
     write_rows(sink, graph, ids=ids, delimiter=",")
 
 
+_read_detected = partial(read, allow_headed=True)
+_stream_detected = partial(stream, allow_headed=True)
 FORMAT = Format(
     "edges", "Edge list: blanks, commas, tabs; with or without weights (SNAP, KONECT, CSV)",
     (".txt", ".tsv", ".edges", ".el", ".wel", ".cedge"), sniff, read, write, _read_detected, stream,
