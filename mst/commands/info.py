@@ -33,7 +33,8 @@ def run(args: Namespace) -> int:
 
     listing = catalog.load(args.catalog)
     if not args.graphs:
-        _list(listing, args.json)
+        entries = {name: entry.model_dump(mode="json") for name, entry in listing.items()}
+        print(json_text(entries, indent=1) if args.json else as_text(graph_rows(listing)))
         return 0
     facts = [_about(name, listing, args.format) for name in args.graphs]
     if args.json:
@@ -41,13 +42,6 @@ def run(args: Namespace) -> int:
     else:
         print("\n\n".join(_as_text(one) for one in facts))
     return 0
-
-
-def _list(listing: Catalog, as_json: bool) -> None:
-    if as_json:
-        print(json_text({name: entry.model_dump(mode="json") for name, entry in listing.items()}, indent=1))
-        return
-    print(as_text(graph_rows(listing)))
 
 
 def _about(name: str, listing: Catalog, format: str | None) -> dict[str, Any]:
