@@ -167,15 +167,8 @@ def from_mapping(name: str, values: Mapping[str, Any]) -> Program:
 def _typed(where: str, key: str, value: Any) -> Any:
     """Return the value as the field's type, or raise `ConfigError`."""
     kinds: dict[str, Any] = {
-        "command": (str, list, tuple),
-        "weights": (str, list, tuple),
-        "options": Mapping,
-        "limits": Mapping,
-        "environment": Mapping,
-        "versions": Mapping,
-        "counters": Mapping,
-        "phases": Mapping,
-        "instrumented": (str, list, tuple),
+        **dict.fromkeys(("command", "instrumented", "weights"), (str, list, tuple)),
+        **dict.fromkeys(("options", "limits", "environment", "versions", "counters", "phases"), Mapping),
         "simple": bool,
         "first_vertex": int,
     }
