@@ -247,9 +247,8 @@ class RankMemory:
 def _shared_bytes() -> int:
     """Return this process's share of shared memory, in bytes: each page divided by the processes that map it."""
     with contextlib.suppress(OSError):
-        for line in Path("/proc/self/smaps_rollup").read_text().splitlines():
-            if line.startswith("Pss_Shmem:"):
-                return int(line.split()[1]) * 1024
+        if found := memory_status("Pss_Shmem", "smaps_rollup"):
+            return found
     return memory_status("RssShmem")
 
 

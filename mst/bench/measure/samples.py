@@ -127,9 +127,9 @@ def peak() -> int:
     return memory_status("VmHWM")
 
 
-def memory_status(field: str) -> int:
-    """Return a field of ``/proc/self/status``, in bytes."""
-    for line in Path("/proc/self/status").read_text().splitlines():
+def memory_status(field: str, file: str = "status") -> int:
+    """Return a field of a file in ``/proc/self``, in bytes."""
+    for line in Path("/proc/self", file).read_text().splitlines():
         if line.startswith(field + ":"):
             return int(line.split()[1]) * 1024
     return 0
