@@ -140,12 +140,11 @@ def _widening(rows: int, processes: int) -> float:
 
     Student's t over the processes of one run, even where a row compares two.
 
-    >>> [round(_widening(9, processes), 1) for processes in (3, 5, 9)]
-    [8.3, 2.1, 1.5]
+    >>> [round(_widening(9, processes), 1) for processes in (3, 4, 5, 9)]
+    [8.3, 3.4, 2.1, 1.5]
     """
-    freedom = max(2, (processes - 1) // 2 * 2)
     own = (1 + interval_ranks(processes)[1]) / 2
-    return max(1.0, _student(1 - (1 - COVERAGE) / 2 / rows, freedom) / _student(own, freedom))
+    return max(1.0, _student(1 - (1 - COVERAGE) / 2 / rows, processes - 1) / _student(own, processes - 1))
 
 
 @cache
