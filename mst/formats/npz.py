@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from mst.arrays import first_of_runs
 from mst.errors import FormatError
 from mst.formats.arcs import Arcs, check_offsets, graph_from_arcs
 from mst.formats.base import Format, RawGraph
@@ -69,7 +70,7 @@ def _sum_duplicates(u: np.ndarray, v: np.ndarray, w: np.ndarray) -> Arcs:
         return Arcs(u, v, w)
     permutation = np.lexsort((v, u))
     u, v, w = u[permutation], v[permutation], w[permutation]
-    first = np.flatnonzero(np.concatenate([[True], (u[1:] != u[:-1]) | (v[1:] != v[:-1])]))
+    first = np.flatnonzero(first_of_runs(u) | first_of_runs(v))
     return Arcs(u[first], v[first], np.add.reduceat(w, first, dtype=w.dtype))
 
 
