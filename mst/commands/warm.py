@@ -123,7 +123,9 @@ def graphs(cores: int) -> Iterator[Any]:
                 wide * random.random(m) ** 16,  # most of them share their first bits
                 random.integers(0, 2, m),
                 np.ones(m),
-                np.maximum(u, v),  # most batches close cycles, or the lightest edge at each vertex is joined first
+                np.maximum(
+                    u, v
+                ),  # most batches close cycles, or the lightest edge at each vertex is joined first
                 1000.0 * (u // 33) + random.integers(0, 1000, m),
             ):
                 weights[far] = weights.max()
