@@ -44,17 +44,18 @@ def usable_width() -> int:
 
 
 def useful_width(width: int, edges: int) -> int:
-    """Return how many of `width` threads to use for a graph: all up to 16, and then one for every 50,000 edges.
+    """Return how many of `width` threads to use for a graph: 16, up to 32 if each gets 50,000 edges, then 250,000.
 
-    Below a million edges, 32 threads took 1.1 to 1.5 times as long as 16 (``many-cores.md``, step 75).
+    Below a million edges, 32 threads took 1.1 to 1.5 times as long as 16, and 64 with 131,000 edges each took 1.3 times
+    as long as 32 (``many-cores.md``, steps 75 and 77).
 
     Examples
     --------
     >>> from mst.cores import useful_width
-    >>> useful_width(128, 200_000), useful_width(128, 3_000_000), useful_width(128, 10_000_000)
-    (16, 60, 128)
+    >>> [useful_width(128, edges) for edges in (200_000, 1_000_000, 3_000_000, 10_000_000)]
+    [16, 20, 32, 40]
     """
-    return min(width, max(16, edges // 50_000))
+    return min(width, max(16, min(32, edges // 50_000), edges // 250_000))
 
 
 def named_threads() -> int | None:
