@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -77,31 +77,6 @@ class Problem:
         return isinstance(self.edges, EdgeListSource) and self.edges.follow_vertices
 
 
-class Buckets(NamedTuple):
-    """How edges are divided by level into buckets, and buckets into batches.
-
-    Attributes
-    ----------
-    shift : uint64
-        The bucket of a code is ``code >> shift``.
-    starts : numpy.ndarray of uint32, shape (buckets,)
-        The start of each bucket; scattering advances these to the ends.
-    smallest, largest : int
-        Records per batch; larger buckets are sorted and split.
-    uneven : bool
-        Whether there are larger buckets.
-    settled : numpy.ndarray of bool, shape (buckets,)
-        Larger buckets that need not be sorted: their edges will ascend by (key, id).
-    """
-
-    shift: np.uint64
-    starts: np.ndarray
-    smallest: int
-    largest: int
-    uneven: bool
-    settled: np.ndarray
-
-
 class EdgesToJoin:
     """Edges to join next, as records in buckets."""
 
@@ -116,7 +91,7 @@ class EdgesToJoin:
         raise NotImplementedError
 
     def join(
-        self, cut: Buckets, keys: LazyKeys, forest: join.Forest, size: int, lap: Lap
+        self, cut: join.Buckets, keys: LazyKeys, forest: join.Forest, size: int, lap: Lap
     ) -> tuple[int, int, int]:
         """Join the edges to a forest of `size` edges; return its size, the batches, and those that closed a cycle."""
         records = empty((self.size, 2), np.uint64)
@@ -371,7 +346,7 @@ class GrowingForest:
         if in_large > count // 16:
             settled = candidates.settled_buckets(shift, self.keys, len(buckets))
         self.lap("count")
-        cut = Buckets(shift, buckets, max(4, batch // 2), 16 * batch, in_large > 0, settled)
+        cut = join.Buckets(shift, buckets, max(4, batch // 2), 16 * batch, in_large > 0, settled)
         forest = join.Forest(self.parent, self.edges)
         self.size, batches, conflicts = candidates.join(cut, self.keys, forest, self.size, self.lap)
         self.lap("join")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from mst.algorithms._laps import Lap, no_lap
-from mst.algorithms.sequential.filter_boruvka import Buckets, Candidates, EdgeListSource, Result, grow
+from mst.algorithms.sequential.filter_boruvka import Candidates, EdgeListSource, Result, grow
 from mst.graph import Graph
 from mst.kernels.filter_boruvka.parallel import passes
 from mst.kernels.filter_boruvka.sequential import join
@@ -45,7 +45,7 @@ class _SharedCandidates(Candidates):
         return passes.settled_buckets(self.width, self.codes, self.size, shift, keys, buckets)
 
     def join(
-        self, cut: Buckets, keys: LazyKeys, forest: join.Forest, size: int, lap: Lap
+        self, cut: join.Buckets, keys: LazyKeys, forest: join.Forest, size: int, lap: Lap
     ) -> tuple[int, int, int]:
         if self.size < _FEW:
             return super().join(cut, keys, forest, size, lap)

@@ -228,7 +228,7 @@ def join(width, records, cut, lowest, taken, keys, forest, size):
     width : int
     records : numpy.ndarray of uint64, shape (k, 2)
         From `scatter`; overwritten.
-    cut : mst.algorithms.sequential.filter_boruvka.Buckets
+    cut : mst.kernels.filter_boruvka.sequential.join.Buckets
         With bucket ends.
     lowest : numpy.ndarray of uint32, shape (width,)
         From `lowest_vertices`.

@@ -42,6 +42,31 @@ class Forest(NamedTuple):
     edges: np.ndarray
 
 
+class Buckets(NamedTuple):
+    """How edges are divided by level into buckets, and buckets into batches.
+
+    Attributes
+    ----------
+    shift : uint64
+        The bucket of a code is ``code >> shift``.
+    starts : numpy.ndarray of uint32, shape (buckets,)
+        The start of each bucket; scattering advances these to the ends.
+    smallest, largest : int
+        Records per batch; larger buckets are sorted and split.
+    uneven : bool
+        Whether there are larger buckets.
+    settled : numpy.ndarray of bool, shape (buckets,)
+        Larger buckets that need not be sorted: their edges will ascend by (key, id).
+    """
+
+    shift: np.uint64
+    starts: np.ndarray
+    smallest: int
+    largest: int
+    uneven: bool
+    settled: np.ndarray
+
+
 class _Batch(NamedTuple):
     """Roots of both ends, and ids, of the edges of one batch that lie between two trees: uint32 of one length."""
 
