@@ -16,6 +16,7 @@ from scripts import run_python
 
 from mst import registry
 from mst.advice.traits import traits_of
+from mst.algorithms._laps import no_lap
 from mst.algorithms.cuda import bucket as bucket_cuda
 from mst.algorithms.sequential import bucket, filter_boruvka, numpy_boruvka
 from mst.algorithms.threads import bucket_threads
@@ -24,6 +25,7 @@ from mst.execute import execute
 from mst.facts import Facts
 from mst.graph import Graph
 from mst.kernels.filter_boruvka.policy import ONE_CORE
+from mst.kernels.primitives.keys import lazy_keys
 from mst.order import total
 
 
@@ -202,6 +204,16 @@ def test_filter_boruvka_sorts_where_batches_are_larger_than_wanted_and_close_cyc
     result = filter_boruvka.solve(filter_boruvka.prepare(graph, width=1, filter=True, input="edges"))
     assert "sorted" in result.counters
     assert np.sort(result.edge_ids).tolist() == solve("kruskal", graph)
+
+
+def test_edges_appended_by_threads_in_any_order_are_joined_by_weight_and_id(rng):
+    m = 2 * ONE_CORE.max_unfiltered
+    graph = random_graph(300, m, rng.integers(0, 40, m), rng)
+    edges = filter_boruvka.EdgeListSource(graph, lazy_keys(graph.w))
+    for ids in (np.arange(m), rng.permutation(m)):
+        forest = filter_boruvka.GrowingForest(graph, edges.keys, no_lap)
+        assert forest.join_sorted(filter_boruvka.Candidates(ids.astype(np.uint64), edges.ends, m))
+        assert np.sort(forest.result().edge_ids).tolist() == by_python_kruskal(graph)
 
 
 def shapes_of_many_edges(rng):

@@ -368,14 +368,16 @@ class GrowingForest:
         codes, size = candidates.codes, candidates.size
         if size <= ONE_CORE.max_unfiltered or len(candidates.ends.pairs):
             return False
-        low, high = exact.key_range(codes, size, self.keys)
+        low, high, ascend = exact.key_range(codes, size, self.keys)
         if int(high) - int(low) >= 2**32:
             return False
         exact.write_exact_codes(codes, size, self.keys, np.uint64(low))
         records = Records(codes[:size], np.empty(0, np.uint32))
         spare = Records(empty(size, np.uint64), records.ids)
         self.lap("count")
-        ordered = spare if sort_words(*records, 0, size, *spare) else records
+        if not ascend:  # several threads may append codes in any order
+            records.words.sort()
+        ordered = spare if ascend and sort_words(*records, 0, size, *spare) else records
         self.lap("put in order")
         ends = candidates.ends
         growth = Growth(self.parent, ends.u, ends.v, self.edges.view(np.int32))

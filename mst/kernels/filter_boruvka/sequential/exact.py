@@ -16,12 +16,15 @@ _HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 
 @njit
 def key_range(codes, count, keys):
-    """Return the least and the greatest key of the first `count` codes, at least one, as uint64."""
-    low = high = np.uint64(key_at(keys, codes[0] & _LOW))
+    """Return the least and the greatest key of the first `count` codes, at least one, as uint64, and if ids ascend."""
+    before, ascend = codes[0] & _LOW, True
+    low = high = np.uint64(key_at(keys, before))
     for i in range(count):
-        key = np.uint64(key_at(keys, codes[i] & _LOW))
+        e = codes[i] & _LOW
+        key = np.uint64(key_at(keys, e))
         low, high = min(low, key), max(high, key)
-    return low, high
+        before, ascend = e, ascend & (before <= e)
+    return low, high, ascend
 
 
 @njit
