@@ -95,6 +95,14 @@ def test_a_folder_of_parquet_files_is_one_stream(tmp_path):
     assert (found.edge_ids == mst.minimum_spanning_forest(g).edge_ids).all()
 
 
+@pytest.mark.parametrize("declared", [(3, 5), (5, 3), (3, None)])
+def test_a_folder_has_the_vertices_of_all_its_files(tmp_path, declared):
+    for name, n, u in zip("ab", declared, (0, 2)):
+        part = pa.table({"u": [u, u + 1], "v": [u + 1, u + 2], "w": [4, 5]})
+        parquet.write_table(part.replace_schema_metadata(n and {"n": str(n)}), tmp_path / f"{name}.parquet")
+    assert forest_of_file(open_edges(tmp_path), solve=mst.minimum_spanning_forest).n == 5
+
+
 def test_a_forest_is_not_written_among_the_files_of_its_graph(tmp_path, capsys):
     (tmp_path / "parts").mkdir()
     write(tmp_path, "parts/0.parquet", graph())

@@ -201,10 +201,13 @@ def _parquet(path: Path, width: int, memory: int | None) -> EdgeFile:
     notes = _parquet_notes(path)
     parts = [(file, note, i) for file, note in notes.items() for i in range(note.num_row_groups)]
     sizes = [note.row_group(i).num_rows for _, note, i in parts]
-    schema = next(iter(notes.values())).schema.to_arrow_schema()
-    columns = meaningful(schema.names)
+    schemas = [note.schema.to_arrow_schema() for note in notes.values()]
+    declared = [n for n in map(_declared, schemas) if n is not None]
+    n = max(declared) if len(declared) == len(schemas) else None
+    names = schemas[0].names
+    columns = meaningful(names)
     if len(columns) < 2:
-        columns = schema.names  # for the error that lists them
+        columns = names  # for the error that lists them
     bytes_each = _ROW_BYTES * max(sizes, default=0)
     ahead = width if memory is None else max(min(width, memory // 8 // max(bytes_each, 1)), 1)
 
@@ -229,7 +232,7 @@ def _parquet(path: Path, width: int, memory: int | None) -> EdgeFile:
                 yield batch.after(start)
 
     reading, weighted = (ahead + _BATCHES_AHEAD) * bytes_each, len(columns) > 2
-    return EdgeFile(path, _declared(schema), sum(sizes), batches, reading=reading, weighted=weighted)
+    return EdgeFile(path, n, sum(sizes), batches, reading=reading, weighted=weighted)
 
 
 def _arrow(path: Path) -> EdgeFile:
