@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import resource
 import subprocess
 import sys
 import time
@@ -657,6 +658,17 @@ def test_code_is_not_compiled_for_a_cache_that_keeps_nothing(tmp_path, monkeypat
     (tmp_path / "file").touch()
     monkeypatch.setenv("MST_CACHE", str(tmp_path / "file"))
     assert main(["warm", "kruskal"]) == 2
+    assert "set MST_CACHE to a folder that keeps the code" in capsys.readouterr().err
+
+
+def test_code_is_not_compiled_for_a_full_cache(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("MST_CACHE", str(tmp_path))
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2**20, limits[1]))
+    try:
+        assert main(["warm", "kruskal"]) == 2
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert "set MST_CACHE to a folder that keeps the code" in capsys.readouterr().err
 
 

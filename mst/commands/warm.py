@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +18,9 @@ if TYPE_CHECKING:
     from mst.registry import Algorithm
 
 HELP = "compile the library's code for this machine in advance"
+
+_CODE_BYTES = 32 * 2**20
+"""About what the code takes on disk."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -89,11 +91,12 @@ def _require_writable(folder: Path) -> None:
     """Refuse a cache that keeps nothing: the next process would compile everything again."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        problem = "" if os.access(folder, os.W_OK) else "no permission to write to it"
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(bytes(_CODE_BYTES))
     except OSError as error:
-        problem = error.strerror or str(error)
-    if problem:
-        raise ConfigError(f"{folder}: {problem}: set MST_CACHE to a folder that keeps the code")
+        raise ConfigError(
+            f"{folder}: {error.strerror}: set MST_CACHE to a folder that keeps the code"
+        ) from None
 
 
 def graphs(cores: int) -> Iterator[Any]:
