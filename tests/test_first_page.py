@@ -112,6 +112,12 @@ def test_the_output_of_the_engine_goes_to_a_log_and_its_end_to_the_screen_if_it_
     assert ("2 of 9 steps" in capsys.readouterr().err) == bool(code)
 
 
+def test_the_remedy_for_the_lock_of_a_killed_engine_is_named(tmp_path, capsys):
+    own = types.SimpleNamespace(root=tmp_path, records=tmp_path / "records")
+    experiment._watched([sys.executable, "-c", "print('LockException:'); exit(1)"], own, [])
+    assert "`make report ARGS=--unlock` removes" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("code", [0, 3])
 def test_the_pages_of_all_targets_are_named_at_the_end(code, tmp_path, monkeypatch, capsys):
     own = types.SimpleNamespace(root=tmp_path, records=tmp_path / "records")

@@ -183,7 +183,11 @@ def _watched(command: list[str], settings: Config, scopes: list[str]) -> int:
         with file.open() as log:
             lines = [line for line in log if not line.startswith(PREFIX)]
         print("".join(lines[-30:]), end="", file=sys.stderr)
-        print(f"the workflow failed; its whole output is in {file}", file=sys.stderr)
+        locked = any(line.startswith("LockException") for line in lines)
+        unlock = (
+            "; `make report ARGS=--unlock` removes the lock of a workflow that was killed" if locked else ""
+        )
+        print(f"the workflow failed; its whole output is in {file}{unlock}", file=sys.stderr)
     else:
         _print_pages(settings, scopes)
     return engine.returncode
