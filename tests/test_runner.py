@@ -447,7 +447,7 @@ def test_runs_take_turns_forwards_and_backwards(probe, monkeypatch):
     assert all(m["conditions"]["interleaved_with"] == 2 for m in found)
     assert all(order.path.is_file() for order in orders)
     assert shown[1][0].startswith(
-        "run 2 of 3, triangle: boruvka width 1, process 1 of 3, importing and compiling"
+        "process 1 of 3, run 2 of 3, triangle: boruvka width 1, importing and compiling"
     )
     assert [left for _, left in shown[:3]] == [None] * 3, "how long compiling takes is not known"
     assert all(left > 0 for _, left in shown[3:])

@@ -97,7 +97,7 @@ def _in_turns(
                 of_these = f"run {place} of {len(unfinished)}, " if len(unfinished) > 1 else ""
                 # The first turns compile, which takes a time that is not known.
                 left = _seconds_left([run.driver.cost for run in runs]) if turn else None
-                turning.update(f"{of_these}{run.next_turn}", left=left)
+                turning.update(run.next_turn(of_these), left=left)
                 run.take_turn(server_of)
             continued = list(itertools.compress(runs, affordable([run.driver.cost for run in runs])))
             for run in unfinished:
@@ -142,15 +142,14 @@ class _MeasuredRun:
         outcome = resumed(file, most, self._made_by) if file else Outcome()
         self.driver = RunDriver(index, spec, request.measure, outcome)
 
-    @property
-    def next_turn(self) -> str:
-        """The next turn in words."""
+    def next_turn(self, of_these: str) -> str:
+        """Return the next turn in words; `of_these` is the run's place among several."""
         run, finished = self._request.run, len(self.driver.outcome.processes)
         options = "" if run.options == "default" else f" {run.options}"
         compiling = "" if finished else ", importing and compiling"
         return (
-            f"{run.graph}: {run.algorithm}{options} width {run.width}, "
-            f"process {finished + 1} of {self._request.measure.processes}{compiling}"
+            f"process {finished + 1} of {self._request.measure.processes}, {of_these}"
+            f"{run.graph}: {run.algorithm}{options} width {run.width}{compiling}"
         )
 
     def take_turn(self, server_of: Callable[[int], ForkServer]) -> None:
