@@ -332,7 +332,7 @@ def test_a_damaged_file_of_the_results_is_named_with_the_remedy(clone, damaged, 
 @pytest.mark.slow
 def test_errors_on_unknown_graphs_and_targets_suggest_the_nearest_name(clone):
     for target, hint in {
-        "graphs/small-grd": "no target 'graphs/small-grd' (did you mean 'small-grid'?)",
+        "graphs/small-grd": "no target 'graphs/small-grd' (did you mean 'small-grid'?): `mst list graphs` shows",
         "papers/durbakula": "no target 'papers/durbakula' (did you mean 'durbhakula'?)",
         "results/papers/durbhakula/figur-2.csv": "no table or figure 'figur-2' of 'durbhakula' (did you mean",
         "results/papers/durbakula/figure-2.csv": "No rule to produce results/papers/durbakula/figure-2.csv",

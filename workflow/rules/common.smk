@@ -226,7 +226,7 @@ def unknown_target(wildcards):
         for scope in SCOPES
         if scope.startswith(f"{kind}/")
     ]
-    return f"no target '{kind}/{name}'{nearest(name, known)}"
+    return f"no target '{kind}/{name}'{nearest(name, known)}: `mst list {kind}` shows them all"
 
 
 def unknown_exhibit(wildcards):
