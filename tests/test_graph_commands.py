@@ -183,6 +183,9 @@ def test_info_shows_an_entry_and_whether_it_is_fetched(place, mst):
     _, out, _ = mst("info", "square", "--catalog", "graphs.yaml", "--json")
     shown = json.loads(out)
     assert shown["manifest"]["m"] == 4 and shown["here"].endswith("graph.arrow")
+    mst("fetch", "sphere", "--catalog", "graphs.yaml")
+    _, out, _ = mst("info", "sphere", "--catalog", "graphs.yaml")
+    assert "here: no: mst fetch sphere" in out and "status: unavailable" in out
 
 
 def test_info_names_the_published_numbers_that_differ(place, mst):

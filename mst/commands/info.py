@@ -92,11 +92,10 @@ def _about_entry(entry: Entry) -> dict[str, Any]:
 
     facts = entry.model_dump(mode="json", exclude_defaults=True) | {"recipe": entry.recipe}
     folder = default_folder(entry)
+    graph = folder / "graph.arrow"
+    facts["here"] = str(graph) if graph.is_file() else f"no: mst fetch {entry.name}"
     if (folder / "manifest.json").is_file():
-        facts["here"] = str(folder / "graph.arrow")
         facts["manifest"] = _about_manifest(folder)
-    else:
-        facts["here"] = f"no: mst fetch {entry.name}"
     return facts
 
 
