@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mst.kernels.primitives.hashing import half_mix, multiplicative_hash
+from mst.kernels.graph.sampled_edges import hashed_rows
+from mst.kernels.primitives.hashing import multiplicative_hash
 from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.keys import key_at
 from mst.kernels.primitives.prefetch import prefetch, prefetch_to_write
@@ -22,7 +23,7 @@ NONE = np.uint32(2**32 - 1)
 
 _FEWEST_EQUAL, _LEAST_SHARE = 4, 1 / 8
 _MOST_ANYWHERE, _SHARE_ANYWHERE = 3, 1 / 1024
-_11, _ONE, _TWO, _AHEAD = np.uint64(11), np.uint64(1), np.uint64(2), np.uint64(32)
+_ONE, _AHEAD, _NEARER = np.uint64(1), np.uint64(32), np.uint64(16)
 
 
 @njit
@@ -32,11 +33,10 @@ def follow_vertices(keys, u, v, vertices):
     Of edges that are weighed by the greater of two random numbers, a third of such pairs have. A sample of 6 √n of the
     edges has some 60 such pairs, and more if degrees vary. `vertices`, an int, is n.
     """
-    m, size = u.size, 6 * np.int64(np.sqrt(vertices))
+    size = 6 * np.int64(np.sqrt(vertices))
     rows = np.empty(size, np.int64)
-    for i in range(size):
-        e = np.int64((half_mix(multiplicative_hash(i + 1)) >> _11) * (2.0**-53 * m))
-        rows[i] = e
+    hashed_rows(u.size, rows)
+    for e in rows:
         prefetch(keys.words, e)
         prefetch(u, e)
         prefetch(v, e)
@@ -99,7 +99,7 @@ def link_lightest(u, v, lightest, parent, edges):
         far = lightest[min(i + _AHEAD, last)]
         prefetch(u, far)
         prefetch(v, far)
-        near = lightest[min(i + _AHEAD // _TWO, last)]
+        near = lightest[min(i + _NEARER, last)]
         if near != NONE:
             prefetch_to_write(parent, u[near])
             prefetch_to_write(parent, v[near])
