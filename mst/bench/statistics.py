@@ -154,10 +154,10 @@ def _student(probability: float, freedom: int) -> float:
     >>> [round(_student(0.975, freedom), 3) for freedom in (2, 3, 7)]
     [4.303, 3.182, 2.365]
     """
-    low, high = 0.0, pi / 2
+    low, high, whole = 0.0, pi / 2, _integral(freedom - 1, pi / 2)
     for _ in range(60):
         angle = (low + high) / 2
-        share = _integral(freedom - 1, angle) / _integral(freedom - 1, pi / 2)
+        share = _integral(freedom - 1, angle) / whole
         low, high = (angle, high) if (1 + share) / 2 < probability else (low, angle)
     return sqrt(freedom) * tan(low)
 
