@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from mst.kernels.filter_boruvka.policy import Policy
@@ -12,16 +14,24 @@ _DRAWS, _APART, _TRIED = 256, 7, 2
 
 
 def rows_left_by_tiles(
-    n: int, u: np.ndarray, v: np.ndarray, keys: LazyKeys, width: int, policy: Policy
+    n: int,
+    u: np.ndarray,
+    v: np.ndarray,
+    keys: LazyKeys,
+    width: int,
+    policy: Policy,
+    *,
+    unless: Callable[[], bool] | None = None,
 ) -> np.ndarray | None:
     """Return the rows that may be in the forest, ascending, uint32; None if tiles are not expected to pay off.
 
-    `u` and `v` are uint32; the caller has set `width` threads (`mst.kernels.parallel.runtime.workers`).
+    Nor are they if `unless` returns true, which is called only where they would be. `u` and `v` are uint32; the caller
+    has set `width` threads (`mst.kernels.parallel.runtime.workers`).
     """
     m = len(u)
     if policy.left_by_tiles < 1:
         few = m < policy.fewest_for_tiles * n or m < policy.tile * width
-        if few or not _follow_rows(n, u, v, keys, policy):
+        if few or not _follow_rows(n, u, v, keys, policy) or (unless and unless()):
             return None
     # Most graphs do not need these, or their code.
     from mst.kernels.filter_boruvka.parallel.tiles import filter_tiles

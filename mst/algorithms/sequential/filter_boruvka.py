@@ -26,7 +26,6 @@ variants that were tried, are in docs/design-notes/one-core.md.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -70,11 +69,6 @@ class Problem:
     graph: Graph
     edges: EdgeListSource | RowSource | None
     filtering: bool
-
-    @property
-    def follows_vertices(self) -> bool:
-        """Whether the lightest edge at each vertex is joined first."""
-        return isinstance(self.edges, EdgeListSource) and self.edges.follow_vertices
 
 
 class EdgesToJoin:
@@ -178,8 +172,10 @@ def solve(problem: Problem, lap: Lap = no_lap) -> Result:
         return Result(lazy_kruskal(*workspace(problem.graph), 16_384, 63, problem.filtering), {})
     graph, edges, filtering = problem.graph, problem.edges, problem.filtering
     rows = None
-    if filtering and isinstance(edges, EdgeListSource) and not problem.follows_vertices:
-        rows = rows_left_by_tiles(graph.n, edges.ends.u, edges.ends.v, edges.keys, 1, ONE_CORE)
+    if filtering and isinstance(edges, EdgeListSource):
+        rows = rows_left_by_tiles(
+            graph.n, edges.ends.u, edges.ends.v, edges.keys, 1, ONE_CORE, unless=edges.follow_vertices
+        )
     if rows is None:
         return grow(graph, edges, filtering, lap)
     fewer = Graph(graph.n, graph.u[rows], graph.v[rows], graph.w[rows], trusted=True)
@@ -210,7 +206,7 @@ def grow(graph: Graph, edges: EdgeListSource | RowSource, filtering: bool, lap: 
     if isinstance(edges, EdgeListSource):
         if forest.join_in_order(edges):
             return forest.result()
-        if edges.follow_vertices:
+        if edges.follow_vertices():
             lap("sample")
             return join_rest(forest, *forest.join_lightest(edges), edges.at_once)
     split, light_window, heavy_window = choose_light(edges, forest.missing, filtering)
@@ -231,10 +227,10 @@ def grow(graph: Graph, edges: EdgeListSource | RowSource, filtering: bool, lap: 
 
 
 def join_rest(
-    forest: GrowingForest, rest: Candidates, largest_level: int, fit_at_once: int, share_left: float = 0.0
+    forest: GrowingForest, rest: Candidates, highest_level: int, fit_at_once: int, share_left: float = 0.0
 ) -> Result:
     """Return the forest with the rest of the edges; the last filter kept the share `share_left` of those it read."""
-    highest_level, lap = largest_level, forest.lap
+    lap = forest.lap
     while rest.size and forest.missing:
         at_once = fit_at_once if share_left > ONE_CORE.max_kept_share else 0
         light, largest_level, rest = cut_light(rest, highest_level, forest.missing, at_once)
@@ -363,7 +359,7 @@ class GrowingForest:
     def join_sorted(self, candidates: Candidates) -> bool:
         """Add the candidates that close no cycle in the order of (key, id); return False if they are not to be sorted.
 
-        They are not if they are few, or span too many keys, or come from rows, in which they are not in order of ids.
+        They are not if they are few, span too many keys, or come from rows, whose ends are in the order of the codes.
         """
         codes, size = candidates.codes, candidates.size
         if size <= ONE_CORE.max_unfiltered or len(candidates.ends.pairs):
@@ -409,9 +405,8 @@ class EdgeListSource:
         self.may_follow = may_follow and rules.samples_vertices(graph.m, graph.n, ONE_CORE)
         self.n = graph.n
 
-    @cached_property
     def follow_vertices(self) -> bool:
-        """Whether so many edges at one vertex have equal weights that the lightest at each vertex are joined first."""
+        """Return whether so many edges at one vertex weigh the same that the lightest at each are joined first."""
         return self.may_follow and lightest.follow_vertices(self.keys, self.ends.u, self.ends.v, self.n)
 
     @property

@@ -149,8 +149,10 @@ def prepare(graph: Graph, *, width: int, input: str, hand_over: bool) -> Problem
         # More threads find the order when they solve, if they profit from it.
         if 1 < width <= THREADS.in_order:
             step = _order_of_rows(graph, width)
-        alone = one_core.prepare(graph, width=1, filter=True, input="edges")
-        if _is_for_one_core(graph, width, bool(step)) or (width <= THREADS.in_order and alone.follows_vertices):
+        if _is_for_one_core(graph, width, bool(step)) or (
+            width <= THREADS.in_order and _follow_vertices(graph)
+        ):
+            alone = one_core.prepare(graph, width=1, filter=True, input="edges")
             sharing = width if rules.shares_passes(graph.m, width, THREADS) else 1
             return Problem(graph, edge_list(graph, graph.w), sharing, [], alone)
     return Problem(graph, edge_list(graph, graph.w), width, [], step=step)
@@ -191,6 +193,11 @@ def _is_for_one_core(graph: Graph, width: int, ordered: bool) -> bool:
     if by_all:
         return False
     return expected or (by_source and graph.m >= THREADS.per_vertex_by_source * graph.n)
+
+
+def _follow_vertices(graph: Graph) -> bool:
+    """Return whether one core begins with the lightest edge at each vertex."""
+    return one_core.EdgeListSource(graph, lazy_keys(graph.w)).follow_vertices()
 
 
 def _sorted_by_source(graph: Graph) -> bool:
