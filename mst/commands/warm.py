@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 HELP = "compile the library's code for this machine in advance"
 
 _CODE_BYTES = 32 * 2**20
-"""About what the code takes on disk."""
+"""More than the code takes on disk, 24 MB for two cores of an EPYC."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
