@@ -16,7 +16,7 @@ from mst.kernels.filter_boruvka.parallel.blocks.division import edges_of
 from mst.kernels.filter_boruvka.policy import THREADS
 from mst.kernels.parallel.runtime import launched
 
-ANY = replace(THREADS, leaving=1.0, light_leaving=1.0)
+ANY = replace(THREADS, leaving=1.0, light_leaving=1e6, per_vertex_in_blocks=(1e6,) * 3)
 """Cuts every graph into blocks."""
 
 WIDTHS = sorted({2, min(3, launched()), min(8, launched())})
@@ -139,6 +139,18 @@ def test_many_light_edges_between_blocks_are_too_many_unless_rows_are_in_order_a
         assert np.array_equal(found, by_kruskal(graph))
 
 
+@pytest.mark.parametrize(
+    "per_vertex, scattered, cut_by", [(2, True, (2, 4)), (4, True, (4,)), (4, False, (2, 4)), (24, False, ())]
+)
+def test_dense_graphs_are_not_cut(rng, per_vertex, scattered, cut_by):
+    n, m = 20_000, 20_000 * per_vertex
+    u = rng.integers(0, n - 9, m)
+    u = u if scattered else np.sort(u)
+    graph = Graph(n, u, u + rng.integers(1, 9, m), rng.permutation(m))
+    edges = edges_of(ours.edge_list(graph, graph.w))
+    assert tuple(width for width in (2, 4) if cut_into_blocks(n, edges, width, THREADS)) == cut_by
+
+
 @pytest.mark.parametrize("values", [1, 3, 1 << 20])
 def test_all_threads_join_many_heavy_edges_between_communities(rng, values):
     u = np.sort(rng.integers(0, 20_000, 400_000))
@@ -146,7 +158,7 @@ def test_all_threads_join_many_heavy_edges_between_communities(rng, values):
     v = np.where(far, rng.integers(0, 20_000, len(u)), u // 20 * 20 + rng.integers(0, 20, len(u)))
     w = np.where(far, 2000 + rng.integers(0, values, len(u)), rng.integers(0, 1000, len(u)))
     graph = Graph(20_000, u, v, w.astype(np.int32))
-    found, counted = solved(graph, 2, THREADS)
+    found, counted = solved(graph, 2, replace(THREADS, per_vertex_in_blocks=(1e6,) * 3))
     assert np.array_equal(found, by_kruskal(graph))
     assert counted["blocks"] == 2 and counted["leaving"] > 0 and counted["light"] < counted["leaving"] / 2
 

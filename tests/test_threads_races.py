@@ -89,7 +89,9 @@ def compare(graph, width, turn):
         fewest_edges=0,
     )
     if turn % 4 == 0:  # in blocks, wherever ids are local
-        policy = replace(policy, largest_chunk=1024, leaving=1.0, light_leaving=1.0)
+        policy = replace(
+            policy, largest_chunk=1024, leaving=1.0, light_leaving=1e6, per_vertex_in_blocks=(1e6,) * 3
+        )
     storage = ours.rows(graph) if turn % 2 else ours.edge_list(graph, graph.w)
     options = ours.Options(policy, delay_seed=turn % 3)
     found = ours.solve_storage(graph, storage, width, options, scratch=SCRATCH).edge_ids

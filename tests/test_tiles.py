@@ -17,7 +17,15 @@ from mst.kernels.filter_boruvka.policy import THREADS
 from mst.kernels.parallel.runtime import LIVE, Schedule, launched, new_tallies, workers
 from mst.kernels.primitives.keys import lazy_keys
 
-ANY = replace(THREADS, tile=128, left_by_tiles=1.0, leaving=1.0, light_leaving=1.0, smallest_chunk=16)
+ANY = replace(
+    THREADS,
+    tile=128,
+    left_by_tiles=1.0,
+    leaving=1.0,
+    light_leaving=1e6,
+    per_vertex_in_blocks=(1e6,) * 3,
+    smallest_chunk=16,
+)
 """Filters every graph by tiles, and cuts it into blocks."""
 
 

@@ -11,19 +11,24 @@ from mst.kernels.filter_boruvka.sequential.sample import Sample, Split, stratifi
 from mst.kernels.primitives.keys import keys_at
 
 _MOST_BLOCKS, _MOST_CELLS = 84, 4096
-_FEW_DRAWS, _DRAWS, _DRAWS_EACH, _MOST_WORKERS = 256, 1024, 256, 6
+_FEW_DRAWS, _DRAWS, _DRAWS_EACH = 256, 1024, 256
 
 
 def cut_into_blocks(n: int, edges: Edges, width: int, policy: Policy) -> Cut | None:
-    """Return a block for each of `width` workers, with about as many edges; None if too many edges leave their block.
+    """Return a block for each of `width` workers, with about as many edges.
 
-    The graph has `n` vertices and at least one edge.
+    The graph has `n` vertices and at least one edge. None is returned if too many edges leave their block, or if it has
+    so many edges that a filter is faster.
     """
     u, v, keys = edges
     m, blocks = len(u), min(width, _MOST_BLOCKS)
+    if m > rules.most_in_blocks(n, width, False, policy):
+        return None
     # First a cheap check, which rejects most graphs whose ids are not local.
     places, size = stratified(m, _FEW_DRAWS), np.uint32(-(-n // blocks))
     if np.count_nonzero(u[places] // size != v[places] // size) > 2 * policy.leaving * len(places):
+        return None
+    if m > rules.most_in_blocks(n, width, not _adjoin(u, places, size), policy):
         return None
     places = stratified(m, max(_DRAWS, _DRAWS_EACH * blocks))
     shift = np.uint32(max(0, int(n - 1).bit_length() - _MOST_CELLS.bit_length() + 1))
@@ -51,11 +56,17 @@ def cut_into_blocks(n: int, edges: Edges, width: int, policy: Policy) -> Cut | N
         windows.append(some.window())
         light_leaving += int(np.count_nonzero(leaving[here] & (drawn[here] <= splits[-1].key)))
     # Each is counted in both of its blocks. Early frozen trees do not matter to rows in order.
-    if not in_order and light_leaving > 2 * policy.light_leaving * min(blocks, _MOST_WORKERS) * len(places):
+    if not in_order and light_leaving > 2 * rules.light_share_leaving(n, m, blocks, policy) * len(places):
         return None
     split_keys, split_ids = np.array([split.key for split in splits]), np.array([split.tie for split in splits])
     windows_by_field = (np.array(column, drawn.dtype) for column in zip(*windows))
     return Cut(starts, np.uint64(shift), of_cell, split_keys, split_ids, *windows_by_field)
+
+
+def _adjoin(u: np.ndarray, places: np.ndarray, size: np.uint32) -> bool:
+    """Return whether most of these rows are followed by one of the same block of `size` vertices."""
+    following = np.minimum(places + 1, len(u) - 1)
+    return bool(np.count_nonzero(u[places] // size == u[following] // size) >= 7 * len(places) // 8)
 
 
 def _blocks_of_cells(cells: int, drawn: np.ndarray, blocks: int) -> np.ndarray:

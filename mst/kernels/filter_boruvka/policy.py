@@ -76,7 +76,10 @@ class Policy:
     leaving, light_leaving : float
         Largest share of edges that may leave their worker's block of vertices if each worker is to solve its block by
         itself, and the largest share, for each of up to six workers, of light edges that do: these freeze trees early
-        (``many-cores.md``, step 53).
+        (``many-cores.md``, step 53), and the denser the graph, the more edges that defers (step 78).
+    per_vertex_in_blocks : tuple of three float
+        The most edges per vertex for that: of two workers if the rows of a block are scattered, of two otherwise, and
+        of more workers (step 78).
     fewest_in_blocks : int
         From this many edges on, that is faster than one core.
     few_left : int
@@ -119,6 +122,7 @@ class Policy:
     in_order: int = 4
     leaving: float = 1 / 16
     light_leaving: float = 1 / 1024
+    per_vertex_in_blocks: tuple[float, float, float] = (2.5, 5, 16)
     fewest_in_blocks: int = 100_000
     few_left: int = 1 << 14
     tile: int = 1 << 15
@@ -239,6 +243,17 @@ def joins_in_order(edges: int, vertices: int, width: int, by_source: bool, polic
     if by_source and width > 2:
         per_vertex = min(per_vertex, policy.per_vertex_by_source)
     return edges >= per_vertex * vertices and asks_for_order(edges, width, policy)
+
+
+def most_in_blocks(vertices: int, width: int, scattered: bool, policy: Policy) -> float:
+    """Return the most edges for which `width` workers each solve a block; `scattered` says that its rows are."""
+    of_two_scattered, of_two, of_more = policy.per_vertex_in_blocks
+    return vertices * (of_more if width > 2 else of_two_scattered if scattered else of_two)
+
+
+def light_share_leaving(vertices: int, edges: int, blocks: int, policy: Policy) -> float:
+    """Return the largest share of light edges that may leave their block."""
+    return policy.light_leaving * min(blocks, 6) * min(1.0, 4 * vertices / edges) ** 2
 
 
 def shares_passes(edges: int, width: int, policy: Policy) -> bool:
