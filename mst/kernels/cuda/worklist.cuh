@@ -52,14 +52,25 @@ DEVICE u64 candidate_of(const FilterBoruvka& g, const WorkEdge& edge, u32 key_lo
 DEVICE u64 prefix_of(const FilterBoruvka& g, u64 candidate) { return candidate >> g.index_bits; }
 DEVICE u32 index_of(const FilterBoruvka& g, u64 candidate) { return (u32)(candidate & ((1ull << g.index_bits) - 1)); }
 
-// Notes that the edge at `index` tied for the minimum of a component, for `resolve_ties`. Past the capacity only the
-// overflow matters, so the contended counter is no longer raised. An old value of it, read relaxed, costs one more
-// addition; each note has its own index, and is read after the next barrier.
-DEVICE void note_tie(const FilterBoruvka& g, u32 round, u32 component, u32 index) {
+// Notes the ends of N edges that tied for the minimum of their component, a bit per end, for `resolve_ties`: by one
+// addition per warp, since all warps raise the same counter. Past the capacity only the overflow matters, so it is no
+// longer raised. An old value of it, read relaxed, costs one more addition; each note has its own index, and is read
+// after the next barrier. `seen` are the minima that the candidates met. Call with all lanes.
+template <u32 N>
+DEVICE void note_ties(const FilterBoruvka& g, u32 round, u32 tied, const WorkEdge (&edges)[N], const u64 (&seen)[2 * N],
+                      const u64 (&candidates)[N]) {
+  const u32 upto = scan_in_warp(__popc(tied));
   u32* count = g.control->ties + round;
-  if (load_relaxed(count) > TIE_CAPACITY) return;
-  const u32 at = atomicAdd(count, 1u);
-  if (at < TIE_CAPACITY) g.ties[at] = pack(component, index);
+  u32 at = TIE_CAPACITY;
+  if (lane_id() == 31 && load_relaxed(count) <= TIE_CAPACITY) at = atomicAdd(count, upto);
+  at = __shfl_sync(FULL, at, 31) + upto - __popc(tied);
+#pragma unroll
+  for (u32 i = 0; i < 2 * N; i++) {
+    if (!(tied >> i & 1)) continue;
+    const u64 heavier = seen[i] > candidates[i / 2] ? seen[i] : candidates[i / 2];
+    if (at < TIE_CAPACITY) g.ties[at] = pack(i & 1 ? edges[i / 2].b : edges[i / 2].a, index_of(g, heavier));
+    at++;
+  }
 }
 
 // Writes an edge to `index` of the worklist of a round.
@@ -72,13 +83,13 @@ DEVICE void store_edge(const FilterBoruvka& g, u32 round, u32 index, const WorkE
 
 // Lowers the minima at both ends of N edges, all accesses of a kind in flight together; each minimum is read before it
 // is lowered. The `inactive` component takes no candidates. Of two edges with one prefix the heavier is noted: at any
-// time, every edge that arrived with the smallest prefix is either the minimum or noted.
+// time, every edge that arrived with the smallest prefix is either the minimum or noted. Call with all lanes.
 template <u32 N>
 DEVICE void lower_minima(const FilterBoruvka& g, u32 round, u32 spread, u32 inactive, const bool (&valid)[N],
                          const WorkEdge (&edges)[N], const u64 (&candidates)[N]) {
   u64* minima = g.minima[round & 1];
   u64 seen[2 * N];
-  bool tied = false;
+  u32 tied = 0;
 #pragma unroll
   for (u32 i = 0; i < 2 * N; i++) {
     const u32 end = i & 1 ? edges[i / 2].b : edges[i / 2].a;
@@ -91,16 +102,12 @@ DEVICE void lower_minima(const FilterBoruvka& g, u32 round, u32 spread, u32 inac
     if (seen[i] > candidates[i / 2]) seen[i] = atomicMin(minima + (end << spread), candidates[i / 2]);
   }
 #pragma unroll
-  for (u32 i = 0; i < 2 * N; i++)
-    tied |= valid[i / 2] && seen[i] != NO_CANDIDATE && prefix_of(g, seen[i]) == prefix_of(g, candidates[i / 2]);
-  if (!tied) return;
-#pragma unroll
   for (u32 i = 0; i < 2 * N; i++) {
     const u32 end = i & 1 ? edges[i / 2].b : edges[i / 2].a;
-    if (!valid[i / 2] || end == inactive || seen[i] == NO_CANDIDATE) continue;
-    if (prefix_of(g, seen[i]) != prefix_of(g, candidates[i / 2])) continue;
-    note_tie(g, round, end, index_of(g, seen[i] > candidates[i / 2] ? seen[i] : candidates[i / 2]));
+    const bool takes = valid[i / 2] && end != inactive && seen[i] != NO_CANDIDATE;
+    tied |= (u32)(takes && prefix_of(g, seen[i]) == prefix_of(g, candidates[i / 2])) << i;
   }
+  if (__any_sync(FULL, tied)) note_ties(g, round, tied, edges, seen, candidates);
 }
 
 // The edge at `index` of a worklist.
