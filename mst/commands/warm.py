@@ -139,6 +139,11 @@ def graphs(cores: int) -> Iterator[Any]:
             for n in (m // max(10, cores), m // 2):
                 u, v = random.integers(0, n, (2, m))
                 yield Graph(n, u, v, np.arange(m, dtype=dtype), threads=cores)
+        if cores > 2:
+            # As few as all of them join by the lightest edge at each vertex.
+            m = cores * THREADS.fewest_at_vertices_each
+            u, v = random.integers(0, m // 4, (2, m))
+            yield Graph(m // 4, u, v, np.maximum(u, v).astype(dtype), threads=cores)
 
 
 def solve_rows() -> None:

@@ -17,6 +17,8 @@ If weights follow rows as well, as in communities that follow one another, no th
 cycles: these are dropped first, within ranges of rows (`mst.kernels.filter_boruvka.parallel.tiles`).
 If rows are sorted by weight, and most edges close cycles, one thread at a time joins edges in that order, and the
 others drop those that close cycles (`mst.kernels.filter_boruvka.parallel.in_order`).
+If weights follow vertices, all workers first join the lightest edge at each vertex
+(`mst.kernels.filter_boruvka.parallel.lightest`).
 
 Graphs on which all this takes longer than `filter-boruvka` does on one core are handed over to it; two threads share
 its passes over all edges and join in stages (`mst.algorithms.threads._passes`). Small graphs use only some of many
@@ -51,7 +53,7 @@ from mst.cores import useful_width
 from mst.errors import UnsupportedError
 from mst.graph import Graph, frozen
 from mst.kernels.filter_boruvka import policy as rules
-from mst.kernels.filter_boruvka.parallel import join, scatter, select, trees
+from mst.kernels.filter_boruvka.parallel import join, lightest, scatter, select, trees
 from mst.kernels.filter_boruvka.parallel.blocks import division, solving
 from mst.kernels.filter_boruvka.parallel.records import AnyRecords, new_records
 from mst.kernels.filter_boruvka.parallel.sample import Draws, sample_edges_parallel
@@ -65,6 +67,7 @@ from mst.kernels.filter_boruvka.parallel.storage import (
 )
 from mst.kernels.filter_boruvka.policy import THREADS, Policy
 from mst.kernels.filter_boruvka.sequential import in_order
+from mst.kernels.filter_boruvka.sequential import lightest as one_core_lightest
 from mst.kernels.filter_boruvka.sequential.sample import stratified
 from mst.kernels.filter_boruvka.sequential.trees import giant_label
 from mst.kernels.parallel.keys import KEYS, words_of
@@ -149,9 +152,7 @@ def prepare(graph: Graph, *, width: int, input: str, hand_over: bool) -> Problem
         # More threads find the order when they solve, if they profit from it.
         if 1 < width <= THREADS.in_order:
             step = _order_of_rows(graph, width)
-        if _is_for_one_core(graph, width, bool(step)) or (
-            width <= THREADS.in_order and _follow_vertices(graph)
-        ):
+        if _is_for_one_core(graph, width, bool(step)):
             alone = one_core.prepare(graph, width=1, filter=True, input="edges")
             sharing = width if rules.shares_passes(graph.m, width, THREADS) else 1
             return Problem(graph, edge_list(graph, graph.w), sharing, [], alone)
@@ -193,11 +194,6 @@ def _is_for_one_core(graph: Graph, width: int, ordered: bool) -> bool:
     if by_all:
         return False
     return expected or (by_source and graph.m >= THREADS.per_vertex_by_source * graph.n)
-
-
-def _follow_vertices(graph: Graph) -> bool:
-    """Return whether one core begins with the lightest edge at each vertex."""
-    return one_core.EdgeListSource(graph, lazy_keys(graph.w)).follow_vertices()
 
 
 def _sorted_by_source(graph: Graph) -> bool:
@@ -327,6 +323,8 @@ def _solve(run: _Run) -> Result:
         run.lap("init")
         if edges is not None:
             _find_order(run, edges)
+            if progress.unfinished and not run.step:
+                _join_lightest(run, edges)
     while progress.unfinished:
         following = next_round(progress, _sample(run), every_key=run.options.ties_in_any_order)
         run.lap("sample")
@@ -437,6 +435,26 @@ def _find_order(run: _Run, edges: division.Edges) -> None:
         run.counts["kept"] = kept
         p.low, p.missing = p.highest, p.n - 1 - int(run.tallies[FOREST])
         run.lap("join")
+
+
+def _join_lightest(run: _Run, edges: division.Edges) -> None:
+    """Join the lightest edge at each vertex, if a sample shows that weights follow vertices."""
+    p, tallies, kind = run.progress, run.tallies, edges.keys.words.dtype
+    samples = rules.workers_sample_vertices(p.size, p.n, p.width, run.options.policy)
+    if not (samples and isinstance(run.storage, EdgeList)):
+        return
+    if not one_core_lightest.follow_vertices(edges.keys, edges.u, edges.v, p.n):
+        return
+    run.lap("sample")
+    least, edge = run.empty("least", p.n)(p.n, kind), run.empty("lightest", p.n)(p.n, np.uint32)
+    vertices = Schedule(p.width, 4096, tallies)
+    lightest.reset(vertices, least, edge)
+    lightest.lightest_edges(run.schedule(run.storage), edges, least, edge)
+    lightest.link_lightest(vertices, edges, edge, p.parent, run.forest)
+    run.counts["at_vertices"] = int(tallies[FOREST])
+    p.missing = p.n - 1 - int(tallies[FOREST])
+    run.lap("join lightest")
+    _find_giant(run)
 
 
 def _divide_by_block(run: _Run, edges: division.Edges, cut: division.Cut) -> division.Parts:

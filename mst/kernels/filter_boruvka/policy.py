@@ -105,6 +105,7 @@ class Policy:
     fewest_to_filter: int = 250_000
     fewest_at_vertices: int = 1 << 15
     per_vertex_at_vertices: float = 1.75
+    fewest_at_vertices_each: int = 100_000
     giant: float = 0.25
     max_kept_share: float = 0.8
     closing: float = 0.25
@@ -220,6 +221,12 @@ def batch_count(edges: float, trees: int, width: int, policy: Policy) -> int:
     """
     size = max(trees // policy.batches_per_tree, int(sqrt(policy.batch_wait * (width - 1) * edges)), 1)
     return int(min(max(edges / size, 1), MOST_BATCHES))
+
+
+def workers_sample_vertices(edges: int, vertices: int, width: int, policy: Policy) -> bool:
+    """Return whether one of `width` workers samples if weights follow vertices, while the others wait."""
+    enough = policy.fewest_at_vertices_each * width
+    return edges >= max(enough, policy.per_vertex_at_vertices * vertices)
 
 
 def is_for_one_core(edges: int, width: int, policy: Policy) -> bool:

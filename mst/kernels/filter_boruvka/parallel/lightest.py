@@ -1,0 +1,150 @@
+"""The lightest edge at each vertex, found and linked by all workers: a round of Borůvka's algorithm.
+
+If weights follow vertices, it replaces the joining of light edges (`mst.kernels.filter_boruvka.sequential.lightest`).
+`edges` are `Edges` of `mst.kernels.filter_boruvka.parallel.blocks.division`; those at a vertex compare by (key, place).
+`least` has the dtype of the keys and `lightest` is uint32, both of shape (n,). `schedule` is a
+`mst.kernels.parallel.runtime.Schedule` of edges for `lightest_edges`, of vertices otherwise.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mst.kernels.filter_boruvka.sequential.lightest import NONE
+from mst.kernels.parallel.launch import run
+from mst.kernels.parallel.runtime import FOREST, next_chunk, reset_queue
+from mst.kernels.primitives.atomics import fetch_add, write_min
+from mst.kernels.primitives.jit import njit
+from mst.kernels.primitives.keys import key_at
+from mst.kernels.primitives.out_of_line import call
+from mst.kernels.primitives.prefetch import prefetch
+from mst.kernels.union_find.concurrent import unite
+
+_ONE, _AHEAD = np.uint64(1), np.uint64(32)
+
+
+@njit
+def reset(schedule, least, lightest):
+    """Make `least` the largest key and `lightest` `NONE` at all vertices."""
+    reset_queue(schedule.tallies, schedule.width)
+    run(schedule.width, _reset_worker, schedule, least, lightest)
+
+
+@njit
+def _reset_worker(worker, schedule, least, lightest):
+    """One worker of `reset`."""
+    width, grain, tallies = schedule
+    first, last = next_chunk(tallies, worker, width, grain, least.size)
+    while first < last:
+        least[first:last] = ~least.dtype.type(0)
+        lightest[first:last] = NONE
+        first, last = next_chunk(tallies, worker, width, grain, least.size)
+
+
+@njit
+def lightest_edges(schedule, edges, least, lightest):
+    """Write the least key of the edges at each vertex, and the first edge with it, to arrays that were `reset`.
+
+    Loops do not count.
+    """
+    reset_queue(schedule.tallies, schedule.width)
+    run(schedule.width, _least_keys_worker, schedule, edges, least)
+    reset_queue(schedule.tallies, schedule.width)
+    run(schedule.width, _lightest_edges_worker, schedule, edges, least, lightest)
+
+
+@njit
+def _least_keys_worker(worker, schedule, edges, least):
+    """One worker of `lightest_edges`, which lowers the keys."""
+    width, grain, tallies = schedule
+    first, last = next_chunk(tallies, worker, width, grain, edges.u.size)
+    while first < last:
+        call(_lower_keys, np.uint64(first), np.uint64(last), edges, least)
+        first, last = next_chunk(tallies, worker, width, grain, edges.u.size)
+
+
+@njit
+def _lower_keys(first, last, edges, least):
+    """Lower the least key of each vertex to those of edges ``first … last - 1``, uint64."""
+    u, v, keys = edges
+    for e in range(first, last):
+        far = min(e + _AHEAD, last - _ONE)
+        prefetch(least, u[far])
+        prefetch(least, v[far])
+        x, y, key = u[e], v[e], key_at(keys, e)
+        if x != y:
+            write_min(least, x, key)
+            write_min(least, y, key)
+
+
+@njit
+def _lightest_edges_worker(worker, schedule, edges, least, lightest):
+    """One worker of `lightest_edges`, which finds the first edge with the least key."""
+    width, grain, tallies = schedule
+    first, last = next_chunk(tallies, worker, width, grain, edges.u.size)
+    while first < last:
+        call(_lower_edges, np.uint64(first), np.uint64(last), edges, least, lightest)
+        first, last = next_chunk(tallies, worker, width, grain, edges.u.size)
+
+
+@njit
+def _lower_edges(first, last, edges, least, lightest):
+    """Lower the first edge of each vertex to those of edges ``first … last - 1``, uint64, that have its least key."""
+    u, v, keys = edges
+    for e in range(first, last):
+        far = min(e + _AHEAD, last - _ONE)
+        prefetch(least, u[far])
+        prefetch(least, v[far])
+        x, y, key = u[e], v[e], key_at(keys, e)
+        if x != y:
+            if key == least[x]:
+                write_min(lightest, x, np.uint32(e))
+            if key == least[y]:
+                write_min(lightest, y, np.uint32(e))
+
+
+@njit
+def link_lightest(schedule, edges, lightest, parent, forest):
+    """Link both ends of each vertex's lightest edge, and append these edges to `forest`; they close no cycle.
+
+    `parent` is uint32 of shape (n,), every vertex a tree; `forest` is int32 or int64 of shape (n - 1,), of which
+    ``schedule.tallies[FOREST]`` are written.
+    """
+    reset_queue(schedule.tallies, schedule.width)
+    run(schedule.width, _link_lightest_worker, schedule, edges, lightest, parent, forest)
+
+
+@njit
+def _link_lightest_worker(worker, schedule, edges, lightest, parent, forest):
+    """One worker of `link_lightest`."""
+    width, grain, tallies = schedule
+    found = np.empty(grain, np.uint32)
+    first, last = next_chunk(tallies, worker, width, grain, lightest.size)
+    while first < last:
+        size = call(_link, np.uint64(first), np.uint64(last), edges, lightest, parent, found)
+        place = fetch_add(tallies, FOREST, size)
+        for j in range(size):
+            forest[place + j] = found[j]
+        first, last = next_chunk(tallies, worker, width, grain, lightest.size)
+
+
+@njit
+def _link(first, last, edges, lightest, parent, found):
+    """Link vertices ``first … last - 1``, uint64; return the number of edges, which `found`, uint32, holds then."""
+    u, v, _ = edges
+    size = 0
+    for x in range(first, last):
+        far = lightest[min(x + _AHEAD, last - _ONE)]
+        if far != NONE:
+            prefetch(u, far)
+            prefetch(v, far)
+        e = lightest[x]
+        if e == NONE:
+            continue
+        y = np.uint64(u[e] ^ v[e]) ^ x
+        # The edge of two vertices counts for the smaller one.
+        if (lightest[y] != e) | (x < y):
+            unite(parent, np.uint32(x), np.uint32(y))
+            found[size] = e
+            size += 1
+    return size

@@ -1,0 +1,79 @@
+"""The lightest edge at each vertex, found and linked by several threads, against Kruskal."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import adversarial
+import numpy as np
+import pytest
+from expected import by_kruskal
+
+from mst.algorithms.threads import filter_boruvka_threads as ours
+from mst.graph import Graph
+from mst.kernels.filter_boruvka.policy import THREADS
+from mst.kernels.parallel.runtime import launched
+
+WIDTHS = sorted({2, min(3, launched()), min(8, launched())})
+
+
+def solved(graph, width, policy, seed=0):
+    options = ours.Options(policy, delay_seed=seed)
+    result = ours.solve_storage(graph, ours.edge_list(graph, graph.w), width, options)
+    return np.sort(result.edge_ids), result.counters
+
+
+@pytest.mark.parametrize("dtype", [np.int32, pytest.param(np.float64, marks=pytest.mark.slow)])
+def test_workers_begin_with_the_lightest_edges_of_vertices_if_weights_follow_them(dtype, rng):
+    n, m = 20_000, 120_000
+    policy = replace(THREADS, fewest_at_vertices_each=m // 8)
+    u, v = rng.integers(0, n, (2, m))
+    heights = rng.permutation(n)
+    for turn, (w, follow) in enumerate(
+        (
+            (np.maximum(heights[u], heights[v]), True),
+            (-np.minimum(heights[u], heights[v]), True),
+            (rng.permutation(m), False),
+            (rng.integers(0, 9, m), False),
+        )
+    ):
+        graph = Graph(n, u, v, w.astype(dtype))
+        found, counted = solved(graph, WIDTHS[turn % len(WIDTHS)], policy)
+        assert np.array_equal(found, by_kruskal(graph))
+        assert ("at_vertices" in counted) == follow
+        # A vertex without a lighter neighbour shares its edge with the one to which it leads.
+        assert not follow or n // 2 < counted["at_vertices"] < n
+
+
+def test_few_edges_each_are_not_worth_a_sample(rng):
+    u, v = rng.integers(0, 9000, (2, 60_000))
+    graph = Graph(9000, u, v, np.maximum(u, v))
+    for policy, begins in ((THREADS, False), (replace(THREADS, fewest_at_vertices_each=30_000), True)):
+        found, counted = solved(graph, 2, policy)
+        assert ("at_vertices" in counted) == begins and np.array_equal(found, by_kruskal(graph))
+
+
+def test_workers_may_begin_with_the_lightest_edges_on_any_graph(monkeypatch, rng):
+    monkeypatch.setattr(ours.one_core_lightest, "follow_vertices", lambda *given: True)
+    policy = replace(
+        THREADS, fewest_at_vertices_each=0, per_vertex_at_vertices=0.0, smallest_chunk=16, leaving=-1
+    )
+    begun = 0
+    for turn in range(2):
+        for graph in (*adversarial.small(rng), *adversarial.medium(rng, n=120, m=400)):
+            found, counted = solved(graph, WIDTHS[turn % len(WIDTHS)], policy, seed=turn)
+            assert np.array_equal(found, by_kruskal(graph)), graph.name
+            begun += "at_vertices" in counted
+    assert begun > 20
+
+
+@pytest.mark.slow
+def test_threads_race_for_the_lightest_edges_of_hubs(monkeypatch, rng):
+    monkeypatch.setattr(ours.one_core_lightest, "follow_vertices", lambda *given: True)
+    policy = replace(THREADS, fewest_at_vertices_each=0, largest_chunk=64, smallest_chunk=16)
+    for turn in range(60):
+        hubs, n, m = int(rng.integers(1, 5)), int(rng.integers(10, 2000)), 20_000
+        u, v = rng.integers(0, hubs, m), rng.integers(0, n, m)
+        graph = Graph(max(n, hubs), u, v, rng.integers(0, (2, 50, 10**6)[turn % 3], m).astype(np.int32))
+        found, counted = solved(graph, WIDTHS[-1], policy, seed=turn % 3)
+        assert np.array_equal(found, by_kruskal(graph)) and "at_vertices" in counted
