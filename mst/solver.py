@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
@@ -27,11 +26,10 @@ from mst.errors import (
 from mst.execute import execute
 from mst.forest import Forest
 from mst.graph import Graph, columns_of
-from mst.kernels.primitives.recycled import keeping
+from mst.kernels.primitives.recycled import keeping_if_large
 
 _HOST_TYPES = (np.ndarray, np.integer, list, int)
 _GRAPH_TYPES = (Graph, tuple, str, os.PathLike)
-_LARGE = 1 << 18  # edges or vertices; calls for smaller graphs keep no memory
 
 if TYPE_CHECKING:
     from mst.interop.arrays import ArrayForest
@@ -309,7 +307,7 @@ def _run(graph: Graph, algorithm: registry.Algorithm, threads: int | None, optio
     if algorithm.paradigm == "threads":
         check_cores(width)
     # Not while `Forest` sorts the ids: what is returned has memory of its own.
-    with keeping() if max(graph.n, graph.m) >= _LARGE else nullcontext():
+    with keeping_if_large(max(graph.n, graph.m)):
         edge_ids, seconds, used = _solved(graph, algorithm, width, options)
     first.solved(graph, algorithm, options, used)
     cores = width if algorithm.paradigm == "threads" else usable_width() if algorithm.paradigm == "cuda" else 1

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import os
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import mst
+from mst import solver
+from mst.bench.measure import sampler
+from mst.bench.measure.messages import RunSpec
+from mst.bench.planning.experiment import Measure
 from mst.generators import generate
+from mst.graph import Graph
 from mst.kernels.primitives import recycled
 from mst.kernels.primitives.recycled import empty, keeping, recycling, release
 
@@ -188,3 +194,28 @@ def test_forests_have_memory_of_their_own(algorithm):
     other = mst.Graph(graph.n, graph.u, graph.v, -graph.w)
     mst.minimum_spanning_forest(other, algorithm=algorithm)
     assert np.array_equal(first.edge_ids, before)
+
+
+class _Solved(Exception):
+    """Ends a measurement after its first solve."""
+
+
+@pytest.mark.usefixtures("nothing_kept")
+@pytest.mark.parametrize("m", [1 << 17, 1 << 18])
+def test_samples_keep_memory_as_calls_do(monkeypatch, m):
+    keeps = []
+
+    def end(*given, **options):
+        keeps.append(recycled._current.memory is not None)
+        raise _Solved
+
+    graph = Graph(2, np.zeros(m, np.int32), np.ones(m, np.int32), np.arange(m, dtype=np.int32))
+    monkeypatch.setattr(sampler, "take_samples", end)
+    monkeypatch.setattr(solver, "_solved", end)
+    spec = RunSpec("kruskal", {}, 1, "", "", Measure().model_dump())
+    implementation = SimpleNamespace(ready=lambda *given, **options: SimpleNamespace(problem=None, init=0.0))
+    with pytest.raises(_Solved):
+        sampler.Sampler(spec, implementation, graph, loaded=True).measure()
+    with pytest.raises(_Solved):
+        solver.minimum_spanning_forest(graph, algorithm="kruskal")
+    assert keeps == [m >= 1 << 18] * 2

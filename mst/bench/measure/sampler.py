@@ -21,6 +21,7 @@ from mst.bench.measure.warm_up import Edges
 from mst.errors import UnsupportedError
 from mst.execute import Implementation, Timed, timed
 from mst.forest import digest
+from mst.kernels.primitives.recycled import keeping_if_large
 from mst.order import total
 from mst.solver import minimum_spanning_forest
 
@@ -58,14 +59,15 @@ class Sampler:
         ready = self.implementation.ready(
             self.graph, self.spec.width, self.spec.options, comm=self.comm, timed=self.timed
         )
-        taken = take_samples(
-            functools.partial(self.solve, ready.problem),
-            self.spec.measure,
-            ready.init,
-            loaded=self._loaded,
-            alone=self._alone,
-            meter=self.meter,
-        )
+        with keeping_if_large(max(self.graph.n, self.graph.m)):  # as calls do
+            taken = take_samples(
+                functools.partial(self.solve, ready.problem),
+                self.spec.measure,
+                ready.init,
+                loaded=self._loaded,
+                alone=self._alone,
+                meter=self.meter,
+            )
         at_peak = memory.at_peak()
         forest = self.forest(ready.problem, taken.result)
         found = {

@@ -12,7 +12,7 @@ import os
 import threading
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,9 @@ _SPARE, _LOOSEST = 4, 4
 
 _MORE = 1.25
 """Largest ratio of the memory held to the most that has been in use at once."""
+
+_LARGE = 1 << 18
+"""Vertices or edges from which memory is kept."""
 
 MOST_KEPT = 1 << 29
 """The most bytes that are kept between calls."""
@@ -186,6 +189,11 @@ def keeping() -> Iterator[None]:
     finally:
         memory.rest()
         _kept[:] = [memory]
+
+
+def keeping_if_large(size: int) -> AbstractContextManager[None]:
+    """Return `keeping()` if a graph has many vertices or edges, of which `size` is the larger number."""
+    return keeping() if size >= _LARGE else nullcontext()
 
 
 def release() -> None:
