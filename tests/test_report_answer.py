@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import pandas as pd
 import pytest
@@ -98,6 +99,27 @@ def test_fewer_than_three_processes_give_no_headline_number():
     stem, page = next(render(ReportData(made(*TWO_GRAPHS, processes=2), [], [], {}, "kruskal", [])))
     assert stem == ""
     assert "fewer than three processes were measured" in page and '<div class="gain"><b>' not in page
+
+
+@pytest.mark.parametrize("scope", ["algorithms/scipy", "graphs/a"])
+def test_the_front_page_about_one_algorithm_or_graph_has_the_times_of_those_that_are_not_fastest(scope):
+    rows = made(
+        ("a", "kruskal", "sequential", 1, 0.5), ("a", "scipy", "peer", 1, 2.0),
+        ("a", "bucket-threads", "threads", 1, 0.25), ("a", "bucket-threads", "threads", 2, 0.125),
+        ("a", "prim-heap", "sequential", 1, 0.1),
+    )  # fmt: skip
+    rows.loc[rows["algorithm"] == "prim-heap", ["status", "shown"]] = "timeout", False
+    front = next(render(ReportData(rows, [], [], {"scope": scope}, "kruskal", [])))[1]
+    (table,) = re.findall(r'<section id="times">.*?<tbody>(.*?)</tbody>', front, re.DOTALL)
+    cells = [re.findall(r"<td[^>]*>(?:<b>)?([^<]*)", row) for row in table.split("</tr>")[:-1]]
+    assert cells == [
+        ["a", "bucket-threads ≈ · 2 threads", "125 ms", "0.25×", "124 ms to 126 ms"],
+        ["a", "kruskal", "500 ms", "1.00×", "495 ms to 505 ms"],
+        ["a", "scipy", "2 s", "4.00×", "1.98 s to 2.02 s"],
+        ["a", "prim-heap", "timeout", "", ""],
+    ]
+    assert ("<b>scipy</b>" in table) == (scope == "algorithms/scipy")
+    assert 'id="times"' not in next(render(ReportData(rows, [], [], {}, "kruskal", [])))[1]
 
 
 def test_the_fastest_named_is_never_one_that_other_records_beat():

@@ -23,7 +23,7 @@ from mst.reporting.page.facts import machine_facts
 from mst.reporting.papers.observations import gather, read_manifests
 from mst.reporting.papers.section import papers_of
 from mst.reporting.table import set_aside_of
-from mst.units import count, known, percent, times
+from mst.units import count, known, percent, seconds, times
 
 
 @rare_collections()
@@ -126,6 +126,6 @@ def environment() -> jinja2.Environment:
     made = jinja2.Environment(
         loader=jinja2.FileSystemLoader(PAGE_SOURCES), autoescape=True, undefined=jinja2.StrictUndefined
     )
-    made.globals |= {function.__name__: function for function in (count, known, percent, times)}
+    made.globals |= {function.__name__: function for function in (count, known, percent, seconds, times)}
     made.globals["number"] = vars(made.get_template("number.html.j2").module)["number"]
     return made

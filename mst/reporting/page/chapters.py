@@ -131,11 +131,27 @@ def _front(report: ReportData) -> list[Section]:
     context = _answer(report)
     links = [("answer", "What to use")] * bool(context["choices"]) + [("fastest", "Fastest")]
     return [
+        *_times(report),
         Section("answer", links, context),
         *(_charts([drawn[name]]) for name in _FRONT if name in drawn),
         *([_alone("papers", "Five papers", _papers(report))] if report.papers else []),
         _alone("doubts", "Doubts and gaps", _doubts(report)),
     ]
+
+
+def _times(report: ReportData) -> list[Section]:
+    """Return the times on a page about one graph or algorithm, whose headline names the fastest alone."""
+    kind, subject = scope_of(report.config)
+    rows = report.rows[~report.rows["status"].isin(data.NOT_RUN)]
+    if kind not in ("graphs", "algorithms") or rows.empty:
+        return []
+    # The time of a run that is not shown is no figure to compare.
+    rows = rows.assign(compute_seconds=rows["compute_seconds"].where(rows["shown"]))
+    best = rows.sort_values(["m", "graph", "machine", "compute_seconds"], kind="stable")
+    best = best.drop_duplicates(["graph", "machine", "name"])
+    exact = best["compute_seconds"].where(best["exact"])
+    ratios = best["compute_seconds"] / exact.groupby([best["graph"], best["machine"]]).transform("min")
+    return [_alone("times", "Times", {"runs": list(zip(best.itertuples(), ratios)), "subject": subject})]
 
 
 def _paper(paper: Mapping[str, Any]) -> Chapter:
