@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, ValidationInfo, field_validator
 
 from mst import registry
 from mst.bench.machine import Hardware, host_name, this_machine
@@ -38,6 +38,10 @@ class Config(StrictModel):
 
     machine: str | None = Field(None, description="name of this machine in results; default: the host's name")
     results: str = Field("results", min_length=1, description="folder of everything produced")
+    page: str | None = Field(
+        None,
+        description="name of the experiment's folder in reports/experiments; default: the results themselves",
+    )
     mirrors: list[str] = Field(default_factory=list, description="folders or address prefixes, tried first")
     offline: bool = Field(False, description="never touch the network")
     scale: Literal["small", "full"] = Field("small", description="of the papers' experiments")
@@ -60,10 +64,10 @@ class Config(StrictModel):
             raise ValueError("name a folder: this is a file")
         return str(folder)
 
-    @field_validator("machine")
+    @field_validator("machine", "page")
     @classmethod
-    def _check_machine(cls, value: str | None) -> str | None:
-        return value if value is None else path_part(value, "machine")
+    def _check_name(cls, value: str | None, info: ValidationInfo) -> str | None:
+        return value if value is None else path_part(value, str(info.field_name))
 
     @property
     def machine_name(self) -> str:
@@ -71,6 +75,11 @@ class Config(StrictModel):
         return self.machine or path_part(
             os.environ.get("MST_MACHINE") or host_name(), "machine", "$MST_MACHINE"
         )
+
+    @property
+    def scope(self) -> str:
+        """Scope of the experiment in the workflow (see `mst.scopes`)."""
+        return f"experiments/{self.page}" if self.page else "default"
 
     @property
     def root(self) -> Path:

@@ -1,4 +1,4 @@
-"""The one check of names that become parts of paths: of machines, graphs, algorithms, options and layouts."""
+"""The one check of names that become parts of paths: of machines, pages, graphs, algorithms, options and layouts."""
 
 from __future__ import annotations
 
@@ -11,6 +11,11 @@ PART = r"[A-Za-z0-9][A-Za-z0-9 ._=,+{}@-]{0,199}"
 MACHINE = r"[A-Za-z0-9][A-Za-z0-9.-]{0,99}"
 _RULES = {
     "machine": (re.compile(MACHINE), "letters, digits, dots and dashes"),
+    # Snakemake takes braces for wildcards.
+    "page": (
+        re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,99}"),
+        "letters, digits, spaces, dots, dashes and underscores",
+    ),
     "": (re.compile(PART), "letters, digits, spaces and ._=,+{}@-"),
 }
 
@@ -22,7 +27,7 @@ def path_part(name: str, kind: str, where: str = "") -> str:
     ----------
     name : str
     kind : str
-        Kind of thing with this name; those of a ``machine`` have fewer characters.
+        Kind of thing with this name; those of a ``machine`` or ``page`` have fewer characters.
     where : str
         Source of the name, for errors.
 

@@ -38,7 +38,8 @@ class Scopes:
     def experiment(self, scope: str) -> Experiment:
         """Return the experiment of a scope: default, first, papers/NAME, graphs/NAME or algorithms/NAME.
 
-        Any other scope, and a name that does not exist, raises `ConfigError`; the callers look up names of graphs.
+        If the configuration has a `page`, experiments/PAGE is the default experiment, too. Any other scope, and a name
+        that does not exist, raises `ConfigError`; the callers look up names of graphs.
         """
         kind, _, name = scope.partition("/")
         if scope == "first":
@@ -61,7 +62,7 @@ class Scopes:
             graphs = [graph for graph in whole.graphs if any(block.covers(graph) for block in blocks)]
             # With the baseline, or the page would compare the algorithm with nothing.
             return Part(graphs=graphs, algorithms=[name, whole.baseline]).of(whole)
-        if scope != "default":
+        if scope not in ("default", self.config.scope):
             raise ConfigError(
                 f"no experiment {scope!r}{nearest(scope, ('default', 'first'))}: give default, first, papers/NAME, "
                 "graphs/NAME or algorithms/NAME"

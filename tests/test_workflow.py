@@ -238,6 +238,21 @@ def test_targets_make_their_own_report_and_a_dry_run_writes_nothing(clone):
     assert not (Path(clone.folder) / "results").exists(), "a dry run writes nothing"
 
 
+def test_an_experiment_in_a_file_that_is_given_has_a_page_of_its_own(clone):
+    (clone.folder / "mine.yaml").write_text("experiment: {title: Mine, graphs: [small-grid]}")
+    names = ("report.html", "table.csv", "plan.json", "checked.json")
+    before = {name: (clone.folder / "results" / name).read_bytes() for name in names}
+    code, output = clone.snakemake("--configfile", "mine.yaml")
+    assert code == 0 and "results/reports/experiments/mine/report.html: 2 runs measured and proved" in output, (
+        output
+    )
+    assert "measure" not in jobs(output), "its runs were measured before"
+    assert before == {name: (clone.folder / "results" / name).read_bytes() for name in names}
+    (clone.folder / "mine.yaml").rename(clone.folder / "{mine}.yaml")
+    code, output = clone.snakemake("-n", "--configfile", "{mine}.yaml")
+    assert code != 0 and "{mine}.yaml: page name '{mine}': use letters, digits, spaces" in output, output
+
+
 @pytest.mark.slow
 def test_a_target_does_not_match_another_with_the_same_prefix(clone):
     clone.add_probe("boruvka-x", "pass")

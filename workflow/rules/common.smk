@@ -19,6 +19,7 @@ from mst.bench.planning.batches import BATCHES, MEASURED, PROVED
 from mst.bench.records import account
 from mst.commands._interrupt import end_with_job, name_workflow
 from mst.errors import MSTError, nearest
+from mst.names import path_part
 from mst.units import counted
 from mst.yaml_models import read_yaml
 
@@ -35,7 +36,10 @@ try:
     settings_of.check_interpreter()
     if workflow.is_main_process:
         for file in merged:
-            read_yaml(file)
+            # Another experiment leaves the page of the default one as it is.
+            own = "experiment" in (read_yaml(file) or {}) and file in given.configfiles
+            if own and not config.get("page"):
+                config["page"] = path_part(file.stem, "page", str(file))
     CONFIG = settings_of.from_mapping(
         config, "configuration", [] if given.config else merged
     )
@@ -86,7 +90,7 @@ PAGE_SUFFIXES = {
     ".mplstyle",
 }
 SCOPES = [
-    "default",
+    *dict.fromkeys(["default", CONFIG.scope]),
     *(f"papers/{name}" for name in PAPERS),
     *(f"graphs/{name}" for name in CATALOG),
     *(f"algorithms/{name}" for name in registry.algorithms()),
@@ -113,7 +117,7 @@ wildcard_constraints:
     recipe="[0-9a-f]{8}",
     machine="[^/]+",
     number=r"\d+",
-    where="(reports/(papers|graphs|algorithms)/[^/]+/)?",
+    where="(reports/(experiments|papers|graphs|algorithms)/[^/]+/)?",
 
 
 def sources(*patterns):
