@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import gc
 import math
+import re
 import threading
 import time
 from contextlib import suppress
@@ -13,18 +14,21 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import psutil
+import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from pyarrow import parquet
 from scripts import run_python
 
 import mst
 from mst import advice, solver
+from mst.cli import main
 from mst.graph import frozen
 from mst.kernels.parallel.pool import Pool
 from mst.kernels.primitives import recycled
 from mst.kernels.streaming.filter import Joined, keep_open, mark_up_to, sort_by_level
-from mst.streaming import StreamForest, filter, memory, prove_batches, running, solve
+from mst.streaming import StreamForest, files, filter, memory, prove_batches, running, solve
 from mst.streaming.batches import Batch
 from mst.streaming.filter import Filter, Threads
 
@@ -32,13 +36,13 @@ ENDS = (np.int8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64)
 WEIGHTS = (np.int8, np.uint32, np.int32, np.int64, np.float16, np.float32, np.float64)
 
 
-SMALL_BUDGET = memory.Budget(2**30, 2**24, 16, 64, 64)
+SMALL_BUDGET = memory.Budget(2**30, 2**24, 16, 64, 64, memory.Budget.of(None, 1).within)
 
 
 def solve_often(patch):
     """Solve whenever four edges for each vertex are in the table, and filter 16 edges at a time."""
     patch.setattr(running, "_SMALLEST_TABLE", 0)
-    patch.setattr(solve.Budget, "of", classmethod(lambda cls, memory, width, reading=0: SMALL_BUDGET))
+    patch.setattr(solve.Budget, "of", classmethod(lambda cls, memory, width, batch=0: SMALL_BUDGET))
 
 
 @pytest.fixture
@@ -367,7 +371,7 @@ def test_errors_keep_neither_the_table_nor_the_forest(batch):
 def test_negative_ends_of_32_bits_are_no_vertices_above_two_to_the_31st():
     ends, w = frozen(np.array([5, -1], np.int32)), frozen(np.ones(2))
     with pytest.raises(mst.InputError, match="row 1: u = -1 is not a vertex"):
-        running.keep(Batch(ends, ends, w, "batch 0"), 0, filter.NO_FILTER, running.Limit(2**33, False))
+        running.keep(Batch(ends, ends, w, "batch 0"), 0, filter.NO_FILTER, running.Limit(2**33, None))
 
 
 @pytest.mark.parametrize("n", [-1, 2.5, "3", [3]])
@@ -406,6 +410,37 @@ def test_too_little_memory_is_refused():
     allowed = psutil.Process().memory_info().rss + 2**30
     with pytest.raises(mst.OutOfMemoryError, match="10,000,000,000 vertices need at least"):
         mst.minimum_spanning_forest([], memory=allowed, n=10**10)
+
+
+def amount_in(message):
+    return re.search(r"(?:need(?: at least)?|raise the limit to) ([\d,.]+ [GM]iB)", message)[1]
+
+
+@pytest.mark.parametrize(
+    ("metadata", "refusals"), [({}, 2), ({"n": "1000000"}, 1)], ids=["unknown", "declared"]
+)
+def test_a_file_is_solved_in_the_amount_of_memory_that_an_error_names(
+    tmp_path, capsys, monkeypatch, metadata, refusals
+):
+    """Although more memory lets more threads decode row groups, each of which takes some of it."""
+    monkeypatch.setattr(files, "_ROW_BYTES", 2**20)
+    table = pa.table({"u": [0] * 80, "v": [999_999] * 80}).replace_schema_metadata(metadata)
+    parquet.write_table(table, path := tmp_path / "edges.parquet", row_group_size=40)
+    amount = "1M"
+    for _ in range(refusals):
+        assert main(["solve", str(path), "--memory", amount]) == 2
+        amount = amount_in(capsys.readouterr().err)
+    assert main(["solve", str(path), "--memory", amount]) == 0
+
+
+@given(st.integers(1, 2**36), st.integers(1, 128), st.integers(0, 2**26), st.integers(0, 10**9))
+def test_the_amount_of_memory_in_an_error_is_enough(allowed, width, batch, n):
+    budget = memory.Budget.of(allowed, width, batch)
+    assume(budget.most_vertices < n)
+    named = amount_in(str(budget.refusal(n)))
+    # The next process may take a little more.
+    enough = budget.within(memory.parse_memory(named.replace(",", "")) - 15 * 2**20)
+    assert enough.most_vertices >= n and enough.rows(n) >= n + enough.slice_for(n)
 
 
 @given(

@@ -24,13 +24,11 @@ from mst.graph import WEIGHT_DTYPES, frozen
 from mst.interop.tables import meaningful
 from mst.streaming.batches import Batch, batch_of, map_ahead
 from mst.streaming.forest import StreamForest
-from mst.streaming.memory import parse_memory
+from mst.streaming.memory import decoders, parse_memory
 
 _ROW_BYTES = 32
 """Of a row while it is decoded: 12 to 24 bytes, and its text or compressed bytes."""
 
-_BATCHES_AHEAD = 1
-"""Batches besides those that are decoded or wait for that: the one that is cut into slices."""
 _FOREST = ("u", "v", "w", "id")
 
 
@@ -46,8 +44,8 @@ class EdgeFile(NamedTuple):
         ``batches(start)`` yields the edges from this place on.
     identity : mapping
         Facts that differ between files: size and time, and the format that it was read as.
-    reading : int
-        Bytes that reading takes, besides the batches that are filtered.
+    batch : int
+        Bytes that each batch takes while it is decoded.
     least_n : int, optional
         As for `mst.formats.base.RawStream`.
     weighted : bool
@@ -61,7 +59,7 @@ class EdgeFile(NamedTuple):
     m: int | None
     batches: Callable[[int], Iterator[Batch]]
     identity: Mapping[str, Any] = MappingProxyType({})
-    reading: int = 0
+    batch: int = 0
     least_n: int | None = None
     weighted: bool = True
     ids: Ids | None = None
@@ -209,7 +207,7 @@ def _parquet(path: Path, width: int, memory: int | None) -> EdgeFile:
     if len(columns) < 2:
         columns = names  # for the error that lists them
     bytes_each = _ROW_BYTES * max(sizes, default=0)
-    ahead = width if memory is None else max(min(width, memory // 8 // max(bytes_each, 1)), 1)
+    ahead = decoders(memory, width, bytes_each)
 
     # Opening a file again for each row group takes a twentieth of the time of decoding it.
     latest = threading.local()
@@ -231,8 +229,7 @@ def _parquet(path: Path, width: int, memory: int | None) -> EdgeFile:
             for batch in map_ahead(pool, decode, calls, ahead):
                 yield batch.after(start)
 
-    reading, weighted = (ahead + _BATCHES_AHEAD) * bytes_each, len(columns) > 2
-    return EdgeFile(path, n, sum(sizes), batches, reading=reading, weighted=weighted)
+    return EdgeFile(path, n, sum(sizes), batches, batch=bytes_each, weighted=len(columns) > 2)
 
 
 def _arrow(path: Path) -> EdgeFile:

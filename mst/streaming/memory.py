@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Callable
 from typing import NamedTuple
 
 from mst.errors import InputError, OutOfMemoryError
 from mst.kernels.primitives.recycled import release
 from mst.limits import free_memory
-from mst.units import size
+from mst.units import counted, size
 
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 _MOST = 2**57
@@ -37,6 +39,12 @@ _LARGER_SLICES = 4
 _SLICES_AHEAD = 3
 """The fewest slices per thread that may wait."""
 
+_BATCHES_AHEAD = 1
+"""Batches besides those that are decoded or wait for that: the one that is cut into slices."""
+
+_LEEWAY_BYTES = 16 * 2**20
+"""Bytes by which the next process may take more than this one for the same."""
+
 
 def parse_memory(text: int | str) -> int:
     """Return bytes from a number, or a text such as ``8G``; the units are powers of 1024.
@@ -63,10 +71,16 @@ def require_memory(memory: int | str, n: int) -> None:
     """Raise an `OutOfMemoryError` if a proof for `n` vertices takes more than `memory`."""
     least = _CODE_BYTES + _PROOF_BYTES * n
     if parse_memory(memory) < least:
+        needed = size(_rounded_up(least))
         raise OutOfMemoryError(
-            f"a proof for {n:,} vertices needs {size(least)} of memory, but {memory} is allowed: raise the limit, or "
+            f"a proof for {n:,} vertices needs {needed} of memory, but {memory} is allowed: raise the limit, or "
             "leave it out for a list whose ids have gaps, which is then read as a whole"
         )
+
+
+def decoders(memory: int | None, width: int, batch: int) -> int:
+    """Return how many of `width` threads decode batches of so many bytes, within an eighth of the memory."""
+    return width if memory is None else max(min(width, memory // 8 // max(batch, 1)), 1)
 
 
 class Budget(NamedTuple):
@@ -77,11 +91,13 @@ class Budget(NamedTuple):
     memory : int
         Total.
     free : int
-        Those left for the table and the vertices.
+        Those left for the table and the vertices; negative if the rest does not fit.
     slice : int
         Edges that a thread filters at a time if there are few vertices.
     least_ahead, most_ahead : int
         Bounds on the edges that wait to be filtered, or to be added to the table.
+    within : callable
+        ``within(memory)`` returns the budget of the same process within another total.
     """
 
     memory: int
@@ -89,33 +105,34 @@ class Budget(NamedTuple):
     slice: int
     least_ahead: int
     most_ahead: int
+    within: Callable[[int], Budget]
 
     @classmethod
-    def of(cls, memory: int | str | None, width: int, reading: int = 0) -> Budget:
+    def of(cls, memory: int | str | None, width: int, batch: int = 0) -> Budget:
         """Return the budget of a process that already uses some memory, and filters with `width` threads.
 
-        `reading` is the number of bytes that reading takes.
+        `batch` is the number of bytes that each batch takes while a file is decoded.
         """
         import psutil
 
         release()
         taken = psutil.Process().memory_info().rss
+
+        def within(given: int, limit: int | None) -> Budget:
+            reading = (decoders(limit, width, batch) + _BATCHES_AHEAD) * batch
+            free = given - taken - _CODE_BYTES - reading
+            slices = _SLICES_AHEAD * width
+            rows = min(max(free // 4 // (slices * _AHEAD_BYTES), _SMALLEST_SLICE), _LARGEST_SLICE)
+            ahead = max(slices * rows, free // 8 // _AHEAD_BYTES)
+            return cls(
+                given, free - ahead * _AHEAD_BYTES, rows, slices * rows, ahead, lambda more: within(more, more)
+            )
+
         if memory is None:
             # Half of the machine's: in the rest, the system caches the pages that are read.
-            given = min(psutil.virtual_memory().available // 2, free_memory()) + taken
-        else:
-            given = min(parse_memory(memory), psutil.virtual_memory().total)
-        free = given - taken - _CODE_BYTES - reading
-        slices = _SLICES_AHEAD * width
-        rows = min(max(free // 4 // (slices * _AHEAD_BYTES), _SMALLEST_SLICE), _LARGEST_SLICE)
-        ahead = max(slices * rows, free // 8 // _AHEAD_BYTES)
-        free -= ahead * _AHEAD_BYTES
-        if free <= 0:
-            least = given - free
-            raise OutOfMemoryError(
-                f"{size(given)} of memory is too little: the process, its code and reading need {size(least)}"
-            )
-        return cls(given, free, rows, slices * rows, ahead)
+            return within(min(psutil.virtual_memory().available // 2, free_memory()) + taken, None)
+        limit = parse_memory(memory)
+        return within(min(limit, psutil.virtual_memory().total), limit)
 
     def rows(self, n: int) -> int:
         """Return how many edges the table may hold besides the arrays of `n` vertices; negative if these do not fit."""
@@ -139,14 +156,35 @@ class Budget(NamedTuple):
         return self.slice * min(max(times, 1), _LARGER_SLICES)
 
     def refusal(self, n: int) -> OutOfMemoryError:
-        """Return the error for `n` vertices that do not fit."""
-        least = self.memory - self.free + n * (_VERTEX_BYTES + 2 * _ROW_BYTES)
+        """Return the error for `n` vertices that do not fit, or for a process that does not even without any."""
+        vertices = counted(n, "vertex", "vertices") if n else "the vertices"
         return OutOfMemoryError(
-            f"{n:,} vertices need at least {size(least)} of memory, but {size(self.memory)} is allowed: raise the "
-            "limit, or number the vertices from 0 without gaps"
+            f"{size(self.memory)} of memory is too little: the process, its code, reading and {vertices} need at least "
+            f"{self.amount_for(n)}; raise the limit, or number the vertices from 0 without gaps"
         )
+
+    def amount_for(self, n: int) -> str:
+        """Return an amount of memory that is enough for `n` vertices, as text."""
+        # With more memory, more edges and batches wait, so that less than what is added is left.
+        budget = self
+        while (lacking := _bytes_for(n, budget.slice) + _LEEWAY_BYTES - budget.free) > 0:
+            budget = self.within(_rounded_up(budget.memory + lacking))
+        return size(budget.memory)
 
     @property
     def most_vertices(self) -> int:
-        """How many vertices fit with a table of twice as many edges."""
-        return self.free // (_VERTEX_BYTES + 2 * _ROW_BYTES)
+        """How many vertices fit; negative if the rest does not."""
+        one = _VERTEX_BYTES + _ROW_BYTES
+        return min(self.free // (one + _ROW_BYTES), (self.free - _ROW_BYTES * self.slice) // one)
+
+
+def _bytes_for(n: int, slice: int) -> int:
+    """Return what `n` vertices and a table take: of their forest, and of as many edges again, or a slice."""
+    return _VERTEX_BYTES * n + _ROW_BYTES * (n + max(n, slice))
+
+
+def _rounded_up(amount: int) -> int:
+    """Return an amount of memory that is not less, and is written with three digits."""
+    unit = 2**30 if amount > 999 * 2**20 else 2**20
+    step = unit / 100 * 10 ** (len(str(amount // unit)) - 1)
+    return math.ceil(math.ceil(amount / step) * step)

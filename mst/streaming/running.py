@@ -66,12 +66,12 @@ class Limit(NamedTuple):
     Attributes
     ----------
     n : int
-    declared : bool
-        Whether the caller gave the number; otherwise it is the most that fit into memory.
+    budget : Budget, optional
+        That of the memory into which no more fit; None if the caller gave the number.
     """
 
     n: int
-    declared: bool
+    budget: Budget | None
 
 
 class _Places(threading.local):
@@ -165,14 +165,18 @@ def _fault(batch: Batch, limit: Limit) -> InputError:
     if nan[row]:
         return batch.fault(row, "w is NaN, which cannot be ordered: drop that edge or replace its weight")
     field, end = ("u", batch.u[row]) if wrong[0][row] else ("v", batch.v[row])
-    if limit.declared:
+    if limit.budget is None:
         problem = (
             f"is not a vertex: ids run from 0 to {limit.n - 1} (n = {limit.n}); raise n or compact the ids"
         )
     elif end < 0:
         problem = "is not a vertex: ids run from 0; shift or compact the ids"
     else:
-        problem = f"is above the {limit.n:,} vertices that fit into memory: raise the limit or compact the ids"
+        enough = limit.budget.amount_for(int(max(batch.u.max(), batch.v.max())) + 1)
+        problem = (
+            f"is above the {limit.n:,} vertices that fit into memory: raise the limit to {enough} or more, or compact "
+            "the ids"
+        )
     return batch.fault(row, f"{field} = {end} {problem}")
 
 
@@ -218,7 +222,7 @@ class RunningForest:
         least_n: int | None = None,
     ):
         self._solve, self.budget, self.threads = solve, budget, threads
-        self.limit = Limit(budget.most_vertices if n is None else n, n is not None)
+        self.limit = Limit(budget.most_vertices, budget) if n is None else Limit(n, None)
         self.n = (least_n or 0) if n is None else n
         # Like the table below, it takes memory only for pages that are written.
         self.looped = np.zeros(0 if least_n is None else self.limit.n, np.bool_)

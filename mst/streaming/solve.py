@@ -117,7 +117,7 @@ def _forest(
 ) -> StreamForest:
     """Return the forest of the edges that ``batches(0)`` yields, possibly from a file."""
     width = cores_for(width)
-    budget = Budget.of(memory, width, file.reading if file else 0)
+    budget = Budget.of(memory, width, file.batch if file else 0)
     edges, least_n = (file.m, file.least_n) if file else (None, None)
     if (least := max(least_n or 0, n or 0)) > budget.most_vertices:
         raise budget.refusal(least)
