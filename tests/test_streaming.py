@@ -433,6 +433,15 @@ def test_a_file_is_solved_in_the_amount_of_memory_that_an_error_names(
     assert main(["solve", str(path), "--memory", amount]) == 0
 
 
+def test_a_full_table_is_reduced_before_a_new_vertex_leaves_less_space_in_it(monkeypatch):
+    tight = SMALL_BUDGET._replace(free=126_000)
+    monkeypatch.setattr(solve.Budget, "of", classmethod(lambda cls, memory, width, batch=0: tight))
+    many = np.arange(tight.rows(10) - 16) % 9
+    assert tight.rows(1000) < len(many)
+    found = mst.minimum_spanning_forest([(many, many + 1, many), ([0], [999], [5])])
+    assert (found.n, len(found)) == (1000, 10)
+
+
 @given(st.integers(1, 2**36), st.integers(1, 128), st.integers(0, 2**26), st.integers(0, 10**9))
 def test_the_amount_of_memory_in_an_error_is_enough(allowed, width, batch, n):
     budget = memory.Budget.of(allowed, width, batch)

@@ -303,11 +303,10 @@ class RunningForest:
                 self._columns[i] = np.empty(len(self._columns[i]), values.dtype)
             self._columns[i][: self.size] = values
 
-    def has_space(self, edges: int) -> bool:
-        """Return whether this many edges fit, and are too few for a solve and a new filter before them to pay."""
-        return self.size + edges <= min(
-            self.budget.rows(self.n), max(_ROWS_PER_VERTEX * self.n, _SMALLEST_TABLE)
-        )
+    def has_space(self, kept: Kept) -> bool:
+        """Return whether these edges fit, and are too few for a solve and a new filter before them to pay."""
+        n = max(self.n, kept.n)
+        return self.size + len(kept) <= min(self.budget.rows(n), max(_ROWS_PER_VERTEX * n, _SMALLEST_TABLE))
 
     def reduce(self) -> None:
         """Replace the table's edges by their forest."""

@@ -193,7 +193,7 @@ def add_batches(
         for read in ahead:
             found = kept_again(read)
             is_due = checkpoint is not None and checkpoint.is_due
-            if is_due or not running.has_space(len(found)):
+            if is_due or not running.has_space(found):
                 running.reduce()
                 current = running.filter()
                 ahead.again(kept_again)
