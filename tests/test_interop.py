@@ -211,6 +211,19 @@ def test_edges_without_the_attribute_have_weight_one():
     assert from_networkx(graph, weight="toll").w.tolist() == [1, 7]
 
 
+@pytest.mark.parametrize("kind", ["Graph", "MultiDiGraph"])
+def test_weights_under_another_name_are_refused_if_no_edge_has_a_weight(kind):
+    graph = getattr(networkx, kind)([(0, 1), (1, 2, {"lanes": 2, "length": "far"})])
+    assert as_graph(graph).w.tolist() == [1, 1]
+    graph.add_edge(2, 3, length=2.5)
+    with pytest.raises(
+        InputError, match=r"no edge has weight, but edge \(2, 3\) has length=2.5: .*weight='length'"
+    ):
+        as_graph(graph)
+    graph.add_edge(3, 4, weight=7)
+    assert as_graph(graph).w.tolist() == [1, 1, 1, 7]
+
+
 def test_subclasses_and_views_of_networkx_graphs_are_accepted():
     class Roads(networkx.Graph):
         pass

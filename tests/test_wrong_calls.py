@@ -174,7 +174,7 @@ CALLS = {
     "ranks": (solve_on_ranks, set()),
     "ranks, algorithm": (lambda x: solve_on_ranks((3, [0], [1], [1]), algorithm=x), set()),
     "from_networkx": (from_networkx, {"networkx"}),
-    "from_networkx, attribute": (lambda x: from_networkx(path_graph(1, 2), weight=x), {"text", "nul"}),
+    "from_networkx, attribute": (lambda x: from_networkx(path_graph(1, 2), weight=x), set()),
     "from_networkx, weight": (
         lambda x: from_networkx(path_graph(1, x)),
         {"true", "int", "negative", "float", "inf", "0-d"},

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from mst.errors import InputError
+from mst.formats.edges import WEIGHT_NAME
 from mst.graph import WEIGHT_DTYPES, Graph, LabelledGraph, frozen
 from mst.interop.tables import from_table
 from mst.rounding import refuse_rounded
@@ -183,7 +184,8 @@ def from_networkx(graph: Any, *, weight: str = "weight") -> Graph:
     ----------
     graph : networkx.Graph or a related class
     weight : str
-        The edge attribute with the weight; edges without it have weight 1, as in networkx.
+        The edge attribute with the weight; edges without it have weight 1, as in networkx. If no edge has it, a number
+        as ``cost``, ``length`` or the like is refused.
 
     Returns
     -------
@@ -194,7 +196,7 @@ def from_networkx(graph: Any, *, weight: str = "weight") -> Graph:
     Raises
     ------
     InputError
-        A weight that is not a real number, or NaN; names the edge.
+        A weight that is not a real number, or NaN; or weights under another name. Names the edge.
 
     Examples
     --------
@@ -212,6 +214,7 @@ def from_networkx(graph: Any, *, weight: str = "weight") -> Graph:
     if not isinstance(weight, str):
         raise InputError(f"the name of the weight attribute must be a string, got {weight!r}")
     places = {node: i for i, node in enumerate(graph)}
+    _refuse_other_weights(graph, weight)
     edges = list(graph.edges(data=weight, default=1))
     u = np.fromiter((places[a] for a, _, _ in edges), np.int64, len(edges))
     v = np.fromiter((places[b] for _, b, _ in edges), np.int64, len(edges))
@@ -220,6 +223,20 @@ def from_networkx(graph: Any, *, weight: str = "weight") -> Graph:
     if nodes == list(range(len(nodes))):
         return Graph(len(nodes), u, v, weights, name=name)
     return LabelledGraph(nodes, u, v, weights, name=name)
+
+
+def _refuse_other_weights(graph: Any, attribute: str) -> None:
+    """Raise `InputError` if no edge has the attribute, and one has a number under another name for a weight."""
+    if any(attribute in given for *_, given in graph.edges(data=True)):
+        return
+    for a, b, given in graph.edges(data=True):
+        for name, value in given.items():
+            if WEIGHT_NAME.fullmatch(str(name).lower()) and _is_real(value):
+                raise InputError(
+                    f"no edge has {attribute}, but edge {(a, b)} has {name}={value!r}: pass "
+                    f"mst.interop.inputs.from_networkx(graph, weight={name!r}), or set {attribute} to 1 if every edge "
+                    "weighs the same"
+                )
 
 
 def _edge_weights(edges: list, attribute: str) -> np.ndarray:
