@@ -92,6 +92,15 @@ def test_solve_writes_a_forest_that_verify_accepts(triangle, tmp_path, capsys):
     assert re.fullmatch(r"2 edges, 2 components, weight 11; read in .*, matched in .*, proved in .*", lines[1])
 
 
+def test_solve_writes_files_of_every_suffix_that_an_error_names(triangle, tmp_path, capsys):
+    assert main(["solve", str(triangle), "--out", str(tmp_path / "forest.xyz")]) == 2
+    named = re.findall(r" (\.[a-z]+)[,; ]", capsys.readouterr().err)
+    assert {".gr", ".csv", ".parquet"} <= set(named)
+    for suffix in named:
+        assert main(["solve", str(triangle), "--out", str(tmp_path / f"forest{suffix}")]) == 0
+        assert main(["verify", str(triangle), str(tmp_path / f"forest{suffix}")]) == 0
+
+
 @pytest.mark.parametrize(
     ("suffix", "options"),
     [("txt", []), *((suffix, ["--memory", "2G"]) for suffix in ("txt", "arrow", "parquet"))],

@@ -109,7 +109,8 @@ def format_by_suffix(path: Path) -> Format:
     suffixes = dict.fromkeys(end for known in FORMATS.values() if known.writable for end in known.suffixes[:1])
     raise InputError(
         f"{path}: no format that can be written has this suffix: use {', '.join(suffixes)}, with or without that of a "
-        f"compression, or name a format: {', '.join(writable_formats())}"
+        "compression; mst solve also writes .parquet; elsewhere, a format can be named: "
+        f"{', '.join(writable_formats())}"
     )
 
 
