@@ -13,7 +13,7 @@ import pytest
 from scripts import run_python
 
 import mst
-from mst import advice, cores, formats, registry, solver
+from mst import advice, cores, formats, progress, registry, solver
 from mst.advice import first
 
 # Before a test has a cache of its own, for which all of it would be compiled.
@@ -393,7 +393,21 @@ def test_solving_a_small_file_loads_no_numba(tmp_path):
     assert "weight 12\nnumpy-boruvka" in printed and printed.endswith("False\n")
 
 
-def test_compiling_for_seconds_is_said_once(monkeypatch, capsys):
+@pytest.mark.parametrize(
+    ("cache", "said"),
+    [
+        ("", "compiling machine code, once for this machine (`mst warm`"),
+        (
+            os.devnull,
+            "in each process, since /dev/null/numba cannot be written: set MST_CACHE to a folder that can",
+        ),
+    ],
+)
+@pytest.mark.parametrize("shown", [False, True])
+def test_compiling_for_seconds_is_said_once(monkeypatch, tmp_path, capsys, cache, said, shown):
+    monkeypatch.setenv("MST_CACHE", cache or str(tmp_path))
+    marks = set()
+    monkeypatch.setattr(progress, "mark", lambda text: marks.add(text) or shown)
     clock = [0.0]
     monkeypatch.setattr(machine_code, "perf_counter", lambda: clock[0])
     notice = machine_code.Notice()
@@ -410,7 +424,9 @@ def test_compiling_for_seconds_is_said_once(monkeypatch, capsys):
     for _ in range(2):
         notice.on_start(None)
         notice.on_end(None)
-    assert capsys.readouterr().err.count("compiling machine code, once for this machine") == 1
+    # A progress display says the same, but names no folder.
+    assert capsys.readouterr().err.count(said) == (not shown or bool(cache))
+    assert marks == {"compiling" if cache else "compiling, once for this machine"}
 
 
 def test_warming_compiles_and_notes_it(new_process, monkeypatch, capsys):

@@ -15,7 +15,6 @@ import importlib.util
 import os
 import pickle
 import sys
-import tempfile
 import time
 import uuid
 from collections.abc import Callable
@@ -33,10 +32,8 @@ from numba.core.compiler_lock import global_compiler_lock
 from mst.cache import cache_root
 from mst.errors import ConfigError
 from mst.fingerprints import fingerprint
-from mst.kernels.primitives import (
-    forks,  # noqa: F401  (before any thread is launched)
-    machine_code,  # noqa: F401  (says when compiling takes long)
-)
+from mst.kernels.primitives import forks  # noqa: F401  (before any thread is launched)
+from mst.kernels.primitives.machine_code import is_writable
 
 _LAYOUT = 2
 """Version of the layout of kept code: code of another one is not loaded."""
@@ -87,7 +84,7 @@ def keep_code(dispatcher: Any, function: Callable) -> None:
     Without a writable cache nothing is kept.
     """
     known = Path(function.__code__.co_filename).is_file()
-    if known and _writable(cache_root() / "numba"):
+    if known and is_writable(cache_root() / "numba"):
         dispatcher._cache = cache = _Cache(function)
         dispatcher.compile = partial(_compile, dispatcher.compile, cache)
 
@@ -257,14 +254,3 @@ class _Cache(FunctionCache):
     def save_overload(self, sig: Any, data: Any) -> None:
         with contextlib.suppress(OSError):
             super().save_overload(sig, data)
-
-
-@cache
-def _writable(folder: Path) -> bool:
-    """Return whether files can be created in a folder, which is made if missing."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=folder).close()
-    except OSError:
-        return False
-    return True

@@ -1,17 +1,21 @@
 """The time of compiling and loading machine code, which is not part of solving.
 
-A function is compiled once for a machine and loaded from disk afterwards.
+A function is compiled once for a machine and loaded from disk afterwards, if the cache can be written.
 """
 
 from __future__ import annotations
 
+import tempfile
 import threading
+from functools import cache
+from pathlib import Path
 from time import perf_counter
 
 import numba  # noqa: F401
 from numba.core import event
 
 from mst import progress
+from mst.cache import cache_root
 
 
 class _Clock(event.Listener):
@@ -40,7 +44,7 @@ class _Clock(event.Listener):
 class Notice(_Clock):
     """Says once, on standard error, that code is being compiled, after `PATIENCE` seconds.
 
-    If there is a progress display, that says so instead.
+    If there is a progress display, that says so instead, unless the cache cannot be written.
 
     A function's callees are compiled within its time, a few each second: their events show how long it has
     taken so far, without a watching thread.
@@ -63,10 +67,14 @@ class Notice(_Clock):
     def _look(self) -> None:
         of_thread = self.by_thread
         seconds = getattr(of_thread, "seconds", 0.0) + perf_counter() - of_thread.started
-        if progress.mark("compiling, once for this machine") or self.said or seconds < PATIENCE:
+        is_kept = is_writable(folder := cache_root() / "numba")
+        is_shown = progress.mark("compiling, once for this machine" if is_kept else "compiling")
+        if (is_shown and is_kept) or self.said or seconds < PATIENCE:
             return
         self.said = True
-        progress.remark("mst: compiling machine code, once for this machine (`mst warm` does that beforehand)")
+        once = ", once for this machine (`mst warm` does that beforehand)"
+        again = f" in each process, since {folder} cannot be written: set MST_CACHE to a folder that can"
+        progress.remark(f"mst: compiling machine code{once if is_kept else again}")
 
 
 PATIENCE = 2.0
@@ -76,6 +84,17 @@ _CLOCK = _Clock()
 # The event lasts while a thread holds the compiler lock, needed to compile and to load.
 event.register("numba:compiler_lock", _CLOCK)
 event.register("numba:compile", Notice())
+
+
+@cache
+def is_writable(folder: Path) -> bool:
+    """Return whether files can be created in a folder, which is made if missing."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError:
+        return False
+    return True
 
 
 def code_seconds() -> float:
