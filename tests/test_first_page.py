@@ -137,13 +137,18 @@ def run_on(graph, status):
     return Planned("here", graph, "kruskal", "sequential", "default", 1, status, measure=Measure())
 
 
-def test_the_end_names_unavailable_graphs_and_the_remedy(tmp_path, monkeypatch, capsys):
+def test_the_end_says_once_why_a_graph_is_unavailable_and_the_remedy(tmp_path, monkeypatch, capsys):
     own = types.SimpleNamespace(root=tmp_path, records=tmp_path / "records")
+    entry, sources = catalog.load()["cnr-2000"], Sources(offline=True, cache=tmp_path / "cache")
+    catalog.materialise(entry, config.graph_folder(own, entry), sources=sources)
     rows = [run_on("cnr-2000", "unavailable"), run_on("cnr-2000", "unavailable"), run_on("rmat-17", "done")]
     monkeypatch.setattr(experiment, "_plan", lambda settings, scope: rows)
     experiment._watched([sys.executable, "-c", ""], own, ["default"])
     end = capsys.readouterr().out
-    assert end == "unavailable: cnr-2000; after `mst retry` the same command looks for them again\n"
+    assert end == (
+        "cnr-2000: unavailable: https://sparse.tamu.edu/MM/LAW/cnr-2000.tar.gz: offline\n"
+        "after `mst retry` the same command looks for unavailable graphs again\n"
+    )
 
 
 def test_the_time_to_go_has_the_compilation_of_each_new_algorithm_and_the_page():

@@ -190,6 +190,7 @@ def test_unavailable_graph_is_reported_and_the_other_runs_finish(paged, own_cach
     )
     code, output = paged.snakemake()
     assert code == 0, output
+    assert output.count("USA-road-d.NY: unavailable: https://") == 1
     assert paged.checked()["status"] == {"ok": 4, "unavailable": 1}
     assert "results/report.html: 4 runs measured and proved, 1 unavailable" in output
     assert "USA-road-d.NY" in (paged.folder / "results/report.html").read_text()

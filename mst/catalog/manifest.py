@@ -116,6 +116,11 @@ class Manifest(StrictModel, strict=False):
         """The published numbers that the graph does not have."""
         return tuple(check for check in self.checks if not check.agrees)
 
+    @property
+    def absence(self) -> str:
+        """Every location that was tried for an unavailable graph, with its reason, in one line."""
+        return "; ".join(f"{each.location}: {each.reason}" for each in self.tried) or self.reason or ""
+
     def facts(self) -> Facts:
         """Return the facts by which algorithms decide whether they take the graph.
 

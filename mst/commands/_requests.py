@@ -103,9 +103,8 @@ def graph_of(settings: Config, name: str, *, in_workflow: bool = False) -> tuple
     if manifest is None:
         manifest = catalog.materialise(entry, folder, sources=settings.sources())
     if manifest.status != "ok":
-        tried = "; ".join(f"{each.location}: {each.reason}" for each in manifest.tried)
         remedy = "" if entry.is_own else f"; `mst retry --scope graphs/{name}` lets the next call try again"
-        raise UnavailableError(f"{entry.name}: unavailable: {tried or manifest.reason}{remedy}")
+        raise UnavailableError(f"{entry.name}: unavailable: {manifest.absence}{remedy}")
     return folder, manifest.model_dump(mode="json")
 
 

@@ -194,7 +194,9 @@ def _watched(command: list[str], settings: Config, scopes: list[str]) -> int:
 
 
 def _print_pages(settings: Config, scopes: list[str]) -> None:
-    """Print where the pages of the scopes are, and the graphs that they lack."""
+    """Print where the pages of the scopes are, and why they lack graphs."""
+    from mst import catalog
+    from mst.config import graph_folder
     from mst.scopes import scope_folder
 
     pages = (scope_folder(settings, scope) / "report.html" for scope in scopes)
@@ -202,7 +204,11 @@ def _print_pages(settings: Config, scopes: list[str]) -> None:
         print(f"report: {page.resolve()}")
     rows = _rows(settings, scopes)
     if graphs := dict.fromkeys(row.graph for row in rows if row.status == "unavailable"):
-        print(f"unavailable: {', '.join(graphs)}; after `mst retry` the same command looks for them again")
+        entries = catalog.load()
+        for name in graphs:
+            manifest = catalog.read_manifest(graph_folder(settings, entries[name]) / "manifest.json")
+            print(f"{name}: unavailable: {manifest.absence}")
+        print("after `mst retry` the same command looks for unavailable graphs again")
 
 
 def _end(engine: subprocess.Popen) -> None:

@@ -1,5 +1,6 @@
 """Fetch or generate a graph, make it canonical, describe it."""
 
+import sys
 from pathlib import Path
 
 from mst import catalog, config
@@ -14,3 +15,6 @@ with logged(snakemake.log[0]):
     # The engine expects both files; of an unavailable graph nothing reads this one.
     Path(snakemake.output.graph).touch()
     print(manifest.model_dump_json(indent=1))
+if manifest.status != "ok":
+    remedy = "`mst retry` lets the next call look for it again"
+    print(f"{manifest.name}: unavailable: {manifest.absence}; {remedy}", file=sys.stderr)
