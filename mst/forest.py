@@ -114,6 +114,16 @@ class Forest:
         return total(self.graph.w, self.edge_ids, threads=min(self.threads, usable_width()))
 
     @property
+    def n(self) -> int:
+        """Number of vertices."""
+        return self.graph.n
+
+    @property
+    def m(self) -> int:
+        """Number of edges of the graph; ``len(forest)`` is that of the forest."""
+        return self.graph.m
+
+    @property
     def components(self) -> int:
         """Number of trees, isolated vertices included."""
         return self.graph.n - len(self.edge_ids)

@@ -28,7 +28,7 @@ def test_ids_are_sorted_and_cannot_be_changed():
     assert given.tolist() == [2, 0]
     with pytest.raises(ValueError, match="read-only"):
         forest.edge_ids[0] = 1
-    assert forest.components == 2 and forest.weight == 11
+    assert forest.components == 2 and forest.weight == 11 and (forest.n, forest.m) == (4, 3)
     assert repr(forest) == "<Forest 2 edges, weight 11, 2 components>"
     assert repr(Forest(Graph(2, [0], [1], [5]), [0])) == "<Forest 1 edge, weight 5, 1 component>"
     assert [array.tolist() for array in forest.edges()] == [[0, 2], [1, 0], [5, 6]]

@@ -126,14 +126,12 @@ def _print_summary(
     taken: dict[str, float],
     weighted: bool,
 ) -> None:
-    # The forest of a stream has the size of its graph itself.
-    graph: Any = getattr(forest, "graph", forest)
-    if graph.m and not weighted:
+    if forest.m and not weighted:
         remark(f"{arguments.file}: has no weights; every edge weighs 1")
     summary = {
         "file": arguments.file,
-        "vertices": graph.n,
-        "edges": graph.m,
+        "vertices": forest.n,
+        "edges": forest.m,
         "components": forest.components,
         "forest_edges": len(forest),
         "weight": forest.weight,
@@ -181,10 +179,9 @@ def write_forest(path: Path, forest: Any, ids: Any = None) -> None:
 
         write_parquet(path, forest, np.array(ids) if isinstance(ids, list) else ids)
     else:
-        # The forest of a stream has the size of its graph itself, and no name.
-        graph = getattr(forest, "graph", forest)
-        name = f"forest of {getattr(graph, 'name', '')}"
-        write(path, Graph(graph.n, *forest.edges(), name=name), ids=ids if _keeps_ids(path) else None)
+        # The forest of a stream has no graph.
+        name = f"forest of {getattr(getattr(forest, 'graph', None), 'name', '')}"
+        write(path, Graph(forest.n, *forest.edges(), name=name), ids=ids if _keeps_ids(path) else None)
 
 
 def _is_parquet_name(path: Path) -> bool:

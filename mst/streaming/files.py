@@ -128,7 +128,7 @@ def write_parquet(path: Path, forest: Any, ids: Ids | None = None) -> None:
     from pyarrow import parquet
 
     u, v, w = forest.edges()
-    n, m = (forest.n, forest.m) if isinstance(forest, StreamForest) else (forest.graph.n, forest.graph.m)
+    n, m = forest.n, forest.m
     if ids is not None:
         n = end_of(ids)
         u, v = (ids_of(ends, ids).astype(np.int32 if n < 2**31 else np.int64, copy=False) for ends in (u, v))
