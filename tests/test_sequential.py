@@ -249,6 +249,22 @@ def test_filter_boruvka_begins_with_the_lightest_edges_of_vertices_if_weights_fo
             assert np.sort(result.edge_ids).tolist() == solve("kruskal", graph), (shape, kind)
 
 
+def test_weights_of_the_lesser_end_are_filtered_in_dense_graphs_and_those_of_hubs_follow_vertices(rng):
+    n, m = 3_000, 120_000
+    heights = rng.permutation(n)
+    dense, hubs = rng.integers(0, n, (2, m)), np.array([rng.integers(0, 40, 40_000), np.arange(40_000) % n])
+    for (u, v), kind, follow in (
+        (dense, np.maximum, True),
+        (dense, np.minimum, False),
+        (hubs, np.maximum, True),
+        (hubs, np.minimum, False),
+        (hubs[:, :5_000], np.maximum, True),
+    ):
+        keys = lazy_keys(kind(heights[u], heights[v]).astype(np.int32))
+        found = filter_boruvka.lightest.follow_vertices(keys, *(end.astype(np.uint32) for end in (u, v)), n)
+        assert found == follow, (kind, len(u))
+
+
 def test_filter_boruvka_may_begin_with_the_lightest_edges_on_any_graph(monkeypatch, rng, solved):
     monkeypatch.setattr(
         filter_boruvka, "ONE_CORE", replace(ONE_CORE, fewest_at_vertices=0, per_vertex_at_vertices=0.0)

@@ -23,6 +23,7 @@ NONE = np.uint32(2**32 - 1)
 
 _FEWEST_EQUAL, _LEAST_SHARE = 4, 1 / 8
 _MOST_ANYWHERE, _SHARE_ANYWHERE = 3, 1 / 1024
+_DENSE = 12  # edges per vertex
 _ONE, _AHEAD, _NEARER = np.uint64(1), np.uint64(32), np.uint64(16)
 
 
@@ -32,8 +33,12 @@ def follow_vertices(keys, u, v, vertices):
 
     Of edges that are weighed by the greater of two random numbers, a third of such pairs have. A sample of 6 √n of the
     edges has some 60 such pairs, and more if degrees vary. `vertices`, an int, is n.
+
+    Weights may also be those of the lesser end, or of the first one, for which a filter is faster in dense graphs. A
+    larger sample of these has vertices with three edges: the weight that two share must mostly be the lesser one.
     """
-    size = 6 * np.int64(np.sqrt(vertices))
+    is_dense = u.size > _DENSE * vertices
+    size = (9 if is_dense else 6) * np.int64(np.sqrt(vertices))
     rows = np.empty(size, np.int64)
     hashed_rows(u.size, rows)
     for e in rows:
@@ -44,28 +49,50 @@ def follow_vertices(keys, u, v, vertices):
     while (1 << bits) < 4 * size:
         bits += 1
     mask, shift = np.uint64((1 << bits) - 1), np.uint64(64 - bits)
-    first = np.full(1 << bits, -1, np.int64)  # by hash of a vertex: the first sampled edge there
+    # By hash of a vertex: the first sampled edge there, and those of the least and the greatest key, which may repeat.
+    first = np.full(1 << bits, -1, np.int64)
     vertex = np.empty(1 << bits, np.uint32)
+    least, greatest = np.empty(1 << bits, np.int64), np.empty(1 << bits, np.int64)
+    least_repeats, greatest_repeats = np.zeros(1 << bits, np.bool_), np.zeros(1 << bits, np.bool_)
     pairs = equal = anywhere = 0
-    last = key_at(keys, 0)
+    last = np.int64(0)
     for e in rows:
         key = key_at(keys, e)
-        anywhere += key == last
-        last = key
+        if key == key_at(keys, last):
+            anywhere += leads_elsewhere(u, v, last, u[e]) & leads_elsewhere(u, v, last, v[e])
+        last = e
         for x, y in ((u[e], v[e]), (v[e], u[e])):
             place = multiplicative_hash(x) >> shift
             while first[place] >= 0 and vertex[place] != x:
                 place = (place + np.uint64(1)) & mask
             other = first[place]
             if other < 0:
-                first[place], vertex[place] = e, x
-            elif (u[other] != y) & (v[other] != y):  # not the same edge, its reverse, or a parallel one
+                first[place] = least[place] = greatest[place] = e
+                vertex[place] = x
+                continue
+            if leads_elsewhere(u, v, other, y):
                 pairs += 1
                 equal += key_at(keys, other) == key
-    return (
-        equal >= max(_FEWEST_EQUAL, _LEAST_SHARE * pairs)
-        and anywhere <= _MOST_ANYWHERE + _SHARE_ANYWHERE * size
-    )
+            if is_dense:
+                low, high = least[place], greatest[place]
+                if key <= key_at(keys, low) and leads_elsewhere(u, v, low, y):
+                    least[place], least_repeats[place] = e, key == key_at(keys, low)
+                if key >= key_at(keys, high) and leads_elsewhere(u, v, high, y):
+                    greatest[place], greatest_repeats[place] = e, key == key_at(keys, high)
+    if equal < max(_FEWEST_EQUAL, _LEAST_SHARE * pairs) or anywhere > _MOST_ANYWHERE + _SHARE_ANYWHERE * size:
+        return False
+    by_heavier = by_lesser = 0
+    for place in range(first.size if is_dense else 0):
+        if first[place] >= 0 and key_at(keys, least[place]) < key_at(keys, greatest[place]):
+            by_heavier += least_repeats[place]
+            by_lesser += greatest_repeats[place]
+    return by_heavier >= 2 * by_lesser
+
+
+@njit
+def leads_elsewhere(u, v, e, y):
+    """Return whether edge `e` has no end `y`: it is not the same as one there, nor its reverse, nor parallel to it."""
+    return (u[e] != y) & (v[e] != y)
 
 
 @njit
