@@ -279,6 +279,37 @@ def test_filter_boruvka_may_begin_with_the_lightest_edges_on_any_graph(monkeypat
         assert solve("filter-boruvka", graph) == solve("kruskal", graph), label
 
 
+@pytest.mark.parametrize("form", ["edges", "csr"])
+def test_clusters_of_a_dense_graph_are_joined_without_a_filter(form, rng):
+    n, clusters = 600, rng.integers(0, 20, 600)
+    u, v = np.triu_indices(n, 1)
+    for apart, filtered in (
+        (1 + rng.random(len(u)), False),
+        (1 + rng.random((20, 20))[clusters[u], clusters[v]], None),
+    ):
+        graph = Graph(n, u, v, np.where(clusters[u] == clusters[v], rng.random(len(u)), apart))
+        problem = filter_boruvka.prepare(graph, width=1, filter=True, input=form)
+        result = filter_boruvka.solve(problem)
+        assert np.sort(result.edge_ids).tolist() == solve("kruskal", graph)
+        assert result.counters["levels"] >= 2
+        assert filtered is None or ("open" in result.counters) == filtered
+
+
+@pytest.mark.parametrize("form", ["edges", pytest.param("csr", marks=pytest.mark.slow)])
+def test_filter_boruvka_may_join_further_edges_of_any_graph(monkeypatch, rng, solved, form):
+    policy = replace(
+        ONE_CORE, per_vertex_further=0.0, max_kept_share=-1.0, most_further=2.0, fewest_at_vertices=sys.maxsize
+    )
+    monkeypatch.setattr(filter_boruvka, "ONE_CORE", policy)
+    for small, expected in solved:
+        assert solve("filter-boruvka", small, input=form) == expected, small.name
+    n, m = 900, 60_000
+    u, v = rng.integers(0, n, (2, m))
+    for label, weights in hard_weights(n, u, v, rng):
+        graph = Graph(n, u, v, weights)
+        assert solve("filter-boruvka", graph, input=form) == solve("kruskal", graph), label
+
+
 def test_filter_boruvka_counts_and_times_its_phases(rng):
     graph = random_graph(5_000, 50_000, rng.random(50_000), rng)
     problem = filter_boruvka.prepare(graph, width=1, filter=True, input="edges")

@@ -8,6 +8,8 @@
 3. By now most vertices are in one giant tree. A heavy edge inside it closes a cycle whose other edges are all
    light, so only edges with an end outside can belong to the forest. A bitmap with one bit per vertex, which fits in
    the L2 cache, filters the heavy edges. In compressed sparse rows, the giant's rows are not even read.
+   In a dense graph, few trees may be left instead, such as clusters, with nearly all edges between them. Then those
+   up to the weight that joins all trees of the sample are joined first.
 4. The remaining edges are joined in the same way, lightest first, until about as few are left as there are trees.
    If that drops hardly any, and many batches closed cycles, as may happen if weights follow rows, they are sorted.
 
@@ -37,7 +39,7 @@ from mst.kernels.filter_boruvka import policy as rules
 from mst.kernels.filter_boruvka.policy import ONE_CORE
 from mst.kernels.filter_boruvka.sequential import exact, in_order, join, lightest, scatter, select, select_rows
 from mst.kernels.filter_boruvka.sequential.sample import Sample, Split, Window, is_selective, sample, stratified
-from mst.kernels.filter_boruvka.sequential.trees import flatten, giant_label, mark_outside
+from mst.kernels.filter_boruvka.sequential.trees import flatten, giant_label, joining_count, mark_outside
 from mst.kernels.primitives.keys import LazyKeys, lazy_keys
 from mst.kernels.primitives.radix import Records, sort_words
 from mst.kernels.primitives.recycled import empty
@@ -60,6 +62,7 @@ NARROW = 2**31
 """Graphs of this many vertices or edges take the generic path: records of the batches hold 32-bit ids."""
 
 _ALL = np.uint32(2**32 - 1)
+_FEW_DRAWS = 2048
 
 
 @dataclass
@@ -209,15 +212,20 @@ def grow(graph: Graph, edges: EdgeListSource | RowSource, filtering: bool, lap: 
         if edges.follow_vertices():
             lap("sample")
             return join_rest(forest, *forest.join_lightest(edges), edges.at_once)
-    split, light_window, heavy_window = choose_light(edges, forest.missing, filtering)
+    drawn, split = choose_light(edges, forest.missing, filtering)
     lap("sample")
-    light: Candidates | AllRows = edges.light(split, light_window)
+    window = drawn.window(high=split.key if split else None)
+    light: Candidates | AllRows = edges.light(split, window)
     lap("select light")
-    forest.join(light, light_window.largest_level)
+    forest.join(light, window.largest_level)
     del light
     if split is None or forest.missing == 0:
         return forest.result()
     forest.flatten()
+    split = forest.join_further(edges, drawn, split)
+    if forest.missing == 0:
+        return forest.result()
+    heavy_window = drawn.window(low=split.key)
     rest = edges.heavy(split, heavy_window, forest.parent)
     forest.counters["open"] = rest.size
     # If all weights are equal, there may be no heavy edge.
@@ -249,14 +257,13 @@ def join_rest(
 
 def choose_light(
     edges: EdgeListSource | RowSource, missing: int, filtering: bool
-) -> tuple[Split | None, Window, Window]:
-    """Return the largest light key, or None if all edges are light, and the windows of light and of heavy keys."""
+) -> tuple[Sample, Split | None]:
+    """Return a sample of the edges, and the split between light and heavy ones, or None if all are light."""
     wanted = rules.light_edges_by_density(edges.m, missing + 1, ONE_CORE)
     drawn = edges.sample(rules.sample_size(edges.m, wanted))
     if not filtering or (rules.takes_all(wanted, edges.m, ONE_CORE) and edges.fit_at_once):
-        return None, drawn.window(), drawn.window()
-    split = drawn.split(min(wanted, edges.at_once))
-    return split, drawn.window(high=split.key), drawn.window(low=split.key)
+        return drawn, None
+    return drawn, drawn.split(min(wanted, edges.at_once))
 
 
 def cut_light(
@@ -351,6 +358,32 @@ class GrowingForest:
         self.counters["conflicts"] += conflicts
         self.batches += batches
 
+    def join_further(self, edges: EdgeListSource | RowSource, drawn: Sample, split: Split) -> Split:
+        """Join further edges of a dense graph if a filter is useless: up to those that join all trees in the sample.
+
+        Few trees may be left, such as clusters, and nearly all edges of the graph between them. Return the last split.
+        """
+        u, v = edges.ends_by_id
+        is_dense = edges.m >= ONE_CORE.per_vertex_further * self.graph.n
+        if not is_dense or share_between_trees(u, v, self.parent, split) <= ONE_CORE.max_kept_share:
+            return split
+        some = stratified(len(drawn.ids), _FEW_DRAWS)
+        rows = drawn.ids[some][np.argsort(drawn.keys[some], kind="stable")]
+        count = joining_count(u[rows], v[rows], self.parent.copy())
+        self.lap("sample")
+        wanted = (count + 1) * edges.m // len(rows)
+        if wanted > min(ONE_CORE.most_further * edges.m, edges.at_once):
+            return split
+        further = drawn.split(wanted)
+        window = drawn.window(low=split.key, high=further.key)
+        light = edges.light(further, window)
+        assert isinstance(light, Candidates)
+        light = light.between_trees(self.parent)
+        self.lap("select light")
+        self.join(light, window.largest_level)
+        self.flatten()
+        return further
+
     @property
     def closes_cycles(self) -> bool:
         """Whether so many batches closed a cycle, and were sorted, that sorting all their edges would cost less."""
@@ -402,6 +435,7 @@ class EdgeListSource:
         # Of 24 bytes per vertex and 16 per edge, the union-find takes 8 per vertex, and a light edge 24 bytes.
         self.at_once = 2 * (graph.n + graph.m) // 3
         self.ends = select.Ends(graph.u.view(np.uint32), graph.v.view(np.uint32), np.empty(0, np.uint64))
+        self.ends_by_id = self.ends.u, self.ends.v
         self.may_follow = may_follow and rules.samples_vertices(graph.m, graph.n, ONE_CORE)
         self.n = graph.n
 
@@ -435,7 +469,7 @@ class EdgeListSource:
         giant, share = giant_label(label)
         if share > ONE_CORE.giant:
             return select.Trees(label, mark_outside(label, giant))
-        if share_between_trees(self.ends.u, self.ends.v, label, split) > ONE_CORE.max_kept_share:
+        if share_between_trees(*self.ends_by_id, label, split) > ONE_CORE.max_kept_share:
             return select.Trees(label, np.full(len(label) // 32 + 1, _ALL, np.uint32))
         return select.Trees(label, np.empty(0, np.uint32))
 
@@ -452,7 +486,7 @@ class RowSource:
         self.keys, self.keys_by_id = lazy_keys(frozen(csr.weights)), lazy_keys(graph.w)
         neighbours, ids = csr.neighbours.view(np.uint32), csr.edge_ids.view(np.uint32)
         self.rows = select_rows.Rows(csr.offsets, neighbours, self.keys, ids)
-        self.u, self.v = graph.u.view(np.uint32), graph.v.view(np.uint32)
+        self.ends_by_id = graph.u.view(np.uint32), graph.v.view(np.uint32)
         self.no_ends = frozen(np.empty(0, np.uint32))
         self.even = False
 
@@ -482,7 +516,7 @@ class RowSource:
         wanted = select_rows.Wanted(split, True, window)
         if share <= ONE_CORE.giant:
             heavy = self._of_all_rows(wanted)
-            useless = share_between_trees(self.u, self.v, label, split) > ONE_CORE.max_kept_share
+            useless = share_between_trees(*self.ends_by_id, label, split) > ONE_CORE.max_kept_share
             return heavy if useless else heavy.between_trees(label)
         selected = self._empty()
         count = select_rows.select_heavy_rows(self.rows, wanted, label, giant, selected)

@@ -41,6 +41,9 @@ class Policy:
         If a filter kept more than this share of the heavy edges, no further one is tried: weights then depend on
         communities (``many-cores.md``, step 23). Threads and ranks decide by `expected_drop_share`, and do not look
         up the roots of selected edges if more than this share would be kept (step 49).
+    most_further, per_vertex_further : float
+        In graphs of at least so many edges per vertex, if a filter would keep more than `max_kept_share`, one core
+        joins the lightest edges, up to this share, that join all trees in a sample (``one-core.md``).
     closing : float
         If more than this share of one core's batches closed a cycle, and were joined twice, edges that no filter drops
         are sorted and joined one by one instead (``one-core.md``).
@@ -108,6 +111,8 @@ class Policy:
     fewest_at_vertices_each: int = 100_000
     giant: float = 0.25
     max_kept_share: float = 0.8
+    most_further: float = 1 / 2
+    per_vertex_further: float = 16
     closing: float = 0.25
     uneven: float = 1 / 8
     max_unfiltered: int = 4096

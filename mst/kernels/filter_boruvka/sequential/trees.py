@@ -7,6 +7,7 @@ import numpy as np
 from mst.kernels.filter_boruvka.sequential.sample import stratified
 from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.prefetch import prefetch_to_write
+from mst.kernels.union_find.sequential import find
 
 _LINE, _AHEAD = np.uint64(16), np.uint64(1024)
 _ZERO, _32 = np.uint64(0), np.uint64(32)
@@ -58,3 +59,18 @@ def mark_outside(label, giant):
             mask |= np.uint64(label[first + j] != giant) << j
         bits[word] = np.uint32(mask)
     return bits
+
+
+@njit
+def joining_count(u, v, parent):
+    """Return after how many of some edges, from the first on, no more of them joins two trees: int64.
+
+    `u` and `v` are the ends, uint32 of shape (k,); `parent`, as for `find`, is overwritten.
+    """
+    count = 0
+    for i in range(u.size):
+        x, y = find(parent, u[i]), find(parent, v[i])
+        if x != y:
+            parent[max(x, y)] = min(x, y)
+            count = i + 1
+    return count
