@@ -17,18 +17,17 @@ _FEW_DRAWS, _DRAWS, _DRAWS_EACH = 256, 1024, 256
 def cut_into_blocks(n: int, edges: Edges, width: int, policy: Policy) -> Cut | None:
     """Return a block for each of `width` workers, with about as many edges.
 
-    The graph has `n` vertices and at least one edge. None is returned if too many edges leave their block, or if it has
-    so many edges that a filter is faster.
+    The graph has `n` vertices and at least one edge. None is returned if too many edges leave their block, or if there
+    are so many, in no order of weight, that a filter is faster.
     """
     u, v, keys = edges
     m, blocks = len(u), min(width, _MOST_BLOCKS)
-    if m > rules.most_in_blocks(n, width, False, policy):
-        return None
     # First a cheap check, which rejects most graphs whose ids are not local.
     places, size = stratified(m, _FEW_DRAWS), np.uint32(-(-n // blocks))
     if np.count_nonzero(u[places] // size != v[places] // size) > 2 * policy.leaving * len(places):
         return None
-    if m > rules.most_in_blocks(n, width, not _adjoin(u, places, size), policy):
+    most = rules.most_in_blocks(n, width, not _adjoin(u, places, size), policy)
+    if m > most and not _in_order(keys_at(keys, places)):
         return None
     places = stratified(m, max(_DRAWS, _DRAWS_EACH * blocks))
     shift = np.uint32(max(0, int(n - 1).bit_length() - _MOST_CELLS.bit_length() + 1))
@@ -45,7 +44,7 @@ def cut_into_blocks(n: int, edges: Edges, width: int, policy: Policy) -> Cut | N
     draws = np.concatenate((np.arange(len(a)), np.flatnonzero(leaving)))[np.argsort(of_draw, kind="stable")]
     ends = np.cumsum(np.bincount(of_draw, minlength=len(starts) - 1)).tolist()
     # Rows in the order of their weights are joined one by one, which is faster than a filter.
-    in_order = (drawn[1:] >= drawn[:-1]).all() or (drawn[1:] <= drawn[:-1]).all()
+    in_order = _in_order(drawn)
     splits, windows, light_leaving = [], [], 0
     for first, end, trees in zip([0, *ends], ends, np.diff(starts).tolist()):
         here = draws[first:end] if first < end else np.arange(len(places))
@@ -61,6 +60,11 @@ def cut_into_blocks(n: int, edges: Edges, width: int, policy: Policy) -> Cut | N
     split_keys, split_ids = np.array([split.key for split in splits]), np.array([split.tie for split in splits])
     windows_by_field = (np.array(column, drawn.dtype) for column in zip(*windows))
     return Cut(starts, np.uint64(shift), of_cell, split_keys, split_ids, *windows_by_field)
+
+
+def _in_order(drawn: np.ndarray) -> bool:
+    """Return whether sampled keys ascend or descend."""
+    return bool((drawn[1:] >= drawn[:-1]).all() or (drawn[1:] <= drawn[:-1]).all())
 
 
 def _adjoin(u: np.ndarray, places: np.ndarray, size: np.uint32) -> bool:
