@@ -26,7 +26,7 @@ def solved(graph, width, policy, seed=0):
 @pytest.mark.parametrize("dtype", [np.int32, pytest.param(np.float64, marks=pytest.mark.slow)])
 def test_workers_begin_with_the_lightest_edges_of_vertices_if_weights_follow_them(dtype, rng):
     n, m = 20_000, 120_000
-    policy = replace(THREADS, fewest_at_vertices_each=m // 8)
+    policy = replace(THREADS, fewest_at_vertices=m // 8)
     u, v = rng.integers(0, n, (2, m))
     heights = rng.permutation(n)
     for turn, (w, follow) in enumerate(
@@ -48,7 +48,7 @@ def test_workers_begin_with_the_lightest_edges_of_vertices_if_weights_follow_the
 def test_few_edges_each_are_not_worth_a_sample(rng):
     u, v = rng.integers(0, 9000, (2, 60_000))
     graph = Graph(9000, u, v, np.maximum(u, v))
-    for policy, begins in ((THREADS, False), (replace(THREADS, fewest_at_vertices_each=30_000), True)):
+    for policy, begins in ((THREADS, False), (replace(THREADS, fewest_at_vertices=30_000), True)):
         found, counted = solved(graph, 2, policy)
         assert ("at_vertices" in counted) == begins and np.array_equal(found, by_kruskal(graph))
 
@@ -56,7 +56,7 @@ def test_few_edges_each_are_not_worth_a_sample(rng):
 def test_workers_may_begin_with_the_lightest_edges_on_any_graph(monkeypatch, rng):
     monkeypatch.setattr(ours.one_core_lightest, "follow_vertices", lambda *given: True)
     policy = replace(
-        THREADS, fewest_at_vertices_each=0, per_vertex_at_vertices=0.0, smallest_chunk=16, leaving=-1
+        THREADS, fewest_at_vertices=0, per_vertex_at_vertices=0.0, smallest_chunk=16, leaving=-1
     )
     begun = 0
     for turn in range(2):
@@ -70,7 +70,7 @@ def test_workers_may_begin_with_the_lightest_edges_on_any_graph(monkeypatch, rng
 @pytest.mark.slow
 def test_threads_race_for_the_lightest_edges_of_hubs(monkeypatch, rng):
     monkeypatch.setattr(ours.one_core_lightest, "follow_vertices", lambda *given: True)
-    policy = replace(THREADS, fewest_at_vertices_each=0, largest_chunk=64, smallest_chunk=16)
+    policy = replace(THREADS, fewest_at_vertices=0, largest_chunk=64, smallest_chunk=16)
     for turn in range(60):
         hubs, n, m = int(rng.integers(1, 5)), int(rng.integers(10, 2000)), 20_000
         u, v = rng.integers(0, hubs, m), rng.integers(0, n, m)

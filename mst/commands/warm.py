@@ -141,7 +141,7 @@ def graphs(cores: int) -> Iterator[Any]:
                 yield Graph(n, u, v, np.arange(m, dtype=dtype), threads=cores)
         if cores > 2:
             # As few as all of them join by the lightest edge at each vertex.
-            m = cores * THREADS.fewest_at_vertices_each
+            m = cores * THREADS.fewest_at_vertices
             u, v = random.integers(0, m // 4, (2, m))
             yield Graph(m // 4, u, v, np.maximum(u, v).astype(dtype), threads=cores)
 

@@ -436,7 +436,7 @@ class EdgeListSource:
         self.at_once = 2 * (graph.n + graph.m) // 3
         self.ends = select.Ends(graph.u.view(np.uint32), graph.v.view(np.uint32), np.empty(0, np.uint64))
         self.ends_by_id = self.ends.u, self.ends.v
-        self.may_follow = may_follow and rules.samples_vertices(graph.m, graph.n, ONE_CORE)
+        self.may_follow = may_follow and rules.samples_vertices(graph.m, graph.n, 1, ONE_CORE)
         self.n = graph.n
 
     def follow_vertices(self) -> bool:

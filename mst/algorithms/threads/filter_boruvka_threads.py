@@ -440,7 +440,7 @@ def _find_order(run: _Run, edges: division.Edges) -> None:
 def _join_lightest(run: _Run, edges: division.Edges) -> None:
     """Join the lightest edge at each vertex, if a sample shows that weights follow vertices."""
     p, tallies, kind = run.progress, run.tallies, edges.keys.words.dtype
-    samples = rules.workers_sample_vertices(p.size, p.n, p.width, run.options.policy)
+    samples = rules.samples_vertices(p.size, p.n, p.width, run.options.policy)
     if not (samples and isinstance(run.storage, EdgeList)):
         return
     if not one_core_lightest.follow_vertices(edges.keys, edges.u, edges.v, p.n):

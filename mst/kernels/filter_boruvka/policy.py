@@ -32,8 +32,8 @@ class Policy:
         Heavy edges, times edges per vertex, below which one core joins all edges at once: as long as all data fit in
         its caches, joining an edge is as fast as filtering it (``one-core.md``).
     fewest_at_vertices, per_vertex_at_vertices : int and float
-        From this many edges on, and as many per vertex, one core samples whether weights follow vertices
-        (``one-core.md``).
+        From this many edges for each worker on, and as many per vertex, one worker samples whether weights follow
+        vertices (``one-core.md``), while the others wait (``many-cores.md``, step 79).
     giant : float
         If one tree has more than this share of the vertices, a bitmap of that tree replaces all roots. Threads and
         ranks copy the edges that leave it, which costs more than a bitmap (``many-cores.md``, step 21).
@@ -108,7 +108,6 @@ class Policy:
     fewest_to_filter: int = 250_000
     fewest_at_vertices: int = 1 << 15
     per_vertex_at_vertices: float = 1.75
-    fewest_at_vertices_each: int = 100_000
     giant: float = 0.25
     max_kept_share: float = 0.8
     most_further: float = 1 / 2
@@ -146,7 +145,7 @@ ONE_CORE = Policy()
 PROOF = Policy(max_kept_share=0.5)
 """A proof sorts its edges, so a filter pays off even if it drops only half of them."""
 
-THREADS = Policy(take_all=1.3 / 1.7, giant=0.5)
+THREADS = Policy(take_all=1.3 / 1.7, giant=0.5, fewest_at_vertices=100_000)
 
 RANKS = Policy(take_all=1.3 / 1.7, giant=0.5, round_cost=200_000)
 """The ranks of one host, which share memory."""
@@ -176,9 +175,9 @@ def filters(edges: int, vertices: int, policy: Policy) -> bool:
     return edges * (edges - vertices) >= policy.fewest_to_filter * vertices
 
 
-def samples_vertices(edges: int, vertices: int, policy: Policy) -> bool:
-    """Return whether one core samples if weights follow vertices: to join their lightest edges first would pay off."""
-    return edges >= max(policy.fewest_at_vertices, policy.per_vertex_at_vertices * vertices)
+def samples_vertices(edges: int, vertices: int, width: int, policy: Policy) -> bool:
+    """Return whether to sample if weights follow vertices: to join their lightest edges first would pay off."""
+    return edges >= max(policy.fewest_at_vertices * width, policy.per_vertex_at_vertices * vertices)
 
 
 def sample_size(edges: int, light: int) -> int:
@@ -226,12 +225,6 @@ def batch_count(edges: float, trees: int, width: int, policy: Policy) -> int:
     """
     size = max(trees // policy.batches_per_tree, int(sqrt(policy.batch_wait * (width - 1) * edges)), 1)
     return int(min(max(edges / size, 1), MOST_BATCHES))
-
-
-def workers_sample_vertices(edges: int, vertices: int, width: int, policy: Policy) -> bool:
-    """Return whether one of `width` workers samples if weights follow vertices, while the others wait."""
-    enough = policy.fewest_at_vertices_each * width
-    return edges >= max(enough, policy.per_vertex_at_vertices * vertices)
 
 
 def is_for_one_core(edges: int, width: int, policy: Policy) -> bool:
