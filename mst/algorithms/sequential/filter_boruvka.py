@@ -225,13 +225,13 @@ def grow(graph: Graph, edges: EdgeListSource | RowSource, filtering: bool, lap: 
     split = forest.join_further(edges, drawn, split)
     if forest.missing == 0:
         return forest.result()
-    heavy_window = drawn.window(low=split.key)
-    rest = edges.heavy(split, heavy_window, forest.parent)
+    window = drawn.window(low=split.key)
+    rest = edges.heavy(split, window, forest.parent)
     forest.counters["open"] = rest.size
     # If all weights are equal, there may be no heavy edge.
     share_left = rest.size / max(edges.m - forest.counters["light"], 1)
     lap("select heavy")
-    return join_rest(forest, rest, heavy_window.largest_level, edges.at_once, share_left)
+    return join_rest(forest, rest, window.largest_level, edges.at_once, share_left)
 
 
 def join_rest(
@@ -363,7 +363,7 @@ class GrowingForest:
 
         Few trees may be left, such as clusters, and nearly all edges of the graph between them. Return the last split.
         """
-        u, v = edges.ends_by_id
+        u, v = self.graph.u.view(np.uint32), self.graph.v.view(np.uint32)
         is_dense = edges.m >= ONE_CORE.per_vertex_further * self.graph.n
         if not is_dense or share_between_trees(u, v, self.parent, split) <= ONE_CORE.max_kept_share:
             return split
@@ -435,7 +435,6 @@ class EdgeListSource:
         # Of 24 bytes per vertex and 16 per edge, the union-find takes 8 per vertex, and a light edge 24 bytes.
         self.at_once = 2 * (graph.n + graph.m) // 3
         self.ends = select.Ends(graph.u.view(np.uint32), graph.v.view(np.uint32), np.empty(0, np.uint64))
-        self.ends_by_id = self.ends.u, self.ends.v
         self.may_follow = may_follow and rules.samples_vertices(graph.m, graph.n, 1, ONE_CORE)
         self.n = graph.n
 
@@ -469,7 +468,7 @@ class EdgeListSource:
         giant, share = giant_label(label)
         if share > ONE_CORE.giant:
             return select.Trees(label, mark_outside(label, giant))
-        if share_between_trees(*self.ends_by_id, label, split) > ONE_CORE.max_kept_share:
+        if share_between_trees(self.ends.u, self.ends.v, label, split) > ONE_CORE.max_kept_share:
             return select.Trees(label, np.full(len(label) // 32 + 1, _ALL, np.uint32))
         return select.Trees(label, np.empty(0, np.uint32))
 
@@ -486,7 +485,7 @@ class RowSource:
         self.keys, self.keys_by_id = lazy_keys(frozen(csr.weights)), lazy_keys(graph.w)
         neighbours, ids = csr.neighbours.view(np.uint32), csr.edge_ids.view(np.uint32)
         self.rows = select_rows.Rows(csr.offsets, neighbours, self.keys, ids)
-        self.ends_by_id = graph.u.view(np.uint32), graph.v.view(np.uint32)
+        self.u, self.v = graph.u.view(np.uint32), graph.v.view(np.uint32)
         self.no_ends = frozen(np.empty(0, np.uint32))
         self.even = False
 
@@ -516,7 +515,7 @@ class RowSource:
         wanted = select_rows.Wanted(split, True, window)
         if share <= ONE_CORE.giant:
             heavy = self._of_all_rows(wanted)
-            useless = share_between_trees(*self.ends_by_id, label, split) > ONE_CORE.max_kept_share
+            useless = share_between_trees(self.u, self.v, label, split) > ONE_CORE.max_kept_share
             return heavy if useless else heavy.between_trees(label)
         selected = self._empty()
         count = select_rows.select_heavy_rows(self.rows, wanted, label, giant, selected)
