@@ -73,6 +73,15 @@ def test_two_threads_share_the_passes_over_large_graphs_that_one_core_joins():
     assert not rules.shares_passes(10**7, 1, THREADS) and not rules.shares_passes(10**7, 4, THREADS)
 
 
+def test_three_and_more_threads_do_not_leave_weights_that_follow_vertices_to_one_core(monkeypatch, rng):
+    monkeypatch.setattr(ours, "refusal", lambda width: None)
+    u, v = rng.integers(0, 100_000, (2, 600_000))
+    graph = Graph(100_000, u, v, np.maximum(u, v))
+    for width, sharing in ((1, 1), (2, 2), (3, None), (4, None), (5, None)):
+        problem = ours.prepare(graph, width=width, input="edges", hand_over=True)
+        assert (problem.on_one_core and problem.width) == sharing
+
+
 SHORT_OF_MEMORY = """
 import resource
 import numpy as np
