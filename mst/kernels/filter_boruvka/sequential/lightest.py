@@ -49,11 +49,13 @@ def follow_vertices(keys, u, v, vertices):
     while (1 << bits) < 4 * size:
         bits += 1
     mask, shift = np.uint64((1 << bits) - 1), np.uint64(64 - bits)
-    # By hash of a vertex: the first sampled edge there, and those of the least and the greatest key, which may repeat.
+    # By hash of a vertex: the first sampled edge there; in dense graphs also those of the least and the greatest key,
+    # which may repeat.
     first = np.full(1 << bits, -1, np.int64)
     vertex = np.empty(1 << bits, np.uint32)
-    least, greatest = np.empty(1 << bits, np.int64), np.empty(1 << bits, np.int64)
-    least_repeats, greatest_repeats = np.zeros(1 << bits, np.bool_), np.zeros(1 << bits, np.bool_)
+    compared = (1 << bits) * is_dense
+    least, greatest = np.empty(compared, np.int64), np.empty(compared, np.int64)
+    least_repeats, greatest_repeats = np.zeros(compared, np.bool_), np.zeros(compared, np.bool_)
     pairs = equal = anywhere = 0
     last = np.int64(0)
     for e in rows:
@@ -67,8 +69,9 @@ def follow_vertices(keys, u, v, vertices):
                 place = (place + np.uint64(1)) & mask
             other = first[place]
             if other < 0:
-                first[place] = least[place] = greatest[place] = e
-                vertex[place] = x
+                first[place], vertex[place] = e, x
+                if is_dense:
+                    least[place] = greatest[place] = e
                 continue
             if leads_elsewhere(u, v, other, y):
                 pairs += 1
@@ -82,7 +85,7 @@ def follow_vertices(keys, u, v, vertices):
     if equal < max(_FEWEST_EQUAL, _LEAST_SHARE * pairs) or anywhere > _MOST_ANYWHERE + _SHARE_ANYWHERE * size:
         return False
     by_heavier = by_lesser = 0
-    for place in range(first.size if is_dense else 0):
+    for place in range(compared):
         if first[place] >= 0 and key_at(keys, least[place]) < key_at(keys, greatest[place]):
             by_heavier += least_repeats[place]
             by_lesser += greatest_repeats[place]
