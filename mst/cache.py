@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import tempfile
+from functools import cache
 from pathlib import Path
 
 
@@ -17,3 +19,14 @@ def cache_root() -> Path:
         return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "mst"
     except RuntimeError:
         return Path(os.devnull, "mst")
+
+
+@cache
+def is_writable(folder: Path) -> bool:
+    """Return whether files can be created in a folder, which is made if missing."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError:
+        return False
+    return True

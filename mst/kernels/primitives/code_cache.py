@@ -29,11 +29,13 @@ from numba.core import config
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _CacheLocator
 from numba.core.compiler_lock import global_compiler_lock
 
-from mst.cache import cache_root
+from mst.cache import cache_root, is_writable
 from mst.errors import ConfigError
 from mst.fingerprints import fingerprint
-from mst.kernels.primitives import forks  # noqa: F401  (before any thread is launched)
-from mst.kernels.primitives.machine_code import is_writable
+from mst.kernels.primitives import (
+    forks,  # noqa: F401  (before any thread is launched)
+    machine_code,  # noqa: F401  (says when compiling takes long)
+)
 
 _LAYOUT = 2
 """Version of the layout of kept code: code of another one is not loaded."""

@@ -5,17 +5,14 @@ A function is compiled once for a machine and loaded from disk afterwards, if th
 
 from __future__ import annotations
 
-import tempfile
 import threading
-from functools import cache
-from pathlib import Path
 from time import perf_counter
 
 import numba  # noqa: F401
 from numba.core import event
 
 from mst import progress
-from mst.cache import cache_root
+from mst.cache import cache_root, is_writable
 
 
 class _Clock(event.Listener):
@@ -84,17 +81,6 @@ _CLOCK = _Clock()
 # The event lasts while a thread holds the compiler lock, needed to compile and to load.
 event.register("numba:compiler_lock", _CLOCK)
 event.register("numba:compile", Notice())
-
-
-@cache
-def is_writable(folder: Path) -> bool:
-    """Return whether files can be created in a folder, which is made if missing."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=folder).close()
-    except OSError:
-        return False
-    return True
 
 
 def code_seconds() -> float:
