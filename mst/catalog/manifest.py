@@ -121,6 +121,11 @@ class Manifest(StrictModel, strict=False):
         """Every location that was tried for an unavailable graph, with its reason, in one line."""
         return "; ".join(f"{each.location}: {each.reason}" for each in self.tried) or self.reason or ""
 
+    def refusal(self, *, is_own: bool) -> str:
+        """Return why an unavailable graph is, and the remedy unless it `is_own` (`mst.catalog.entry.Entry`)."""
+        remedy = "" if is_own else f"; `mst retry --scope graphs/{self.name}` lets the next call try again"
+        return f"{self.name}: unavailable: {self.absence}{remedy}"
+
     def facts(self) -> Facts:
         """Return the facts by which algorithms decide whether they take the graph.
 

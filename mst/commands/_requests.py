@@ -103,8 +103,7 @@ def graph_of(settings: Config, name: str, *, in_workflow: bool = False) -> tuple
     if manifest is None:
         manifest = catalog.materialise(entry, folder, sources=settings.sources())
     if manifest.status != "ok":
-        remedy = "" if entry.is_own else f"; `mst retry --scope graphs/{name}` lets the next call try again"
-        raise UnavailableError(f"{entry.name}: unavailable: {manifest.absence}{remedy}")
+        raise UnavailableError(manifest.refusal(is_own=entry.is_own))
     return folder, manifest.model_dump(mode="json")
 
 

@@ -7,8 +7,9 @@ from mst import catalog, config
 from mst.logged import logged
 
 with logged(snakemake.log[0]):
+    entry = catalog.load()[snakemake.wildcards.graph]
     manifest = catalog.materialise(
-        catalog.load()[snakemake.wildcards.graph],
+        entry,
         Path(snakemake.output.manifest).parent,
         sources=config.load().sources(),
     )
@@ -16,5 +17,4 @@ with logged(snakemake.log[0]):
     Path(snakemake.output.graph).touch()
     print(manifest.model_dump_json(indent=1))
 if manifest.status != "ok":
-    remedy = "`mst retry` lets the next call look for it again"
-    print(f"{manifest.name}: unavailable: {manifest.absence}; {remedy}", file=sys.stderr)
+    print(manifest.refusal(is_own=entry.is_own), file=sys.stderr)
