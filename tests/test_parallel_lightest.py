@@ -55,9 +55,7 @@ def test_few_edges_each_are_not_worth_a_sample(rng):
 
 def test_workers_may_begin_with_the_lightest_edges_on_any_graph(monkeypatch, rng):
     monkeypatch.setattr(ours.one_core_lightest, "follow_vertices", lambda *given: True)
-    policy = replace(
-        THREADS, fewest_at_vertices=0, per_vertex_at_vertices=0.0, smallest_chunk=16, leaving=-1
-    )
+    policy = replace(THREADS, fewest_at_vertices=0, per_vertex_at_vertices=0.0, smallest_chunk=16, leaving=-1)
     begun = 0
     for turn in range(2):
         for graph in (*adversarial.small(rng), *adversarial.medium(rng, n=120, m=400)):
