@@ -1,4 +1,4 @@
-"""A drop-in for `scipy.sparse.csgraph.minimum_spanning_tree`.
+"""A drop-in replacement for `scipy.sparse.csgraph.minimum_spanning_tree`.
 
 Examples
 --------

@@ -111,14 +111,15 @@ def from_points(
         then joined by shortest edges. Its weight is at least that of the exact tree, and its ``exact`` is
         always False.
     threads : int, optional
-        All usable cores by default; or a GPU if this process has loaded CuPy and there are enough points.
+        Threads that may be used. By default all usable cores, or a GPU if this process has loaded CuPy and there are
+        at least 65,536 points.
 
     Returns
     -------
     Forest, or ArrayForest if `X` is an array of a library such as PyTorch, or DeviceForest if that is on a device
         Its graph has only the edges of the tree, with ``u < v``, ordered by (weight, u, v), so that
         `Forest.is_unique` ignores other pairs of points. Ties between equal weights
-        are broken by distance, then by the smaller end, then by the larger one: the tree is the same
+        are broken by distance, then by the smaller end, then by the larger one, so the tree is the same
         for any number of threads. `Forest.labels` and `Forest.linkage` give its clusters.
 
     Raises
@@ -126,8 +127,8 @@ def from_points(
     InputError
         `X` is not a table of finite numbers; or `min_samples` is above n; or a weight exceeds float64.
     UnsupportedError
-        There are 2³¹ points or more, another metric, or more threads than cores; or `X` is on a device, and has more
-        than 16 dimensions, or `k` is given, or `min_samples` is above 33.
+        `metric` is another one; there are 2³¹ points or more, or more threads than usable cores; or `X` is on a device
+        and has more than 16 dimensions, `k` is given, or `min_samples` is above 33.
 
     Notes
     -----

@@ -83,7 +83,7 @@ class WeightSpec:
 
     @classmethod
     def parse(cls, text: str) -> WeightSpec:
-        """Read ``dtype[:low:high[:distinct][:ascending]]``, as the command line has it.
+        """Read ``dtype[:low:high[:distinct][:order]]``, as the command line has it.
 
         Examples
         --------

@@ -23,8 +23,9 @@ def configure(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         "--weights",
-        metavar="DTYPE:LOW:HIGH[:distinct]",
-        help="generate weights, such as int32:1:1000; the same edge gets the same weight in any order of rows",
+        metavar="DTYPE:LOW:HIGH[:distinct][:ORDER]",
+        help="generate weights, such as int32:1:1000; the same edge gets the same weight in any order of rows, "
+        "unless they are to follow the rows: ORDER is ascending, descending or local",
     )
     parser.add_argument("--seed", type=int, default=1, help="seed of generated weights (default: %(default)s)")
 

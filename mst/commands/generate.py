@@ -26,8 +26,9 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--weights",
         default="int32:1:16777215",
-        metavar="DTYPE:LOW:HIGH[:distinct]",
-        help="weights to generate: integers up to HIGH, floats below it (default: %(default)s)",
+        metavar="DTYPE:LOW:HIGH[:distinct][:ORDER]",
+        help="weights to generate: integers up to HIGH, floats below it; ORDER along the rows: ascending, descending "
+        "or local (default: %(default)s, in no order)",
     )
     parser.add_argument("--connected", action="store_true", help="require a connected graph")
     parser.add_argument(

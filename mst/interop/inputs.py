@@ -184,8 +184,8 @@ def from_networkx(graph: Any, *, weight: str = "weight") -> Graph:
     ----------
     graph : networkx.Graph or a related class
     weight : str
-        The edge attribute with the weight; edges without it have weight 1, as in networkx. If no edge has it, a number
-        as ``cost``, ``length`` or the like is refused.
+        The edge attribute with the weight; edges without it have weight 1, as in networkx. If no edge has it, but
+        edges have a number under another name, such as ``cost`` or ``length``, the graph is refused.
 
     Returns
     -------
@@ -196,7 +196,7 @@ def from_networkx(graph: Any, *, weight: str = "weight") -> Graph:
     Raises
     ------
     InputError
-        A weight that is not a real number, or NaN; or weights under another name. Names the edge.
+        A weight is not a real number, or is NaN: the message names the edge. Or the weights have another name.
 
     Examples
     --------

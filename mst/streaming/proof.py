@@ -40,7 +40,7 @@ def prove_batches(forest: StreamForest, batches: Any, *, width: int = 1, ids: Id
     """Prove that a forest is the minimum spanning forest of a stream, from its batches alone.
 
     As for `mst.proof.prove`, but the edges of the forest are given with their ends and weights, and the stream must
-    have them at their places. It takes some 100 bytes for each vertex, and the memory of a few batches.
+    have them at their places. It takes some 110 bytes for each vertex, and the memory of a few batches.
 
     Parameters
     ----------
