@@ -167,7 +167,7 @@ def check_weight(total: int | float | str, reference: int | float, *, forest_edg
     Parameters
     ----------
     total : int, float or str
-        A text may have been rounded to the digits that it shows: ``"1.25e6"`` stands for 1 245 000 to 1 255 000. Two
+        A text may have been rounded to the digits that it shows: ``"1.25e6"`` stands for 1,245,000 to 1,255,000. Two
         integers must be equal.
     reference : int or float
         Total of a proved forest.
