@@ -84,7 +84,7 @@ TABLES = [
             Column("GPU-e", "contract-boruvka-cuda", 1, "memory=unified,scan=host,work=edge"),
             *plain("contract-boruvka-cuda"),
         ],
-        "All are ports; the last is a port of UMinho's code.",
+        "All are ports, the last of UMinho's code. GPU-u uses unified memory, GPU-e also a thread for each slot.",
         least=5,
     ),
     Table(
