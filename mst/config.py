@@ -50,7 +50,7 @@ class Config(StrictModel):
         default_factory=dict, description="MST programs on disk, run as command-NAME: see mst/programs.py"
     )
     site: Site | None = Field(None, description="a cluster; the cluster profile adds it from its site.yaml")
-    experiment: Experiment
+    experiment: Experiment = Field(description="the graphs and runs of the default experiment")
     _files: tuple[Path, ...] = ()  # that it was merged from, each overriding those before
 
     @field_validator("results")

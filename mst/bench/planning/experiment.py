@@ -25,7 +25,7 @@ class Measure(StrictModel):
     budget: FiniteFloat = Field(
         10.0,
         gt=0,
-        description="seconds per run; beyond it and the time that others left over, fewer processes and samples",
+        description="seconds per run; beyond these and the time that others left, fewer processes and samples",
     )
     timeout: FiniteFloat = Field(300.0, gt=0, description="seconds after which one process is ended")
     memory: FiniteFloat = Field(0.9, gt=0, description="GiB that a run may hold; up to 1, share of free memory")
@@ -36,10 +36,10 @@ class Measure(StrictModel):
 class Block(StrictModel):
     """Some algorithms with their options and widths."""
 
-    algorithms: list[str] | Literal["all"]
+    algorithms: list[str] | Literal["all"] = Field(description="their ids, or all")
     without: list[str] = Field(default_factory=list, description="algorithms that `all` leaves out here")
     options: dict[str, Scalar | list[Scalar]] = Field(
-        default_factory=dict, description="a list of values is swept; all combinations are run"
+        default_factory=dict, description="a value or a list for each; all combinations are run"
     )
     widths: Widths | Literal["one", "powers", "cores", "source"] = Field(
         "powers",
@@ -49,7 +49,7 @@ class Block(StrictModel):
     without_graphs: list[str] = Field(default_factory=list, description="all graphs but these")
     oversubscribe: bool = Field(False, description="allow widths above the cores; marked, never plotted")
     hyperthreads: bool = Field(False, description="allow widths above the cores, up to the hardware threads")
-    measure: Measure | None = None
+    measure: Measure | None = Field(None, description="replaces that of the experiment")
     optional: bool = Field(False, description="unknown algorithms are reported, not refused")
     left_out: str = Field("", description="why these runs are not made; the page shows it")
 
@@ -86,9 +86,9 @@ class Block(StrictModel):
 class Part(StrictModel):
     """A part of an experiment, to be measured in its place."""
 
-    graphs: list[str]
+    graphs: list[str] = Field(description="some of the experiment's graphs")
     algorithms: list[str] | None = Field(None, description="default: all of the experiment")
-    measure: Measure | None = None
+    measure: Measure | None = Field(None, description="replaces that of the experiment")
     within: FiniteFloat | None = Field(None, gt=0, description="replaces that of the experiment")
 
     @field_validator("algorithms")
@@ -114,14 +114,14 @@ class Part(StrictModel):
 class Experiment(StrictModel):
     """One file of ``config/papers/``, or the default experiment of ``config/config.yaml``."""
 
-    title: str
-    paper: str | None = None
-    description: str = ""
-    baseline: str = Field("kruskal", description="the sequential algorithm that speedups are against")
+    title: str = Field(description="heading of the experiment's page")
+    paper: str | None = Field(None, description="the paper that it belongs to, a file of config/papers/")
+    description: str = Field("", description="for readers of the file")
+    baseline: str = Field("kruskal", description="the sequential algorithm to which speedups are relative")
     machine: str | None = Field(None, description="the source's hardware, a profile of config/machines/")
-    graphs: list[str]
-    runs: list[Block]
-    measure: Measure = Measure()
+    graphs: list[str] = Field(description="names in the catalogue, config/graphs.yaml")
+    runs: list[Block] = Field(description="blocks of runs; if several contain a run, the first one decides")
+    measure: Measure = Field(Measure(), description="processes, samples and limits of each run")
     within: FiniteFloat | None = Field(
         None, gt=0, description="seconds that all runs share: each run's budget is at most an equal part"
     )

@@ -58,10 +58,10 @@ def hardware_profile(name: str) -> HardwareProfile:
 class Queue(StrictModel):
     """Resources besides processors that a job requests; None leaves one to the scheduler."""
 
-    partition: str | None = None
-    account: str | None = None
-    qos: str | None = None
-    constraint: str | None = None
+    partition: str | None = Field(None, description="as for sbatch --partition")
+    account: str | None = Field(None, description="as for sbatch --account")
+    qos: str | None = Field(None, description="as for sbatch --qos")
+    constraint: str | None = Field(None, description="as for sbatch --constraint")
     memory: float | None = Field(None, gt=0, description="GiB of each node that a job may hold")
     time: int = Field(60, ge=1, description="minutes after which the scheduler ends a job")
     extra: str = Field("", description="further options of sbatch, passed on unchanged")
@@ -86,7 +86,7 @@ class Queue(StrictModel):
 class Work(Queue):
     """Jobs that are not timed: references, proofs, the report, and graphs where nodes reach the network."""
 
-    cpus: int = Field(2, ge=1)
+    cpus: int = Field(2, ge=1, description="processors of each job")
     graphs: bool = Field(False, description="fetch and generate graphs in jobs, too, not on the login node")
 
 
@@ -180,8 +180,8 @@ class Site(StrictModel):
     """A cluster: its kinds of nodes, and how to request them."""
 
     scratch: str | None = Field(None, description="node-local folder for compiled code")
-    work: Work = Work()
-    nodes: dict[str, Node] = Field(min_length=1)
+    work: Work = Field(Work(), description="the resources of jobs that are not timed")
+    nodes: dict[str, Node] = Field(min_length=1, description="kinds of compute nodes, by any names")
 
     @field_validator("nodes")
     @classmethod
