@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,9 @@ def verdicts(found: Sequence[Reference]) -> str:
     for title, claims in rows.items():
         tally = Counter(claim["overall"] for claim in claims)
         counts = ", ".join(
-            f"{tally[verdict]} {verdict}" for verdict in (*DECIDED, NOT_COMPARABLE, NOT_MEASURED)
+            f"{tally[verdict]} {verdict}"
+            for verdict in (*DECIDED, NOT_COMPARABLE, NOT_MEASURED)
+            if tally[verdict]
         )
         lines += [f"\n### {title}\n", f"Of {len(claims)} claims: {counts}."]
         decided = [claim for claim in claims if claim["overall"] in DECIDED]
@@ -60,10 +63,11 @@ def verdicts(found: Sequence[Reference]) -> str:
         apart = [claim for claim in claims if claim["overall"] == NOT_COMPARABLE]
         if apart:
             lines += ["\nNot comparable on these machines:\n"]
-            lines += [f"- {claim['id']}: {_lacking(claim)}" for claim in apart]
-        missing = [claim["id"] for claim in claims if claim["overall"] == NOT_MEASURED]
+            alike = groupby(sorted(apart, key=_lacking), _lacking)
+            lines += [f"- {_ids(claims)}: {lacking}" for lacking, claims in alike]
+        missing = [claim for claim in claims if claim["overall"] == NOT_MEASURED]
         if missing:
-            lines += [f"\nWithout records that count: {', '.join(missing)}."]
+            lines += [f"\nWithout records that count: {_ids(missing)}."]
             lines += [f"To measure them: {_experiments(claims[0]['paper'])}."]
     return "\n".join(lines) + "\n"
 
@@ -76,6 +80,16 @@ def _experiments(paper: str) -> str:
         if read_yaml(file)["experiment"].get("paper") == paper
     ]
     return f"`config/papers/{paper}.yaml`, or, reduced, " + ", ".join(f"`{file}`" for file in reduced)
+
+
+def _ids(claims: Iterable[dict[str, Any]]) -> str:
+    """Return the ids of claims of one paper; of three or more in a row, the first and the last."""
+    papers, numbers = zip(*(claim["id"].split("-") for claim in claims))
+    parts: list[str] = []
+    for _, row in groupby(enumerate(numbers), lambda place: int(place[1]) - place[0]):
+        found = [number for _, number in row]
+        parts += [f"{found[0]} to {found[-1]}"] if len(found) > 2 else found
+    return f"{papers[0]}-{', '.join(parts)}"
 
 
 def _lacking(claim: dict[str, Any]) -> str:

@@ -162,6 +162,11 @@ def test_page_of_verdicts_says_what_each_machine_lacks():
     assert lacking({"outcomes": outcomes[1:]}) == "needs 32 cores"
 
 
+def test_page_of_verdicts_names_claims_in_a_row_by_the_first_and_the_last():
+    ids = module_at(ROOT / "docs/verdicts.py")._ids
+    assert ids({"id": f"sh-{n:02}"} for n in (1, 2, 3, 7, 9, 10)) == "sh-01 to 03, 07, 09, 10"
+
+
 def test_page_of_verdicts_says_which_runs_were_skipped_and_names_the_paper_s_kind_of_machine():
     verdicts = module_at(ROOT / "docs/verdicts.py")
     row = next(line for line in verdicts.PAGE.read_text().splitlines() if line.startswith("| sh-55 |"))
