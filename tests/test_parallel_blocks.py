@@ -63,7 +63,9 @@ def graphs(rng):
 
 
 @pytest.mark.parametrize("dtype", [np.int32, pytest.param(np.float64, marks=pytest.mark.slow)])
-def test_blocks_find_the_forest(rng, dtype):
+@pytest.mark.parametrize("at_vertices", [False, True])
+def test_blocks_find_the_forest(rng, dtype, at_vertices, monkeypatch):
+    monkeypatch.setattr(ours, "_follow_vertices", lambda *given: at_vertices)
     cut, deferred = 0, 0
     for turn in range(40):
         # One thread joins what is left, or all of them do.
@@ -73,7 +75,7 @@ def test_blocks_find_the_forest(rng, dtype):
             graph = Graph(n, u, v, w)
             found, counted = solved(graph, WIDTHS[turn % len(WIDTHS)], policy, seed=turn % 3)
             assert np.array_equal(found, by_kruskal(graph))
-            cut += "blocks" in counted
+            cut += ("blocks_at_vertices" if at_vertices else "blocks") in counted
             deferred += counted.get("deferred", 0)
     assert cut > 200 and deferred > 1000
 
@@ -95,6 +97,20 @@ def test_a_grid_is_solved_in_blocks_and_few_edges_are_left(rng, order):
     assert counted["blocks"] == 2
     # A border crosses up to two rows of edges, and a block defers no more than leave it.
     assert counted["leaving"] < 2 * 60 and counted["deferred"] <= 2 * counted["leaving"]
+
+
+def test_blocks_begin_with_the_lightest_edges_of_vertices_if_weights_follow_them(rng):
+    u, v = grid(500, 250)
+    heights = rng.permutation(125_000)
+    for w, follow in (
+        (np.maximum(heights[u], heights[v]), True),
+        (u, False),  # rows are in order
+        (rng.permutation(len(u)), False),
+    ):
+        graph = Graph(125_000, u, v, w.astype(np.int32))
+        found, counted = solved(graph, 2, THREADS)
+        assert counted["blocks"] == 2 and ("blocks_at_vertices" in counted) == follow
+        assert np.array_equal(found, by_kruskal(graph))
 
 
 def test_blocks_have_about_as_many_edges(rng):

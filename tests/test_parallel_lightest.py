@@ -65,6 +65,37 @@ def test_workers_may_begin_with_the_lightest_edges_on_any_graph(monkeypatch, rng
     assert begun > 20
 
 
+@pytest.mark.parametrize("dtype", [np.int32, pytest.param(np.float64, marks=pytest.mark.slow)])
+def test_trees_join_their_lightest_edges_if_light_ones_left_most_vertices_of_a_dense_graph_apart(dtype, rng):
+    n, m = 4_000, 120_000
+    u, v = rng.integers(0, n, (2, m))
+    heights = rng.permutation(n)
+    for turn, (w, apart) in enumerate(
+        (
+            (heights[u] + heights[v], True),
+            (1000 * np.maximum(heights[u], heights[v]) + rng.integers(0, 1000, m), True),
+            (rng.permutation(m), False),
+        )
+    ):
+        graph = Graph(n, u, v, w.astype(dtype))
+        found, counted = solved(graph, WIDTHS[turn % len(WIDTHS)], THREADS, seed=turn)
+        assert np.array_equal(found, by_kruskal(graph))
+        assert ("at_trees" in counted) == apart
+        assert not apart or counted["at_trees"] > n // 3
+
+
+def test_trees_of_any_graph_may_join_their_lightest_edges(rng, monkeypatch):
+    monkeypatch.setattr(ours, "_are_vertices_apart", lambda run, sampled: run.progress.flat)
+    policy = replace(THREADS, smallest_chunk=16, leaving=-1, take_all=float("inf"), fewest_at_vertices=2**40)
+    begun = 0
+    for turn in range(2):
+        for graph in (*adversarial.small(rng), *adversarial.medium(rng, n=120, m=400)):
+            found, counted = solved(graph, WIDTHS[turn % len(WIDTHS)], policy, seed=turn)
+            assert np.array_equal(found, by_kruskal(graph)), graph.name
+            begun += "at_trees" in counted
+    assert begun > 20
+
+
 @pytest.mark.slow
 def test_threads_race_for_the_lightest_edges_of_hubs(monkeypatch, rng):
     monkeypatch.setattr(ours.one_core_lightest, "follow_vertices", lambda *given: True)

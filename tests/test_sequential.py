@@ -179,7 +179,8 @@ def test_filter_boruvka_takes_descending_rows_of_equal_weight_forwards(dtype, rn
 
 @pytest.mark.parametrize("dtype", (np.int32, np.int64, pytest.param(np.float32, marks=pytest.mark.slow)))
 def test_filter_boruvka_sorts_what_no_filter_drops_where_batches_close_cycles(dtype, rng, monkeypatch):
-    monkeypatch.setattr(filter_boruvka, "ONE_CORE", replace(ONE_CORE, fewest_at_vertices=sys.maxsize))
+    policy = replace(ONE_CORE, fewest_at_vertices=sys.maxsize, per_vertex_further=sys.maxsize)
+    monkeypatch.setattr(filter_boruvka, "ONE_CORE", policy)
     n, m = 6_000, 60_000
     u, v = rng.integers(0, n, m), rng.integers(0, n, m)
     by_vertex = {"maximum": np.maximum(u, v), "minimum": -np.minimum(u, v) % n, "ties": np.maximum(u, v) // 4}
@@ -198,7 +199,8 @@ def test_filter_boruvka_sorts_what_no_filter_drops_where_batches_close_cycles(dt
 
 
 def test_filter_boruvka_sorts_where_batches_are_larger_than_wanted_and_close_cycles(rng, monkeypatch):
-    monkeypatch.setattr(filter_boruvka, "ONE_CORE", replace(ONE_CORE, fewest_at_vertices=sys.maxsize))
+    policy = replace(ONE_CORE, fewest_at_vertices=sys.maxsize, per_vertex_further=sys.maxsize)
+    monkeypatch.setattr(filter_boruvka, "ONE_CORE", policy)
     u, v = rng.integers(0, 1000, (2, 100_000), np.int32)
     graph = Graph(1000, u, v, np.maximum(u, v))  # a bucket holds all edges of a weight
     result = filter_boruvka.solve(filter_boruvka.prepare(graph, width=1, filter=True, input="edges"))
@@ -277,6 +279,30 @@ def test_filter_boruvka_may_begin_with_the_lightest_edges_on_any_graph(monkeypat
     for label, weights in hard_weights(n, u, v, rng):
         graph = Graph(n, u, v, weights)
         assert solve("filter-boruvka", graph) == solve("kruskal", graph), label
+
+
+@pytest.mark.parametrize("form", ["edges", "csr"])
+@pytest.mark.parametrize("dtype", [np.int32, pytest.param(np.float64, marks=pytest.mark.slow)])
+def test_trees_join_their_lightest_edges_if_light_ones_left_most_vertices_of_a_dense_graph_apart(
+    form, dtype, rng
+):
+    n, heights = 1_500, rng.permutation(1_500)
+    complete, random = np.triu_indices(n, 1), rng.integers(0, n, (2, 60_000))
+    for (u, v), kind, apart in (
+        (complete, heights[complete[0]] + heights[complete[1]], True),
+        (
+            random,
+            1000 * np.maximum(heights[random[0]], heights[random[1]]) + rng.integers(0, 1000, 60_000),
+            True,
+        ),
+        (random, -(np.minimum(*random) // 64) * 1000 + rng.integers(0, 1000, 60_000), True),
+        (random, rng.permutation(60_000), False),
+        ((random[0] % 700, random[1] % 700), rng.permutation(60_000), False),  # others are isolated
+    ):
+        graph = Graph(n, u, v, kind.astype(dtype))
+        result = filter_boruvka.solve(filter_boruvka.prepare(graph, width=1, filter=True, input=form))
+        assert ("at_trees" in result.counters) == apart
+        assert np.sort(result.edge_ids).tolist() == solve("kruskal", graph)
 
 
 @pytest.mark.parametrize("form", ["edges", "csr"])

@@ -8,13 +8,14 @@
 3. By now most vertices are in one giant tree. A heavy edge inside it closes a cycle whose other edges are all
    light, so only edges with an end outside can belong to the forest. A bitmap with one bit per vertex, which fits in
    the L2 cache, filters the heavy edges. In compressed sparse rows, the giant's rows are not even read.
-   In a dense graph, few trees may be left instead, such as clusters, with nearly all edges between them. Then those
-   up to the weight that joins all trees of the sample are joined first.
+   In a dense graph, nearly all edges may join two trees instead. If most vertices are still apart, each tree then
+   joins its lightest edge, as in a round of Borůvka's algorithm. If few trees are left, such as clusters, the edges up
+   to the weight that joins all trees of the sample are joined first.
 4. The remaining edges are joined in the same way, lightest first, until about as few are left as there are trees.
    If that drops hardly any, and many batches closed cycles, as may happen if weights follow rows, they are sorted.
 
-If a sample shows that weights follow vertices, as the greater of two heights does, a round of Borůvka's algorithm
-replaces steps 1 to 3: it joins the lightest edge at each vertex (`mst.kernels.filter_boruvka.sequential.lightest`).
+If a sample shows that weights follow vertices, as the greater of two heights does, such a round replaces steps 1 and
+2: it joins the lightest edge at each vertex (`mst.kernels.filter_boruvka.sequential.lightest`).
 
 Rows that are already sorted by weight, ascending or descending, are joined one by one instead
 (`mst.kernels.filter_boruvka.sequential.in_order`). If they are nearly sorted, edges that close cycles within a
@@ -211,7 +212,8 @@ def grow(graph: Graph, edges: EdgeListSource | RowSource, filtering: bool, lap: 
             return forest.result()
         if edges.follow_vertices():
             lap("sample")
-            return join_rest(forest, *forest.join_lightest(edges), edges.at_once)
+            none_is_light = Split(edges.keys.words.dtype.type(0), 0, 0)
+            return join_heavy(forest, edges, edges.sample(_FEW_DRAWS), forest.join_lightest(none_is_light))
     drawn, split = choose_light(edges, forest.missing, filtering)
     lap("sample")
     window = drawn.window(high=split.key if split else None)
@@ -222,7 +224,15 @@ def grow(graph: Graph, edges: EdgeListSource | RowSource, filtering: bool, lap: 
     if split is None or forest.missing == 0:
         return forest.result()
     forest.flatten()
-    split = forest.join_further(edges, drawn, split)
+    return join_heavy(forest, edges, drawn, split)
+
+
+def join_heavy(forest: GrowingForest, edges: EdgeListSource | RowSource, drawn: Sample, split: Split) -> Result:
+    """Return the forest with the heavy edges of `split`; no light edge joins two trees any more."""
+    if forest.missing > forest.graph.n // 2 and forest.is_filter_useless(edges, split):
+        split = forest.join_lightest(split)
+    if forest.missing and forest.is_filter_useless(edges, split):
+        split = forest.join_further(edges, drawn, split)
     if forest.missing == 0:
         return forest.result()
     window = drawn.window(low=split.key)
@@ -230,7 +240,7 @@ def grow(graph: Graph, edges: EdgeListSource | RowSource, filtering: bool, lap: 
     forest.counters["open"] = rest.size
     # If all weights are equal, there may be no heavy edge.
     share_left = rest.size / max(edges.m - forest.counters["light"], 1)
-    lap("select heavy")
+    forest.lap("select heavy")
     return join_rest(forest, rest, window.largest_level, edges.at_once, share_left)
 
 
@@ -317,20 +327,22 @@ class GrowingForest:
             self.lap("join")
         return bool(step)
 
-    def join_lightest(self, edges: EdgeListSource) -> tuple[Candidates, int]:
-        """Add the lightest edge at each vertex; return the edges that may join two trees, and their largest level."""
-        n, kind = self.graph.n, edges.keys.words.dtype
-        u, v = edges.ends.u, edges.ends.v
+    def join_lightest(self, split: Split) -> Split:
+        """Add the lightest edge that leaves each tree; return the split below which no edge joins two trees any more.
+
+        No light edge of the given `split` does. Every vertex points at its root, before and after.
+        """
+        n, kind = self.graph.n, self.keys.words.dtype
+        u, v = self.graph.u.view(np.uint32), self.graph.v.view(np.uint32)
         least, edge = np.full(n, np.iinfo(kind).max, kind), np.full(n, lightest.NONE, np.uint32)
-        lightest.lightest_edges(edges.keys, u, v, least, edge)
-        self.size = lightest.link_lightest(u, v, edge, self.parent, self.edges)
-        self.counters["at_vertices"] = self.size
+        label = self.parent if self.size else self.parent[:0]
+        lightest.lightest_edges(self.keys, u, v, label, least, edge)
+        linked = lightest.link_lightest(u, v, edge, self.parent, self.edges[self.size :])
+        self.counters["at_trees" if self.size else "at_vertices"] = linked
+        self.size += linked
         self.lap("join lightest")
         self.flatten()
-        window = edges.sample(1024).window(low=least.min())
-        rest = edges.heavy(Split(kind.type(0), 0, 0), window, self.parent)
-        self.lap("select heavy")
-        return rest, window.largest_level
+        return split._replace(key=least.min(), tie=0)
 
     def join(self, candidates: Candidates | AllRows, largest_level: int) -> None:
         """Add the candidates that close no cycle; all of them are lighter than any later edge."""
@@ -358,15 +370,18 @@ class GrowingForest:
         self.counters["conflicts"] += conflicts
         self.batches += batches
 
+    def is_filter_useless(self, edges: EdgeListSource | RowSource, split: Split) -> bool:
+        """Return whether most heavy edges of a dense graph join two trees."""
+        is_dense = edges.m >= ONE_CORE.per_vertex_further * self.graph.n
+        u, v = self.graph.u, self.graph.v
+        return is_dense and share_between_trees(u, v, self.parent, split) > ONE_CORE.max_kept_share
+
     def join_further(self, edges: EdgeListSource | RowSource, drawn: Sample, split: Split) -> Split:
-        """Join further edges of a dense graph if a filter is useless: up to those that join all trees in the sample.
+        """Join further edges if a filter is useless: up to those that join all trees in the sample.
 
         Few trees may be left, such as clusters, and nearly all edges of the graph between them. Return the last split.
         """
         u, v = self.graph.u.view(np.uint32), self.graph.v.view(np.uint32)
-        is_dense = edges.m >= ONE_CORE.per_vertex_further * self.graph.n
-        if not is_dense or share_between_trees(u, v, self.parent, split) <= ONE_CORE.max_kept_share:
-            return split
         some = stratified(len(drawn.ids), _FEW_DRAWS)
         rows = drawn.ids[some][np.argsort(drawn.keys[some], kind="stable")]
         count = joining_count(u[rows], v[rows], self.parent.copy())

@@ -14,11 +14,11 @@ _MOST_BLOCKS, _MOST_CELLS = 84, 4096
 _FEW_DRAWS, _DRAWS, _DRAWS_EACH = 256, 1024, 256
 
 
-def cut_into_blocks(n: int, edges: Edges, width: int, policy: Policy) -> Cut | None:
+def cut_into_blocks(n: int, edges: Edges, width: int, policy: Policy, at_vertices: bool = False) -> Cut | None:
     """Return a block for each of `width` workers, with about as many edges.
 
     The graph has `n` vertices and at least one edge. None is returned if too many edges leave their block, or if there
-    are so many, in no order of weight, that a filter is faster.
+    are so many, in no order of weight, that a filter is faster. `at_vertices` is as for `Cut`.
     """
     u, v, keys = edges
     m, blocks = len(u), min(width, _MOST_BLOCKS)
@@ -51,15 +51,18 @@ def cut_into_blocks(n: int, edges: Edges, width: int, policy: Policy) -> Cut | N
         some = Sample(places[here], drawn[here], np.sort(drawn[here]), m * len(here) // len(places))
         wanted = rules.light_edges_by_density(some.population, trees, ONE_CORE)
         takes_all = in_order or rules.takes_all(wanted, some.population, ONE_CORE)
-        splits.append(Split.of_all(keys, m) if takes_all else some.split(wanted))
+        if at_vertices:
+            splits.append(Split(keys.words.dtype.type(0), 0, 0))
+        else:
+            splits.append(Split.of_all(keys, m) if takes_all else some.split(wanted))
         windows.append(some.window())
         light_leaving += int(np.count_nonzero(leaving[here] & (drawn[here] <= splits[-1].key)))
     # Each is counted in both of its blocks. Early frozen trees do not matter to rows in order.
     if not in_order and light_leaving > 2 * rules.light_share_leaving(n, m, blocks, policy) * len(places):
         return None
     split_keys, split_ids = np.array([split.key for split in splits]), np.array([split.tie for split in splits])
-    windows_by_field = (np.array(column, drawn.dtype) for column in zip(*windows))
-    return Cut(starts, np.uint64(shift), of_cell, split_keys, split_ids, *windows_by_field)
+    lows, highs, shifts = (np.array(column, drawn.dtype) for column in zip(*windows))
+    return Cut(starts, np.uint64(shift), of_cell, split_keys, split_ids, lows, highs, shifts, at_vertices)
 
 
 def _in_order(drawn: np.ndarray) -> bool:

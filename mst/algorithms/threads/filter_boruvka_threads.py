@@ -17,8 +17,9 @@ If weights follow rows as well, as in communities that follow one another, no th
 cycles: these are dropped first, within ranges of rows (`mst.kernels.filter_boruvka.parallel.tiles`).
 If rows are sorted by weight, and most edges close cycles, one thread at a time joins edges in that order, and the
 others drop those that close cycles (`mst.kernels.filter_boruvka.parallel.in_order`).
-If weights follow vertices, all workers first join the lightest edge at each vertex
-(`mst.kernels.filter_boruvka.parallel.lightest`).
+If weights follow vertices, each worker first joins the lightest edges at the vertices of its range, or, if ids are not
+local, all workers those at all vertices (`mst.kernels.filter_boruvka.parallel.lightest`). Trees also do so once if
+light edges leave most vertices of a dense graph apart.
 
 Graphs on which all this takes longer than `filter-boruvka` does on one core are handed over to it; two threads share
 its passes over all edges and join in stages (`mst.algorithms.threads._passes`). Small graphs use only some of many
@@ -196,6 +197,13 @@ def _is_for_one_core(graph: Graph, width: int, ordered: bool) -> bool:
     return expected or (by_source and graph.m >= THREADS.per_vertex_by_source * graph.n)
 
 
+def _follow_vertices(edges: division.Edges, n: int, width: int, policy: Policy) -> bool:
+    """Return whether weights follow vertices, but not rows from the first to the last, and edges are many enough."""
+    samples = rules.samples_vertices(len(edges.u), n, width, policy)
+    follow = samples and one_core_lightest.follow_vertices(edges.keys, edges.u, edges.v, n)
+    return bool(follow and not in_order.direction(edges.keys))
+
+
 def _sorted_by_source(graph: Graph) -> bool:
     """Return whether the first endpoints of a sample of the rows ascend or descend."""
     step = np.diff(graph.u[stratified(graph.m, 256)])
@@ -308,25 +316,33 @@ class _Run:
 
 
 def _solve(run: _Run) -> Result:
-    progress = run.progress
+    progress, policy = run.progress, run.options.policy
     edges = cut = None
+    at_vertices = False
     if _may_be_cut(run):
-        _drop_cycles_in_tiles(run)
+        at_vertices = not run.step and _follow_vertices(_edges(run), progress.n, progress.width, policy)
+        run.lap("sample")
+        if not at_vertices:
+            _drop_cycles_in_tiles(run)
         edges = _edges(run)
         if progress.size:
-            cut = cut_into_blocks(progress.n, edges, progress.width, run.options.policy)
+            cut = cut_into_blocks(progress.n, edges, progress.width, policy, at_vertices)
         run.lap("cut")
     if edges is not None and cut is not None:
         _join_blocks(run, edges, cut)
     else:
         trees.make_all_singletons(progress.width, 1 << 13, progress.parent, run.tallies)
         run.lap("init")
-        if edges is not None:
+        if edges is not None and at_vertices:
+            _join_lightest(run, edges)
+        elif edges is not None:
             _find_order(run, edges)
-            if progress.unfinished and not run.step:
-                _join_lightest(run, edges)
     while progress.unfinished:
-        following = next_round(progress, _sample(run), every_key=run.options.ties_in_any_order)
+        sampled = _sample(run)
+        if edges is not None and cut is None and _are_vertices_apart(run, sampled):
+            _join_lightest(run, edges)
+            sampled = _sample(run)
+        following = next_round(progress, sampled, every_key=run.options.ties_in_any_order)
         run.lap("sample")
         is_last = following.high == progress.highest
         if progress.has_giant and not is_last and not isinstance(run.storage, CopiedEdges):
@@ -413,6 +429,8 @@ def _join_blocks(run: _Run, edges: division.Edges, cut: division.Cut) -> None:
     run.counts.update(
         blocks=len(parts.firsts), leaving=len(parts.leaving), deferred=len(left) - len(parts.leaving)
     )
+    if cut.at_vertices:
+        run.counts["blocks_at_vertices"] = len(parts.firsts)
     run.lap("join")
     if len(left) <= run.options.policy.few_left:
         tallies[FOREST] = solving.finish(edges, left, whole, int(tallies[FOREST]))
@@ -437,21 +455,25 @@ def _find_order(run: _Run, edges: division.Edges) -> None:
         run.lap("join")
 
 
+def _are_vertices_apart(run: _Run, sampled: Sampled) -> bool:
+    """Return whether light edges of a dense graph joined so few vertices that most other edges join two trees."""
+    p, policy = run.progress, run.options.policy
+    is_dense = isinstance(run.storage, EdgeList) and p.size >= policy.per_vertex_further * p.n
+    is_filter_useless = is_dense and p.flat and sampled.edges > policy.max_kept_share * p.heavy
+    return is_filter_useless and p.missing > p.n // 2 and not run.step and "at_trees" not in run.counts
+
+
 def _join_lightest(run: _Run, edges: division.Edges) -> None:
-    """Join the lightest edge at each vertex, if a sample shows that weights follow vertices."""
+    """Join the lightest edge that leaves each tree."""
     p, tallies, kind = run.progress, run.tallies, edges.keys.words.dtype
-    samples = rules.samples_vertices(p.size, p.n, p.width, run.options.policy)
-    if not (samples and isinstance(run.storage, EdgeList)):
-        return
-    if not one_core_lightest.follow_vertices(edges.keys, edges.u, edges.v, p.n):
-        return
-    run.lap("sample")
+    before = int(tallies[FOREST])
     least, edge = run.empty("least", p.n)(p.n, kind), run.empty("lightest", p.n)(p.n, np.uint32)
     vertices = Schedule(p.width, 4096, tallies)
     lightest.reset(vertices, least, edge)
-    lightest.lightest_edges(run.schedule(run.storage), edges, least, edge)
+    label = p.parent if before else p.parent[:0]
+    lightest.lightest_edges(run.schedule(run.storage), edges, label, least, edge)
     lightest.link_lightest(vertices, edges, edge, p.parent, run.forest)
-    run.counts["at_vertices"] = int(tallies[FOREST])
+    run.counts["at_trees" if before else "at_vertices"] = int(tallies[FOREST]) - before
     p.missing = p.n - 1 - int(tallies[FOREST])
     run.lap("join lightest")
     _find_giant(run)

@@ -42,8 +42,9 @@ class Policy:
         communities (``many-cores.md``, step 23). Threads and ranks decide by `expected_drop_share`, and do not look
         up the roots of selected edges if more than this share would be kept (step 49).
     most_further, per_vertex_further : float
-        In graphs of at least so many edges per vertex, if a filter would keep more than `max_kept_share`, one core
-        joins the lightest edges, up to this share, that join all trees in a sample (``one-core.md``).
+        In graphs of at least so many edges per vertex, if a filter would keep more than `max_kept_share`, each tree
+        joins its lightest edge if most vertices are still apart. If few trees are left, one core joins the lightest
+        edges, up to this share, that join all trees in a sample (``one-core.md``).
     closing : float
         If more than this share of one core's batches closed a cycle, and were joined twice, edges that no filter drops
         are sorted and joined one by one instead (``one-core.md``).
@@ -111,7 +112,7 @@ class Policy:
     giant: float = 0.25
     max_kept_share: float = 0.8
     most_further: float = 1 / 2
-    per_vertex_further: float = 16
+    per_vertex_further: float = 4.5
     closing: float = 0.25
     uneven: float = 1 / 8
     max_unfiltered: int = 4096

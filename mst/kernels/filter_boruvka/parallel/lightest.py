@@ -1,9 +1,10 @@
-"""The lightest edge at each vertex, found and linked by all workers: a round of Borůvka's algorithm.
+"""The lightest edge that leaves each tree, found and linked by all workers: a round of Borůvka's algorithm.
 
-If weights follow vertices, it replaces the joining of light edges (`mst.kernels.filter_boruvka.sequential.lightest`).
-`edges` are `Edges` of `mst.kernels.filter_boruvka.parallel.blocks.division`; those at a vertex compare by (key, place).
-`least` has the dtype of the keys and `lightest` is uint32, both of shape (n,). `schedule` is a
-`mst.kernels.parallel.runtime.Schedule` of edges for `lightest_edges`, of vertices otherwise.
+When it pays off is explained in `mst.kernels.filter_boruvka.sequential.lightest`. `edges` are `Edges` of
+`mst.kernels.filter_boruvka.parallel.blocks.division`; they compare by (key, place). `label`, uint32 of shape (n,), is
+the root of each vertex's tree, or empty if every vertex is a tree. `least` has the dtype of the keys and `lightest` is
+uint32, both of shape (n,). `schedule` is a `mst.kernels.parallel.runtime.Schedule` of edges for `lightest_edges`, of
+vertices otherwise.
 """
 
 from __future__ import annotations
@@ -42,60 +43,70 @@ def _reset_worker(worker, schedule, least, lightest):
 
 
 @njit
-def lightest_edges(schedule, edges, least, lightest):
-    """Write the least key of the edges at each vertex, and the first edge with it, to arrays that were `reset`.
+def lightest_edges(schedule, edges, label, least, lightest):
+    """Write the least key of the edges that leave each tree, and the first edge with it, to arrays that were `reset`.
 
     Loops do not count.
     """
     reset_queue(schedule.tallies, schedule.width)
-    run(schedule.width, _least_keys_worker, schedule, edges, least)
+    run(schedule.width, _least_keys_worker, schedule, edges, label, least)
     reset_queue(schedule.tallies, schedule.width)
-    run(schedule.width, _lightest_edges_worker, schedule, edges, least, lightest)
+    run(schedule.width, _lightest_edges_worker, schedule, edges, label, least, lightest)
 
 
 @njit
-def _least_keys_worker(worker, schedule, edges, least):
+def _least_keys_worker(worker, schedule, edges, label, least):
     """One worker of `lightest_edges`, which lowers the keys."""
     width, grain, tallies = schedule
     first, last = next_chunk(tallies, worker, width, grain, edges.u.size)
     while first < last:
-        call(_lower_keys, np.uint64(first), np.uint64(last), edges, least)
+        call(_lower_keys, np.uint64(first), np.uint64(last), edges, label, least)
         first, last = next_chunk(tallies, worker, width, grain, edges.u.size)
 
 
 @njit
-def _lower_keys(first, last, edges, least):
-    """Lower the least key of each vertex to those of edges ``first … last - 1``, uint64."""
+def _lower_keys(first, last, edges, label, least):
+    """Lower the least key of each tree to those of edges ``first … last - 1``, uint64."""
     u, v, keys = edges
     for e in range(first, last):
         far = min(e + _AHEAD, last - _ONE)
-        prefetch(least, u[far])
-        prefetch(least, v[far])
         x, y, key = u[e], v[e], key_at(keys, e)
+        if label.size > 0:
+            prefetch(label, u[far])
+            prefetch(label, v[far])
+            x, y = label[x], label[y]
+        else:
+            prefetch(least, u[far])
+            prefetch(least, v[far])
         if x != y:
             write_min(least, x, key)
             write_min(least, y, key)
 
 
 @njit
-def _lightest_edges_worker(worker, schedule, edges, least, lightest):
+def _lightest_edges_worker(worker, schedule, edges, label, least, lightest):
     """One worker of `lightest_edges`, which finds the first edge with the least key."""
     width, grain, tallies = schedule
     first, last = next_chunk(tallies, worker, width, grain, edges.u.size)
     while first < last:
-        call(_lower_edges, np.uint64(first), np.uint64(last), edges, least, lightest)
+        call(_lower_edges, np.uint64(first), np.uint64(last), edges, label, least, lightest)
         first, last = next_chunk(tallies, worker, width, grain, edges.u.size)
 
 
 @njit
-def _lower_edges(first, last, edges, least, lightest):
-    """Lower the first edge of each vertex to those of edges ``first … last - 1``, uint64, that have its least key."""
+def _lower_edges(first, last, edges, label, least, lightest):
+    """Lower the first edge of each tree to those of edges ``first … last - 1``, uint64, that have its least key."""
     u, v, keys = edges
     for e in range(first, last):
         far = min(e + _AHEAD, last - _ONE)
-        prefetch(least, u[far])
-        prefetch(least, v[far])
         x, y, key = u[e], v[e], key_at(keys, e)
+        if label.size > 0:
+            prefetch(label, u[far])
+            prefetch(label, v[far])
+            x, y = label[x], label[y]
+        else:
+            prefetch(least, u[far])
+            prefetch(least, v[far])
         if x != y:
             if key == least[x]:
                 write_min(lightest, x, np.uint32(e))
@@ -105,9 +116,9 @@ def _lower_edges(first, last, edges, least, lightest):
 
 @njit
 def link_lightest(schedule, edges, lightest, parent, forest):
-    """Link both ends of each vertex's lightest edge, and append these edges to `forest`; they close no cycle.
+    """Link the ends of each tree's lightest edge, and append these edges to `forest`; they close no cycle.
 
-    `parent` is uint32 of shape (n,), every vertex a tree; `forest` is int32 or int64 of shape (n - 1,), of which
+    `parent` is uint32 of shape (n,), and `forest` int32 or int64 of shape (n - 1,), of which
     ``schedule.tallies[FOREST]`` are written.
     """
     reset_queue(schedule.tallies, schedule.width)
@@ -130,7 +141,7 @@ def _link_lightest_worker(worker, schedule, edges, lightest, parent, forest):
 
 @njit
 def _link(first, last, edges, lightest, parent, found):
-    """Link vertices ``first … last - 1``, uint64; return the number of edges, which `found`, uint32, holds then."""
+    """Link the edges of trees ``first … last - 1``, uint64; return how many `found`, uint32, holds then."""
     u, v, _ = edges
     size = 0
     for x in range(first, last):
@@ -139,12 +150,8 @@ def _link(first, last, edges, lightest, parent, found):
             prefetch(u, far)
             prefetch(v, far)
         e = lightest[x]
-        if e == NONE:
-            continue
-        y = np.uint64(u[e] ^ v[e]) ^ x
-        # The edge of two vertices counts for the smaller one.
-        if (lightest[y] != e) | (x < y):
-            unite(parent, np.uint32(x), np.uint32(y))
+        # Two trees may share an edge, which only one worker links.
+        if e != NONE and unite(parent, u[e], v[e]):
             found[size] = e
             size += 1
     return size

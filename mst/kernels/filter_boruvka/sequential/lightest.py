@@ -1,8 +1,9 @@
-"""The lightest edge at each vertex, with which Borůvka's algorithm begins, and the test whether to begin with it.
+"""The lightest edge that leaves each tree: a round of Borůvka's algorithm, and the test whether to begin with one.
 
 If the weight of an edge is that of one of its ends, such as the greater of two heights or core distances, light edges
 join only light vertices, most batches close cycles, and filters drop little. But the lightest edge at most vertices
-leads to a lighter vertex, so that a single round of Borůvka's algorithm leaves few trees.
+leads to a lighter vertex, so that a single round leaves few trees. The same holds, in dense graphs, for other weights
+whose light edges join few vertices, such as sums of heights. That shows once these edges have been joined.
 
 In the kernels, `keys` are `LazyKeys` of m edges, and `u` and `v`, uint32 of shape (m,), are their ends.
 """
@@ -99,18 +100,25 @@ def leads_elsewhere(u, v, e, y):
 
 
 @njit
-def lightest_edges(keys, u, v, least, lightest):
-    """Write the least key of the edges at each vertex, and the first edge with it.
+def lightest_edges(keys, u, v, label, least, lightest):
+    """Write the least key of the edges that leave each tree, and the first edge with it.
 
-    `least` has the dtype of the keys and `lightest` is uint32, both of shape (n,); they begin as the largest key and
-    `NONE`.
+    `label`, uint32 of shape (n,), is the root of each vertex's tree; if it is empty, every vertex is a tree. `least`
+    has the dtype of the keys and `lightest` is uint32, both of shape (n,); they begin as the largest key and `NONE`.
     """
     m = np.uint64(u.size)
     for e in range(m):
         far = min(e + _AHEAD, m - _ONE)
-        prefetch_to_write(least, u[far])
-        prefetch_to_write(least, v[far])
         key, x, y = key_at(keys, e), u[e], v[e]
+        if label.size > 0:
+            prefetch(label, u[far])
+            prefetch(label, v[far])
+            x, y = label[x], label[y]
+            if x == y:
+                continue
+        else:
+            prefetch_to_write(least, u[far])
+            prefetch_to_write(least, v[far])
         if key < least[x]:
             least[x], lightest[x] = key, np.uint32(e)
         if key < least[y]:

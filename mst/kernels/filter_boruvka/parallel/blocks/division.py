@@ -43,6 +43,8 @@ class Cut(NamedTuple):
         An edge is light if its (key, id) is below the block's.
     lows, highs, shifts : numpy.ndarray of the keys' dtype, shape (blocks,)
         The window of levels of each block.
+    at_vertices : bool
+        Whether each block begins with the lightest edge at each vertex. Then no edge is light.
     """
 
     starts: np.ndarray
@@ -53,6 +55,7 @@ class Cut(NamedTuple):
     lows: np.ndarray
     highs: np.ndarray
     shifts: np.ndarray
+    at_vertices: bool
 
 
 class Edges(NamedTuple):

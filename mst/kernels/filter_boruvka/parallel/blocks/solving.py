@@ -27,7 +27,7 @@ from mst.kernels.primitives.bitmap import move_ones, write_positions_of_ones
 from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.keys import key_at
 from mst.kernels.primitives.out_of_line import call
-from mst.kernels.union_find.sequential import find
+from mst.kernels.union_find.sequential import find, unite
 
 _HALF, _LOW, _ZERO, _ONE = np.uint64(32), np.uint64(0xFFFFFFFF), np.uint64(0), np.uint64(1)
 _NONE, _WORD = np.uint32(0xFFFFFFFF), np.uint64(64)
@@ -145,7 +145,11 @@ def _solve_worker(worker, schedule, edges, cut, parts, solved, whole):
         window = Window(cut.lows[i], cut.highs[i], cut.shifts[i])
         split = np.int64(level_of(cut.split_keys[i], window))
         rest = _Rest(parts.codes[heavy:stop], stretches - heavy, np.uint8(CLASSES * i + STRETCHES), window)
-        size, held = call(_solve_block, edges, block, parts.codes[light:heavy], split, rest, parts, own)
+        begun = np.int64(0)
+        call(_make_singletons, own.parent)
+        if cut.at_vertices:
+            begun = call(_join_lightest, edges, block, rest, parts, own)
+        size, held = call(_solve_block, edges, block, parts.codes[light:heavy], split, rest, parts, own, begun)
         solved.counts[i] = held
         call(_append, own.edges, size, whole, fetch_add(tallies, FOREST, size))
         call(_write_roots, own.parent, block, state[2], own.edges, whole.parent)
@@ -182,15 +186,68 @@ def _write_roots(numbers, block, step, vertices, parent):
 
 
 @njit
-def _solve_block(edges, block, light, split, rest, parts, forest):
-    """Find the edges that a block takes; return their number and that of deferred edges.
+def _make_singletons(parent):
+    """Make every vertex of a block, by number, a tree."""
+    for x in range(parent.size):
+        parent[x] = x
+
+
+@njit
+def _join_lightest(edges, block, rest, parts, forest):
+    """Take the lightest edge at each vertex of a block, unless it leaves the block; return the number of edges taken.
+
+    Every vertex is a tree, and no edge is light.
+    """
+    (u, v, keys), parent, taken = edges, forest.parent, forest.edges
+    least, lightest = np.full(parent.size, ~keys.words.dtype.type(0)), np.full(parent.size, _NONE, np.uint32)
+    call(_lower_by_codes, edges, block, rest.codes, np.uint64(rest.coded), least, lightest)
+    common, own = parts.common, rest.own // np.uint8(CLASSES)
+    for stretch in range(common.size):
+        if common[stretch] == own:
+            call(_lower_in_stretch, edges, block, np.uint64(stretch * STRETCH), least, lightest)
+    size = np.int64(0)
+    for x in range(np.uint64(block.first), np.uint64(parent.size)):
+        e = lightest[x]
+        if e != _NONE:
+            a, b = number_of(u[e], block), number_of(v[e], block)
+            if min(a, b) > 0 and unite(parent, a, b):
+                taken[size] = e
+                size += 1
+    return size
+
+
+@njit
+def _lower_by_codes(edges, block, codes, count, least, lightest):
+    """Let the edges of the first `count` codes, uint64, be the lightest ones at their ends, by number in the block."""
+    u, v, keys = edges
+    for j in range(count):
+        e = codes[j] & _LOW
+        key = key_at(keys, e)
+        for x in (number_of(u[e], block), number_of(v[e], block)):
+            if (key < least[x]) | ((key == least[x]) & (e < lightest[x])):
+                least[x], lightest[x] = key, np.uint32(e)
+
+
+@njit
+def _lower_in_stretch(edges, block, first, least, lightest):
+    """Do what `_lower_by_codes` does with the edges of the stretch that begins with `first`, uint64."""
+    u, v, keys = edges
+    offset = np.uint64(block.first) - np.uint64(block.start)
+    for e in range(first, min(first + np.uint64(STRETCH), np.uint64(u.size))):
+        key = key_at(keys, e)
+        for x in (np.uint64(u[e]) + offset, np.uint64(v[e]) + offset):
+            if (key < least[x]) | ((key == least[x]) & (e < lightest[x])):
+                least[x], lightest[x] = key, np.uint32(e)
+
+
+@njit
+def _solve_block(edges, block, light, split, rest, parts, forest, size):
+    """Find the edges that a block takes, after the first `size`; return their number and that of deferred edges.
 
     `light` are the codes of its light edges, `split` their largest level, int64, and `rest` is a `_Rest`.
     """
     parent, codes, largest = forest.parent, rest.codes, np.int64(level_of(rest.window.high, rest.window))
-    for x in range(parent.size):
-        parent[x] = x
-    size, held = call(join, edges, block, light, split, forest, np.int64(0), np.int64(0))
+    size, held = call(join, edges, block, light, split, forest, size, np.int64(0))
     left, label = np.int64(codes.size), np.empty(parent.size if codes.size else 0, np.uint32)
     coded, first_time = np.int64(rest.coded), True
     while left > 0:
