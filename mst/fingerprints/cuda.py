@@ -100,7 +100,6 @@ class _Source:
         self.outside: set[str] = set()
         self._seen: set[Path] = set()
         self._conditions: list[str] = []
-        self._opened = 0
 
     def add(self, path: Path) -> None:
         """Split a file into `chunks`, and the files that it includes."""
@@ -174,7 +173,6 @@ class _Source:
             elif file not in self._seen:
                 self.add(file)
         elif kind in ("if", "ifdef", "ifndef"):
-            self._opened += 1
             self._conditions.append(f"#{kind} {argument}\n")
         elif kind in ("else", "elif"):
             if not self._conditions:
