@@ -130,6 +130,16 @@ def readable(graph: tuple[Any, ...]) -> tuple[Any, ...]:
     )
 
 
+def to_arrow(values: np.ndarray) -> Any:
+    """Return a contiguous array of integers or floats as a pyarrow array, without a copy.
+
+    pyarrow's own conversion imports pandas, which takes longer than writing a graph.
+    """
+    import pyarrow as pa
+
+    return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [None, pa.py_buffer(values)])
+
+
 def is_on_device(values: Any) -> bool:
     """Return whether an array is on a CUDA device, by its CUDA array interface or by DLPack."""
     if isinstance(values, np.ndarray | list | int):

@@ -15,9 +15,9 @@ from typing import IO, Any
 
 import numpy as np
 
+from mst.arrays import to_arrow
 from mst.errors import FormatError, InputError
 from mst.formats.base import FileSummary, Format, RawGraph, replacing
-from mst.formats.columns import to_arrow
 from mst.formats.source import Source
 from mst.graph import Graph
 from mst.units import counted

@@ -9,9 +9,9 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
+from mst.arrays import to_arrow
 from mst.errors import FormatError
 from mst.formats import plain
-from mst.formats.columns import to_arrow
 from mst.formats.ids import Ids, ids_of
 from mst.formats.text import Text, byte_table
 from mst.graph import Graph

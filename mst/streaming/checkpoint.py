@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mst.arrays import to_arrow
 from mst.formats.base import replacing
-from mst.formats.columns import to_arrow
 from mst.graph import WEIGHT_DTYPES
 
 _NAMES = ("u", "v", "w", "id")

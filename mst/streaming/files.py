@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mst import formats
+from mst.arrays import to_arrow
 from mst.cores import cores_for
 from mst.errors import FormatError, InputError
 from mst.formats import canonical
-from mst.formats.columns import to_arrow
 from mst.formats.ids import Ids, end_of, ids_of
 from mst.formats.source import Source, is_parquet, is_pipe
 from mst.formats.text import is_count
