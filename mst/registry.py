@@ -274,7 +274,7 @@ class Algorithm:
 
     @cached_property
     def _skip(self) -> Callable[..., str | None] | None:
-        return _standalone_function(self.file, "skip")
+        return _skip_function(self.file)
 
     def source_fingerprint(self) -> str:
         """Return 12 hex digits over all that this algorithm's runs depend on.
@@ -443,15 +443,15 @@ def _statements(file: Path, text: str) -> list[ast.stmt]:
 
 
 @cache
-def _standalone_function(file: Path, name: str) -> Callable[..., str | None] | None:
-    """Return one function of a file, compiled alone; None when the file does not define it."""
+def _skip_function(file: Path) -> Callable[..., str | None] | None:
+    """Return the function `skip` of a file, compiled alone; None when the file does not define it."""
     for node in _statements(file, file.read_text("utf-8")):
-        if isinstance(node, ast.FunctionDef) and node.name == name:
+        if isinstance(node, ast.FunctionDef) and node.name == "skip":
             namespace: dict[str, Any] = {}
             # Annotations stay text: the names that they use are the module's.
             flags = __future__.annotations.compiler_flag
             exec(compile(ast.Module([node], []), str(file), "exec", flags, dont_inherit=True), namespace)
-            return namespace[name]
+            return namespace["skip"]
     return None
 
 

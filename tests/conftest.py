@@ -122,7 +122,7 @@ def add_algorithm(tmp_path, monkeypatch) -> Iterator[Callable[..., Path]]:
     from mst import registry
 
     monkeypatch.setenv(registry.EXTRA_FOLDERS, str(tmp_path))
-    caches = registry.algorithms, registry._standalone_function
+    caches = registry.algorithms, registry._skip_function
 
     def add(text: str, name: str = "mine.py") -> Path:
         (tmp_path / name).write_text(textwrap.dedent(text))

@@ -90,11 +90,11 @@ class DeadHosts:
 
     Parameters
     ----------
-    file : path-like, optional
+    file : path-like or None
         A file through which the processes of one run share them.
     """
 
-    def __init__(self, file: str | os.PathLike | None = None):
+    def __init__(self, file: str | os.PathLike | None):
         self.file = Path(file) if file is not None else None
         self._reasons: dict[str, str] = {}
 

@@ -167,7 +167,7 @@ def _keeps_ids(path: Path) -> bool:
     return _is_parquet_name(path) or formats.FORMATS[formats.check_target(path)].keeps_ids
 
 
-def write_forest(path: Path, forest: Any, ids: Any = None) -> None:
+def write_forest(path: Path, forest: Any, ids: Any) -> None:
     """Write the forest's edges as a graph file, in the format that the suffix names, with these ids if it keeps any."""
     import numpy as np
 

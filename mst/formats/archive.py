@@ -28,9 +28,7 @@ def is_zip(head: bytes) -> bool:
     return head.startswith(b"PK\x03\x04") and b".npy" not in head[:4096]
 
 
-def open_tar(
-    path: Path, open_stream: Callable[[], IO[bytes]], member: str | None = None
-) -> tuple[str, IO[bytes]]:
+def open_tar(path: Path, open_stream: Callable[[], IO[bytes]], member: str | None) -> tuple[str, IO[bytes]]:
     """Return name and content of the graph in a tar archive.
 
     Parameters
@@ -39,8 +37,8 @@ def open_tar(
     open_stream : callable
         Returns a stream at the beginning of the decompressed archive. It is called twice, since a stream that
         has listed the files cannot go back to one of them.
-    member : str, optional
-        The name of the graph in the archive.
+    member : str or None
+        The name of the graph in the archive; None if not known.
 
     Raises
     ------
@@ -58,7 +56,7 @@ def open_tar(
     raise FormatError(path, f"{chosen} is missing: the archive changed while it was read; read it again")
 
 
-def open_zip(path: Path, file: IO[bytes], member: str | None = None) -> tuple[str, IO[bytes]]:
+def open_zip(path: Path, file: IO[bytes], member: str | None) -> tuple[str, IO[bytes]]:
     """Return name and content of the graph in a zip archive; errors as for `open_tar`."""
     archive = zipfile.ZipFile(file)
     chosen = _choose(path, [entry.filename for entry in archive.infolist() if not entry.is_dir()], member)

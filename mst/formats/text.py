@@ -158,7 +158,7 @@ class Text:
         begin = max(begin, at - 200)
         return bytes(self.buffer[begin : self._end_of_line(at, begin + 400)]).rstrip(b"\r")
 
-    def word_at(self, at: int, delimiter: str = "") -> str:
+    def word_at(self, at: int, delimiter: str) -> str:
         """Return the word that begins at a byte of the buffer and ends before a blank or `delimiter`."""
         words = bytes(self.buffer[at : self._end_of_line(at, at + 40)]).decode(errors="replace")
         return re.split(rf"[\s{re.escape(delimiter)}]", words, maxsplit=1)[0]

@@ -162,9 +162,7 @@ class DeviceForest:
         return Forest(Graph(graph.n, *columns, trusted=True), ids, algorithm=self.algorithm, trusted=True)
 
 
-def forest_on_device(
-    n: int, u: Any, v: Any, w: Any, *, algorithm: str = advice.OURS_ON_GPU, **options: Any
-) -> DeviceForest:
+def forest_on_device(n: int, u: Any, v: Any, w: Any, *, algorithm: str, **options: Any) -> DeviceForest:
     """Return the forest of a graph that is on the device; nothing but counters passes through the host.
 
     Parameters
