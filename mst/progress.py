@@ -126,7 +126,7 @@ _silent = False
 
 @contextmanager
 def silence() -> Iterator[None]:
-    """Show neither progress nor remarks meanwhile."""
+    """Show neither progress nor remarks in the block."""
     global _silent
     before, _silent = _silent, True
     try:
@@ -145,7 +145,7 @@ def remark(text: str, file: TextIO | None = None) -> None:
 
 @contextmanager
 def show_progress(*, verbose: bool = False) -> Iterator[None]:
-    """Show progress meanwhile: without a terminal a line every five seconds, or as ``$MST_PROGRESS`` says.
+    """Show progress during the block: without a terminal a line every five seconds, or as ``$MST_PROGRESS`` says.
 
     With `verbose`, it begins at once, and each step's time is printed when it ends.
     """
@@ -164,7 +164,7 @@ def show_progress(*, verbose: bool = False) -> Iterator[None]:
 
 
 def mark(text: str) -> bool:
-    """Put `text` in brackets behind the innermost step, unless it is there; return whether there is a step shown."""
+    """Put `text` in brackets after the innermost step, unless it is there; return whether there is a step shown."""
     steps = _display.steps if _display is not None else []
     if steps and not steps[-1].text.endswith(f" ({text})"):
         steps[-1].update(f"{steps[-1].text} ({text})")
@@ -173,7 +173,7 @@ def mark(text: str) -> bool:
 
 @contextmanager
 def step(text: str, *, total: float | None = None) -> Iterator[Step]:
-    """Show `text` as progress meanwhile, and the time to go from the part of `total` that is done.
+    """Show `text` as progress during the block, and the time to go from the part of `total` that is done.
 
     Examples
     --------

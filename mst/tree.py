@@ -166,7 +166,7 @@ class MergeTree:
     def _joining(
         self, x: Any, y: Any, threads: int | None, of_ranks: np.ndarray, otherwise: np.ndarray
     ) -> np.ndarray:
-        """Return what `mst.kernels.tree.joining.find_joining` writes for pairs of vertices, in their shape."""
+        """Return the output of `mst.kernels.tree.joining.find_joining` for pairs of vertices, in their shape."""
         from mst.kernels.parallel.parts import by_threads
         from mst.kernels.tree.joining import find_joining
 

@@ -74,7 +74,7 @@ def _unsampled(at: Table, n: int, m: int, dtype: Any, width: int, gpu: str | Non
 
 
 def _accepting(facts: Facts, choose: Callable[..., Any]) -> Any:
-    """Return the first choice whose algorithm takes such a graph, `without` those that do not; else None."""
+    """Return the first choice whose algorithm takes such a graph; None if there is none."""
     without: frozenset[str] = frozenset()
     while True:
         choice = choose(without=without)

@@ -89,7 +89,7 @@ class Table:
         gpu: str | None = None,
         without: frozenset[str] = frozenset(),
     ) -> Choice:
-        """Return the measured best for a graph of `n` vertices and `m` undirected edges, `without` some algorithms.
+        """Return the measured best for a graph of `n` vertices and `m` undirected edges.
 
         It is that of the nearest cell. In host memory degrees do not count, and weights only between algorithms of one
         core, by `ALONG_ROWS`.
@@ -106,6 +106,7 @@ class Table:
         gpu : str, optional
             *host* where a GPU may be used and the graph is in host memory, *device* where it is on the device.
         without : frozenset of str
+            Algorithms that must not be chosen.
 
         Examples
         --------

@@ -103,7 +103,7 @@ def conditions() -> dict[str, Any]:
         "load": round(os.getloadavg()[0], 2),
         "running": int(running[1]) if running else 0,
         "affinity": sorted(os.sched_getaffinity(0)),
-        "governor": first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        "governor": first_line(_PROCESSORS / "cpu0/cpufreq/scaling_governor"),
         "mhz": round(clock.current, 1) if clock else None,
         "throttled": sum(throttled) if throttled else None,
         "memory_available_bytes": free_memory(),

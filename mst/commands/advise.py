@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _facts(arguments: argparse.Namespace, gpu: str | None) -> dict[str, Any]:
-    """Return what is known of the graph, from its file or from the arguments."""
+    """Return the known facts of the graph, from its file or from the arguments."""
     from mst import advice
     from mst.advice.traits import traits_of
     from mst.errors import ConfigError

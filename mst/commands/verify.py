@@ -156,12 +156,12 @@ def _verify_in_parts(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _refuted(reason: str, mismatches: list[str], times: dict[str, float]) -> dict[str, Any]:
-    """Return what is printed of a forest that needs no proof."""
+    """Return the output for a forest that is refuted without a proof."""
     return {"ok": False, "grade": None, "reason": reason, "mismatches": mismatches, "seconds": times}
 
 
 def _verdict(proof: Proof, times: dict[str, float]) -> dict[str, Any]:
-    """Return what is printed of a proof, with the seconds before it; a failed one has no grade."""
+    """Return the output for a proof, with the seconds before it; a failed one has no grade."""
     own = {"grade": proof.grade if proof.ok else None, "seconds": {**times, "prove": proof.seconds}}
     return asdict(proof) | own | {"mismatches": []}
 

@@ -118,7 +118,7 @@ def graphs(cores: int) -> Iterator[Any]:
             u, v = random.integers(0, n, (2, m))
             far = np.zeros(m, np.bool_)
             if reach:
-                # Of what leaves tiles and blocks of vertices, one thread joins the few, all threads the many.
+                # Edges that leave tiles and blocks of vertices are joined by one thread if few, by all if many.
                 u, far = np.sort(u), random.random(m) < 1 / 40
                 v = np.where(far, v, (u + random.integers(1, reach, m)) % n)
             for weights in (

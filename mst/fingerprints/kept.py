@@ -35,7 +35,7 @@ def remembered(path: Path, asked: str, compute: Callable[[], str]) -> str:
     name = modules.digest(f"{path.relative_to(modules.PACKAGE).as_posix()} {asked}")[:32]
     if name not in known:
         known[name] = compute()
-        # The code may have been changed meanwhile.
+        # The code may have been changed during the computation.
         if _stamp() == stamp:
             with contextlib.suppress(OSError):
                 _append(_file(state), name, known[name])
@@ -91,7 +91,7 @@ def _state() -> str | None:
 
 
 def _stamp() -> str:
-    """Return a text that is another one once a file of the package has been changed; its time cannot be set."""
+    """Return a text that changes with every file of the package, by the time of change that nobody can set."""
     with contextlib.suppress(OSError):
         stats = ((inside, entry.stat()) for inside, entry in _files(str(modules.PACKAGE)))
         return str([(inside, stat.st_ino, stat.st_size, stat.st_ctime_ns) for inside, stat in stats])

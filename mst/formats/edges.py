@@ -346,7 +346,7 @@ def _graph(source: Source, preamble: _Preamble, table: Table) -> RawGraph:
     if n is None or high > n or (high == n and low == 0):
         ids, u, v = _compacted(path, *table.ends(), n)
         n = len(ids)
-        # Behind the ids, there are those of vertices without edges.
+        # The ids of the edges' ends come first, those of vertices without edges last.
         if n and ids[-1] - low == n - 1:
             ids, base = None, low
     else:

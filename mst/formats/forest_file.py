@@ -112,7 +112,7 @@ def _numbered(graph: RawGraph, forest: RawGraph) -> Match:
 
 
 def _found(graph: RawGraph, bits: np.ndarray, *wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return what `mst.kernels.io.match.find_edges` does; all arrays are read-only, for which it is compiled once."""
+    """Call `mst.kernels.io.match.find_edges` with read-only arrays, for which alone it is compiled."""
     from mst.kernels.io.match import find_edges
 
     return find_edges(*map(frozen, (graph.u, graph.v, bits, *wanted)))

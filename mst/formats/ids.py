@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 Ids = range | np.ndarray
-"""Ids in ascending order, int64; behind them, a negative one for each vertex that has none."""
+"""Ids in ascending order, int64; after them, a negative one for each vertex that has none."""
 
 
 def ids_of(vertices: np.ndarray, ids: Ids) -> np.ndarray:

@@ -239,9 +239,9 @@ def decompress(file: IO[bytes], compression: str | None) -> IO[bytes]:
 
 
 class _Streams:
-    """The content of compressed streams, one behind the other.
+    """The content of compressed streams, one after the other.
 
-    Bytes behind the last are an error, as in gzip and zstd; `bz2.BZ2File` and `lzma.LZMAFile` ignore them. Zeros are
+    Bytes after the last are an error, as in gzip and zstd; `bz2.BZ2File` and `lzma.LZMAFile` ignore them. Zeros are
     padding, between streams too.
     """
 

@@ -204,7 +204,7 @@ def is_count(word: bytes) -> bool:
 
 
 def delimiter_in(line: bytes) -> str:
-    """Return the comma, semicolon or bar behind the first field of a line, or "" for a line split at blanks.
+    """Return the comma, semicolon or bar after the first field of a line, or "" for a line split at blanks.
 
     >>> delimiter_in(b"1;2;3,5"), delimiter_in(b"1\\t2\\t3,5"), delimiter_in(b"1 2 3")
     (';', '', '')

@@ -126,7 +126,7 @@ class _Solver:
         self._blocks = filter_boruvka.blocks_for(self._kernel, shape)
         self._list_blocks = filter_boruvka.blocks_for(self._list_kernel, shape)
         settings = filter_boruvka.settings_for(n, m, csr=False, **options)
-        more: memory.Layout = {"marked": (np.uint64, -(-m // 64))}  # behind `control`: both are cleared
+        more: memory.Layout = {"marked": (np.uint64, -(-m // 64))}  # after `control`: both are cleared
         more |= {"edge_keys": (np.dtype(f"u{key_bits // 8}"), m), "forest": (np.uint32, n - 1)}
         more |= {"sums": (np.uint32, self._list_blocks)}
         places = memory.Places({**layout.workspace(shape, settings.long_row), **more})

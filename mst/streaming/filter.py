@@ -46,7 +46,7 @@ _LEAST_INSIDE = 1 / 32
 
 
 class Threads(NamedTuple):
-    """Threads that filter slices and copy columns, and how many they are."""
+    """The pool of threads that filter slices and copy columns, and their number."""
 
     pool: Pool
     width: int

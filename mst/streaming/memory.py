@@ -28,7 +28,7 @@ _PROOF_BYTES = 110
 """Bytes for a vertex in a proof: the forest, its records in order, and paths."""
 
 _CODE_BYTES = 300 * 2**20
-"""Bytes for machine code and libraries that are loaded meanwhile."""
+"""Bytes for machine code and libraries that are loaded on the way."""
 
 _AHEAD_BYTES, _LARGEST_SLICE, _SMALLEST_SLICE = 32, 1 << 18, 1 << 14
 """Bytes of an edge that waits to be filtered, or to be added to the table; bounds on the edges of a slice."""
@@ -179,7 +179,7 @@ class Budget(NamedTuple):
 
 
 def _bytes_for(n: int, slice: int) -> int:
-    """Return what `n` vertices and a table take: of their forest, and of as many edges again, or a slice."""
+    """Return the bytes of `n` vertices and of a table for a forest and as many edges again, or a slice."""
     return _VERTEX_BYTES * n + _ROW_BYTES * (n + max(n, slice))
 
 

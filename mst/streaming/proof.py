@@ -142,7 +142,7 @@ class _Checked(NamedTuple):
 def _checked(
     forest: StreamForest, names: Ids, paths: _Paths, batches: Iterator[Batch], width: int
 ) -> Iterator[_Checked]:
-    """Yield what was found about each slice of the stream."""
+    """Yield the result of checking each slice of the stream."""
 
     def check(part: Batch, start: int) -> _Checked:
         return _Checked(*(_contradiction(forest, names, paths, known, part, start) or ("", {})), len(part.w))

@@ -252,7 +252,7 @@ class RunningForest:
         return Columns(*(column[: self.size] for column in self._columns))
 
     def add(self, kept: Kept) -> None:
-        """Append edges, which the threads copy meanwhile.
+        """Append edges, which the threads go on copying after the return.
 
         Raises
         ------
@@ -326,7 +326,7 @@ class RunningForest:
         buffers = [empty(_SLICE, column.dtype) for _ in range(width)]
         for first in range(0, len(places), width * _SLICE):
             starts = range(first, min(first + width * _SLICE, len(places)), _SLICE)
-            # No value moves up: those read later lie behind the places that are overwritten now.
+            # No value moves up: those read later lie after the places that are overwritten now.
             pool.map(_take, repeat(column), (places[i : i + _SLICE] for i in starts), buffers)
             pool.map(_copy_column, buffers, (column[i : min(i + _SLICE, len(places))] for i in starts))
 

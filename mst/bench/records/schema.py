@@ -132,7 +132,7 @@ def _machine_fingerprint(**facts: Any) -> str:
 
 
 class Conditions(BaseModel):
-    """The conditions of a measurement; programs only read the flags."""
+    """The conditions of a measurement; only the flags are checked."""
 
     model_config = ConfigDict(extra="allow", strict=True)
 

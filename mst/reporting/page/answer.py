@@ -251,7 +251,7 @@ def cards(rows: pd.DataFrame, baseline: str, machines: Mapping[str, Mapping[str,
                 made.append(Card(hardware.name, None, missing(own, hardware)))
             most = max((f.gains for f in found), default=0)
             for f in found:
-                # Of those elsewhere only what compares an algorithm on at least half as many graphs as any of them.
+                # Of findings elsewhere, those that compare an algorithm on at least half as many graphs as any of them.
                 if own is here or (f.algorithm and f.gains and 2 * f.gains >= most):
                     made.append(Card(hardware.name, f, machine=_in_words(machines.get(f.machine), hardware)))
     return made
