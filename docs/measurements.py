@@ -35,9 +35,9 @@ class Table(NamedTuple):
     least: int = 2
 
 
-def widths(name: str, algorithm: str, *numbers: int, options: str = "default") -> list[Column]:
+def widths(name: str, algorithm: str, *numbers: int) -> list[Column]:
     """Return a column for each width of an algorithm."""
-    return [Column(f"{name} × {width}", algorithm, width, options) for width in numbers]
+    return [Column(f"{name} × {width}", algorithm, width) for width in numbers]
 
 
 def plain(*algorithms: str) -> list[Column]:

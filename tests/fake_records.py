@@ -191,13 +191,11 @@ def write_record(
     path = Path(folder) / run.path
     write_json(path, value)
     if wrong is not None or (grade is not None and value["status"] == "ok"):
-        write_json(proof_path(path), proof(run, value, grade=grade, wrong=wrong))
+        write_json(proof_path(path), proof(run, value, grade, wrong))
     return path
 
 
-def proof(
-    run: Run, value: dict[str, Any], *, grade: str | None = "identical", wrong: str | None = None
-) -> dict[str, Any]:
+def proof(run: Run, value: dict[str, Any], grade: str | None, wrong: str | None) -> dict[str, Any]:
     """Return the proof of a measurement."""
     verdict = {"status": "wrong" if wrong else "ok", "grade": None if wrong else grade, "reason": wrong}
     reference = _hex(value["graph"]["name"] + "forest", 64)

@@ -104,10 +104,10 @@ def options_of(block):
 class PlannedRuns(claim_names.Everything):
     """A source with the runs of the papers' experiments on a machine at full scale; every value is 1."""
 
-    def __init__(self, machine, originals=True, made=None):
+    def __init__(self, machine, originals):
         self.machine, self.programs, self._originals = machine, {}, originals
         self.widths_of = defaultdict(set)
-        for experiment in made or experiments("full").values():
+        for experiment in experiments("full").values():
             for row in planned(experiment, machine, Path("nowhere")):
                 if row.status == "planned":
                     self.widths_of[row.graph, row.algorithm, row.options].add(row.width)

@@ -193,7 +193,7 @@ def test_phases_without_an_instrumented_build_come_with_every_process(program, t
     algorithm = program(
         **TOTAL, counters={"weight": TOTAL["total"]}, phases={"merge": TOTAL["total"]}, unit="ms"
     )
-    measured = measure_program(algorithm, tmp_path, processes=2)
+    measured = measure_program(algorithm, tmp_path)
     assert measured["phases"] == [{"merge": pytest.approx(0.011)}] * 2
     assert measured["counters"] == [{"clock": "process", "weight": 11}] * 2
 
@@ -334,15 +334,15 @@ def test_runs_of_a_program_are_measured_and_proved(program, tmp_path, mode, fiel
 def test_a_program_is_started_for_samples_alone(program, tmp_path, paradigm):
     log = tmp_path / "starts"
     program.script.write_text(f"open({str(log)!r}, 'a').write('x')\n" + PROGRAM)
-    measured = measure_program(program(paradigm=paradigm, **TOTAL), tmp_path, processes=2)
+    measured = measure_program(program(paradigm=paradigm, **TOTAL), tmp_path)
     assert len(log.read_text()) == sum(map(len, measured["samples"]["compute"])) == 2
 
 
-def measure_program(algorithm, folder, processes):
+def measure_program(algorithm, folder):
     write_canonical(folder / "graph.arrow", GRAPH, {"name": "g"})
     manifest = {"name": "g", "n": 5, "m": 6, "digest": content_digest(GRAPH), "weight_dtype": "int32"}
     run = Run("here", "g", algorithm.id, "default", 1, "0" * 12)
-    request = Request(run, folder / run.path, Measure(processes=processes, samples=1, budget=9, timeout=60))
+    request = Request(run, folder / run.path, Measure(processes=2, samples=1, budget=9, timeout=60))
     measured = next(measure_runs([request], manifest=manifest, graph_file=folder / "graph.arrow"))
     assert measured["status"] == "ok", measured["detail"]
     return measured

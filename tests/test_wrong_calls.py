@@ -36,6 +36,7 @@ class OnDevice:
 
 
 TRIANGLE = Graph(3, [0, 1, 2], [1, 2, 0], [5, 7, 6])
+solve = mst.minimum_spanning_forest
 FOREST = Forest(TRIANGLE, [0, 2])
 DEVICE = OnDevice()
 
@@ -103,10 +104,6 @@ def path_graph(*weights):
 
 def by_backend(graph, **arguments):
     return list(backend.minimum_spanning_edges(graph, **arguments))
-
-
-def solve(*arguments, **options):
-    return mst.minimum_spanning_forest(*arguments, **options)
 
 
 class OneRank:
