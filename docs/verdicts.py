@@ -93,7 +93,7 @@ def _ids(claims: Iterable[dict[str, Any]]) -> str:
 
 
 def _lacking(claim: dict[str, Any]) -> str:
-    """Return what each machine lacks for a claim."""
+    """Return the reasons why no machine can test a claim, with the machines of each."""
     machines: dict[str, list[str]] = {}
     for outcome in claim["outcomes"]:
         machines.setdefault(outcome["reason"], []).extend(outcome["machines"])

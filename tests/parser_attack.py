@@ -216,7 +216,7 @@ def reading(path: Path, format: str | None = None, compiled: bool = True) -> Raw
 
 
 def content_of(raw: RawGraph | None) -> Any:
-    """Return what two readings of one file must share: n, the ids, and the rows in order, to the bit of the weight."""
+    """Return n, the ids, and the rows in order, to the bit of the weight: two readings of one file must share them."""
     if raw is None:
         return None
     weights = None if raw.w is None else (raw.w.dtype.name, raw.w.tobytes())
@@ -225,7 +225,7 @@ def content_of(raw: RawGraph | None) -> Any:
 
 
 def edges_of(graph: Graph) -> list[tuple[int, int, Any]]:
-    """Return what two formats must share: the edges with their weights, whatever their order and direction."""
+    """Return the edges that two formats must share, with their weights, whatever their order and direction."""
     return sorted(
         (min(a, b), max(a, b), w + 0) for a, b, w in zip(*(x.tolist() for x in (graph.u, graph.v, graph.w)))
     )

@@ -23,7 +23,7 @@ def run_python(
 
 
 def module_at(file: Path) -> ModuleType:
-    """Return a new module with what a file defines."""
+    """Return a new module with the definitions of a file."""
     spec = importlib.util.spec_from_file_location(file.stem, file)
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)

@@ -206,7 +206,7 @@ def test_entries_given_twice_are_summed_where_scipy_sums_them():
         assert alike(minimum_spanning_tree(matrix), scipys(matrix)), dtype
 
 
-def test_spare_capacity_behind_the_last_entry_is_ignored():
+def test_spare_capacity_after_the_last_entry_is_ignored():
     matrix = sparse.csr_array((3, 3))
     matrix.data, matrix.indices = np.array([3.0, 1.0, 2.0, 9.0]), np.array([1, 2, 0, 0], np.int32)
     matrix.indptr = np.array([0, 1, 2, 3], np.int32)

@@ -24,7 +24,7 @@ from mst.kernels.cuda import loader
 
 @pytest.fixture
 def device(fake, emulator_folder, monkeypatch):  # noqa: F811
-    """Replace the GPU; return what calls ask of it, by kind."""
+    """Replace the GPU; return the number of requests to it, by kind."""
     kernel, counts = stand_in.equip(fake, emulator_folder)
     monkeypatch.setattr(memory, "multiprocessors", lambda number: 2)
     monkeypatch.setattr(filter_boruvka, "blocks_for", lambda kernel, shape: counts.update(queries=1) or 2)

@@ -69,7 +69,7 @@ class Copy:
         return {algorithm.id: algorithm.source_fingerprint() for algorithm in found}
 
     def changed(self, before: dict[str, str]) -> set[str]:
-        """Return the algorithms whose fingerprint is another one now."""
+        """Return the algorithms whose fingerprint has changed."""
         now = self.fingerprints()
         assert now.keys() == before.keys()
         return {name for name in now if now[name] != before[name]}
@@ -86,7 +86,7 @@ class Copy:
         return found[0]
 
     def edit(self, text: str, old: str, new: str) -> None:
-        """Replace the first `old` behind the line that begins with `text`."""
+        """Replace the first `old` after the line that begins with `text`."""
         file = self.defining(text)
         content = file.read_text()
         start = re.search(rf"^{re.escape(text)}", content, re.MULTILINE).start()
@@ -513,7 +513,7 @@ PAIRS = {
         {"a": "def solve(p):\n    return k(p)\ndef k(p):\n    return solve(p)\n"},
         {"a": "def solve(p):\n    return k(p)\ndef k(p):\n    return k(p)\n"},
     ),
-    "a macro defined behind its use": (
+    "a macro defined after its use": (
         CUDA | {"kernels/k.cu": "#define N 1\n#if N\n#define M 2\n#endif\n__global__ void f() { M; }\n"},
         CUDA | {"kernels/k.cu": "#if N\n#define M 2\n#endif\n#define N 1\n__global__ void f() { M; }\n"},
     ),
@@ -615,7 +615,7 @@ def module(tmp_path, monkeypatch) -> Path:
 
 
 def asked_again(file: Path) -> tuple[str, str]:
-    """Return both fingerprints of a file as a process does that starts now."""
+    """Return both fingerprints of a file as a new process would."""
     fingerprints.forget()
     return fingerprints.fingerprint(file), fingerprints.algorithm_fingerprint(file, ("solve",), (("depth", 1),))
 

@@ -356,7 +356,7 @@ def test_truncated_damaged_or_nested_compression_is_refused(tmp_path, compress, 
 
 
 @pytest.mark.parametrize("compress", [gzip.compress, bz2.compress, lzma.compress, checked_zstd])
-def test_bytes_behind_compressed_data_are_refused_with_a_remedy(tmp_path, compress):
+def test_bytes_after_compressed_data_are_refused_with_a_remedy(tmp_path, compress):
     path = tmp_path / "a.gr"
     first, second = compress(b"p sp 3 2\na 1 2 3\n"), compress(b"a 2 3 4\n")
     path.write_bytes(first + second)
@@ -367,7 +367,7 @@ def test_bytes_behind_compressed_data_are_refused_with_a_remedy(tmp_path, compre
 
 
 @pytest.mark.parametrize("compress", [gzip.compress, bz2.compress, lzma.compress])
-def test_zeros_behind_compressed_streams_are_padding(tmp_path, compress):
+def test_zeros_after_compressed_streams_are_padding(tmp_path, compress):
     path, padding = tmp_path / "a.gr", bytes(20_000)
     path.write_bytes(compress(b"p sp 3 2\na 1 2 3\n") + padding + compress(b"a 2 3 4\n") + padding)
     assert read(path).m == 2

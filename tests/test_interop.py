@@ -141,7 +141,7 @@ def test_upper_triangles_are_those_of_symmetric_matrices_alone(threads, wide, rn
 
 
 def test_counterparts_in_the_next_row_do_not_count():
-    # Row 1, of the first thread, has no counterpart of (0, 1), and row 2, right behind it, begins with column 0;
+    # Row 1, of the first thread, has no counterpart of (0, 1), and row 2, right after it, begins with column 0;
     # (3, 0), in the rows of the second thread, has no counterpart, either.
     columns = [[0, 1, 2], [], [0, 2, 4], [0, 3], [2, 4, 5], [4, 5]]
     offsets = np.cumsum([0, *map(len, columns)], dtype=np.int32)

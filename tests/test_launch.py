@@ -62,7 +62,7 @@ class Nested(NamedTuple):
 
 @intrinsic
 def owner(typing_context, array):
-    """Return the address of what counts the references of an array."""
+    """Return the address of the object that counts the references of an array."""
 
     def generate(context, builder, signature, values):
         meminfo = context.make_array(signature.args[0])(context, builder, values[0]).meminfo

@@ -314,7 +314,7 @@ def test_a_broken_configuration_is_named_with_its_line(tmp_path):
     clone = Clone.create(tmp_path / "clone", algorithms=ALGORITHMS, page=False)
     file = clone.folder / "config/config.yaml"
     for text, complaint in {
-        # The end of this message is another one without libyaml.
+        # This message ends differently without libyaml.
         "offline: true\nstrict: true: false": "line 2: mapping values are not allowed",
         "- machine": ": expected a mapping of keys to values",
     }.items():

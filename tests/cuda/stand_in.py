@@ -15,7 +15,7 @@ from mst.algorithms.cuda.device import keys
 
 
 class Pointer:
-    """A pointer to device memory, which begins as rubbish."""
+    """A pointer to device memory."""
 
     def __init__(self, memory, offset=0):
         self.memory, self.ptr = memory, memory.ctypes.data + offset
