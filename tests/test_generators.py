@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import mst
 from mst.errors import ConfigError, InputError, OutOfMemoryError
-from mst.generators import GENERATORS, binomial, definition, generate, geometric
+from mst.generators import GENERATORS, binomial, generate, geometric
 from mst.generators.points import BITS, random_points
 from mst.kernels.generate import delaunay as generate_delaunay
 from mst.kernels.generate import hilbert
@@ -809,15 +809,6 @@ def test_graphs_that_do_not_fit_in_memory_are_refused(name, parameters, purpose,
     with pytest.raises(OutOfMemoryError) as raised:
         generate(name, **parameters)
     assert f"{purpose} need about" in str(raised.value)
-
-
-def test_generator_without_connected_graphs_refuses_connected():
-    made = definition.Generator(
-        "toy", "a toy", {}, lambda **_: definition.Edges(0, np.empty(0, np.uint64)), "never"
-    )
-    assert made.build(1, False, {}).n == 0
-    with pytest.raises(InputError, match="cannot guarantee a connected graph"):
-        made.build(1, True, {})
 
 
 def test_parameters_are_read_from_numbers_and_strings():

@@ -60,8 +60,7 @@ def generate(
         Weights, which are hashes of the edges' ends.
     connected : bool
         Require a connected graph. Generators with a given number of edges include a seeded random spanning tree
-        among them; some try several graphs; generators of graphs that are always connected ignore this option; the
-        others raise an error.
+        among them; some try several graphs; generators of graphs that are always connected ignore this option.
     order : {"shuffled", "sorted"}
         Order of the rows. Shuffled, the default, is the order of benchmarks with edge lists in random order: it hides
         the structure of the graph. Sorted is by (smaller end, larger end), as in most published files.

@@ -118,7 +118,7 @@ class Generator:
         By name, in the order of the signature of `make`.
     make : callable
         ``make(seed=…, connected=…, **values) -> Edges``.
-    connected : {"always", "on request", "never"}
+    connected : {"always", "on request"}
         Whether graphs are connected.
     relabels : bool
         Whether the definition of the graph requires a random permutation of the vertex ids.
@@ -188,13 +188,8 @@ class Generator:
         Raises
         ------
         InputError
-            The graph would have too many vertices, or cannot be guaranteed to be connected.
+            The graph would have too many vertices.
         """
-        if connected and self.connected == "never":
-            raise InputError(
-                f"generator {self.name!r} cannot guarantee a connected graph: leave connected out, "
-                "or choose another generator"
-            )
         edges = self.make(seed=seed, connected=connected, **values)
         if edges.n > MAX_VERTICES:
             raise InputError(
@@ -207,8 +202,8 @@ def generator(
     title: str,
     parameters: dict[str, Parameter],
     *,
+    connected: str,
     name: str = "",
-    connected: str = "never",
     relabels: bool = False,
 ) -> Callable[[Callable[..., Edges]], Callable[..., Edges]]:
     """Return a decorator that declares a function as a generator.
@@ -217,10 +212,10 @@ def generator(
     ----------
     title : str
     parameters : dict of str to Parameter
-    name : str
-        By default, the name of the function with dashes instead of underscores.
     connected, relabels
         See `Generator`.
+    name : str
+        By default, the name of the function with dashes instead of underscores.
     """
 
     def declare(make: Callable[..., Edges]) -> Callable[..., Edges]:
