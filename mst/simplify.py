@@ -19,7 +19,7 @@ FEW = 1 << 16
 
 @dataclass(frozen=True)
 class MergeCounts:
-    """Numbers of rows that `simplify` dropped: ``m`` before minus `total` is ``m`` after.
+    """Numbers of rows that `simplify` dropped: ``m`` before minus their sum is ``m`` after.
 
     Attributes
     ----------
@@ -34,11 +34,6 @@ class MergeCounts:
     loops: int
     reciprocal: int
     parallel: int
-
-    @property
-    def total(self) -> int:
-        """Rows dropped."""
-        return self.loops + self.reciprocal + self.parallel
 
 
 def simplify(graph: Graph, *, threads: int = 1) -> tuple[Graph, MergeCounts]:
