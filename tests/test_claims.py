@@ -392,7 +392,7 @@ def test_empty_or_ambiguous_criterion_is_refused(criterion):
 
 def test_overall_prefers_the_paper_s_machine_and_lets_no_machine_outvote_another():
     def overall(*verdicts, kinds=()):
-        return claims.overall(claims.Outcome("c", "m", v, "", v in kinds) for v in verdicts)
+        return claims.overall(claims.Outcome("m", v, "", v in kinds) for v in verdicts)
 
     assert overall() == NOT_MEASURED
     assert overall(NOT_COMPARABLE) == NOT_COMPARABLE

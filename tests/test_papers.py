@@ -85,7 +85,7 @@ def test_verdicts_say_which_kind_of_machine_gave_them(tmp_path, monkeypatch):
             "dur-02": claims.NOT_MEASURED if on_kind else claims.CONFIRMED,
             "dur-13": claims.CONTRADICTED,
         }.get(claim.id, claims.NOT_MEASURED)
-        return claims.Outcome(claim.id, source.name, verdict, "", on_kind and claim.machine is not None)
+        return claims.Outcome(source.name, verdict, "", on_kind and claim.machine is not None)
 
     monkeypatch.setattr(claims, "judge", judge)
     monkeypatch.setattr(section, "exhibits", dict)
@@ -102,7 +102,7 @@ def test_other_hardwares_own_formula_is_shown_as_a_ratio():
     made = claims_by_id()["sh-13"]
     shown = {
         on_kind: section._outcome(
-            made, claims.Outcome(made.id, "here", claims.CONFIRMED, "", on_kind, result=Result(0.5))
+            made, claims.Outcome("here", claims.CONFIRMED, "", on_kind, result=Result(0.5))
         )["measured"]
         for on_kind in (True, False)
     }
@@ -114,9 +114,7 @@ def test_an_upper_end_a_thousand_times_the_value_is_no_bound():
 
     def shown(high):
         result = Result(0.04, 0.006, high, processes=3, compared=17)
-        return section._outcome(
-            made, claims.Outcome(made.id, "here", claims.UNDECIDED, "", False, result=result)
-        )
+        return section._outcome(made, claims.Outcome("here", claims.UNDECIDED, "", False, result=result))
 
     assert shown(5e7)["measured"] == "4 % [0.6 %, no bound; 95 % for 17 together]"
     assert shown(0.9)["measured"] == "4 % [0.6 %, 90 %; 95 % for 17 together]"

@@ -15,10 +15,10 @@ from mst.yaml_models import StrictModel, parse, read_yaml
 
 
 class Catalog(Mapping[str, Entry]):
-    """Entries by name, in the order of the file; `citations` holds the texts behind the keys."""
+    """Entries by name, in the order of the file."""
 
-    def __init__(self, entries: Mapping[str, Entry], citations: Mapping[str, str], file: Path):
-        self._entries, self.citations, self.file = dict(entries), dict(citations), file
+    def __init__(self, entries: Mapping[str, Entry], file: Path):
+        self._entries, self.file = dict(entries), file
 
     def __getitem__(self, name: str) -> Entry:
         try:
@@ -88,7 +88,7 @@ def load(path: str | os.PathLike | None = None) -> Catalog:
             if key not in whole.citations:
                 raise ConfigError(f"{file}: graph {name!r}: no citation {key!r}{nearest(key, whole.citations)}")
         entries[name] = entry
-    return Catalog(entries, whole.citations, file)
+    return Catalog(entries, file)
 
 
 def schema() -> dict[str, Any]:

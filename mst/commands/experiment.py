@@ -229,7 +229,7 @@ class _Progress:
     def __init__(self, settings: Config, scopes: list[str], log: Path):
         from mst import catalog
 
-        self._settings, self._log = settings, log
+        self._settings = settings
         self._missing = [row for row in _rows(settings, scopes) if row.status in ("planned", "waiting")]
         self._catalog = catalog.load() if self._missing else None
         self._before, self._title = len(self._measured()), ", ".join(scopes)

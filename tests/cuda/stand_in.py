@@ -117,7 +117,7 @@ class Kernel:
             kernels = emulated.filter_kernels(folder, macros["KEY_BITS"], 16, 2)
         else:
             kernels = emulated.mark_kernels(folder)
-        self._kernels, self._name, self._counts, self.pointer = kernels, name, counts, 0
+        self._kernels, self._name, self._counts = kernels, name, counts
 
     def launch(self, blocks, threads, arguments):
         self._counts["launches"] += 1

@@ -233,7 +233,6 @@ class Outcome:
     ``port``, ``facts`` or ``tests``.
     """
 
-    claim: str
     machine: str
     verdict: str
     reason: str
@@ -291,7 +290,7 @@ class _Case:
             reason += f"; skipped: {'; '.join(result.failed)}"
         if result and result.best:
             reason += f"; {_best_widths(result.best)}"
-        return Outcome(self.claim.id, self.source.name, verdict, reason, self.on_kind, by, result)
+        return Outcome(self.source.name, verdict, reason, self.on_kind, by, result)
 
     def value(self, *, programs: bool, stand_ins: bool = False) -> Result:
         """Return the formula's value, of the original programs or of our ports; one on stand-ins has to be whole.

@@ -316,7 +316,7 @@ class Printed(Source):
     name = "printed"
 
     def __init__(self, paper: str, machine: str | None = None):
-        self.paper, self.machine = paper, machine
+        self.paper = paper
         self._leaves = _printed_leaves(paper, machine)
         self._graphs = {key[2] for key in self._leaves}
 
