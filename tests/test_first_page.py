@@ -114,7 +114,8 @@ def test_the_output_of_the_engine_goes_to_a_log_and_its_end_to_the_screen_if_it_
 
 def test_the_remedy_for_the_lock_of_a_killed_engine_is_named(tmp_path, capsys):
     own = types.SimpleNamespace(root=tmp_path, records=tmp_path / "records")
-    experiment._watched([sys.executable, "-c", "print('LockException:'); exit(1)"], own, [])
+    script = "import sys; sys.stdout.buffer.write(b'\\xe9\\nLockException:\\n'); exit(1)"
+    experiment._watched([sys.executable, "-c", script], own, [])
     assert "`make report ARGS=--unlock` removes" in capsys.readouterr().err
 
 
@@ -182,9 +183,10 @@ def test_progress_reads_the_engine_and_the_log_of_the_job(tmp_path):
     log.parent.mkdir(parents=True)
     log.write_text("… rmat-17: kruskal width 1, process 3 of 5, 12 s so far\n")
     engine = tmp_path / "workflow.log"
-    engine.write_text(
-        "rule measure:\n    input: a\n    jobid: 3\n    wildcards: where=, machine=here, graph=rmat-17, part=all\n"
-        "2 of 9 steps (22%) done\n"
+    # A program of a job may print bytes that are no text.
+    engine.write_bytes(
+        b"\xe9\nrule measure:\n    input: a\n    jobid: 3\n"
+        b"    wildcards: where=, machine=here, graph=rmat-17, part=all\n2 of 9 steps (22%) done\n"
     )
     whole, job = progress.Step(""), progress.Step("")
     experiment._Progress(own, [], engine).show(whole, job)

@@ -12,12 +12,12 @@ def output_of(command: Sequence[str], timeout: float = 20.0, **options: Any) -> 
 
     `options` are those of `subprocess.run`; with ``check=True`` the output of a failing command is also dropped.
 
-    >>> output_of(["echo", "there"]), output_of(["no-such-program"])
-    ('there\\n', '')
+    >>> output_of(["echo", "there"]), output_of(["no-such-program"]), output_of(["printf", "\\\\351"])
+    ('there\\n', '', '\ufffd')
     """
     given = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, **options}
     try:
-        return subprocess.run(command, text=True, timeout=timeout, **given).stdout
+        return subprocess.run(command, text=True, errors="replace", timeout=timeout, **given).stdout
     except (OSError, subprocess.SubprocessError):
         return ""
 

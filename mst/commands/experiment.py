@@ -180,7 +180,7 @@ def _watched(command: list[str], settings: Config, scopes: list[str]) -> int:
             print(f"interrupted; the same command continues. Log: {file}", file=sys.stderr)
             return 130
     if engine.returncode:
-        with file.open() as log:
+        with file.open(errors="replace") as log:
             lines = [line for line in log if not line.startswith(PREFIX)]
         print("".join(lines[-30:]), end="", file=sys.stderr)
         locked = any(line.startswith("LockException") for line in lines)
@@ -234,7 +234,7 @@ class _Progress:
         self._catalog = catalog.load() if self._missing else None
         self._before, self._title = len(self._measured()), ", ".join(scopes)
         self._latest, self._ends = (-1, -1), 0.0
-        self._stream: IO[str] = log.open()
+        self._stream: IO[str] = log.open(errors="replace")
         self._text = ""
 
     def show(self, whole: Step, job: Step) -> None:
