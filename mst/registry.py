@@ -351,7 +351,10 @@ def _algorithm_of_program(program: programs.Program) -> Algorithm:
 
 def read_literal(file: Path) -> Algorithm:
     """Return the `ALGORITHM` literal of a file without running it."""
-    text = file.read_text("utf-8")
+    try:
+        text = file.read_text("utf-8")
+    except UnicodeDecodeError:
+        raise ConfigError(f"{file} is not text in UTF-8: convert it") from None
     if usual := _USUAL_LITERAL.search(text):
         # Parsing all files whole takes a process longer than solving its first graph.
         with contextlib.suppress(SyntaxError, ValueError):

@@ -71,6 +71,13 @@ def test_wrong_literal_is_refused_with_its_line(add_algorithm, text, message):
         read_literal(add_algorithm(text))
 
 
+def test_an_algorithm_that_is_not_in_utf_8_is_named(add_algorithm):
+    file = add_algorithm("")
+    file.write_bytes(b"# caf\xe9\n" + LITERAL.format(more="").encode())
+    with pytest.raises(ConfigError, match=r"mine\.py is not text in UTF-8"):
+        read_literal(file)
+
+
 def test_literal_in_braces_is_read(add_algorithm):
     text = """
         ALGORITHM = {"id": "mine", "paradigm": "threads", "title": "M", "options": {"a": dict(default=True)}}
