@@ -154,7 +154,7 @@ def show_progress(*, verbose: bool = False) -> Iterator[None]:
         yield
         return
     named = os.environ.get(VARIABLE, "")
-    seconds = float(named) if named.replace(".", "", 1).isdigit() else _PLAIN_SECONDS
+    seconds = float(named) if named.replace(".", "", 1).isdecimal() else _PLAIN_SECONDS
     _display = _Display(seconds, verbose)
     try:
         yield

@@ -232,12 +232,13 @@ def test_a_stale_beginning_with_the_same_length_is_noticed_by_its_checksum(serve
     assert [("range" in r) for r in server.requests] == [False, True, False]
 
 
-def test_wrong_range_restarts_the_download(serve, sources):
+@pytest.mark.parametrize("stated", [f"bytes 0-{len(BODY) - 1}/{len(BODY)}", f"bytes 5000-5001/{'9' * 5000}"])
+def test_wrong_range_restarts_the_download(serve, sources, stated):
     def behave(handler, number):
         if number == 1:
             send(handler, BODY[:5000], length=len(BODY))
         elif number == 2:
-            send(handler, BODY, status=206, Content_Range=f"bytes 0-{len(BODY) - 1}/{len(BODY)}")
+            send(handler, BODY, status=206, Content_Range=stated)
         else:
             send(handler)
 
@@ -337,9 +338,9 @@ def test_the_next_address_is_tried(serve, sources):
     assert len(gone.requests) == 1
 
 
-@pytest.mark.parametrize("status", [429, 500, 503])
-def test_a_busy_server_is_retried(serve, sources, status):
-    server = serve(lambda h, n: send(h, b"", status=status, Retry_After="0") if n < 3 else send_range(h))
+@pytest.mark.parametrize(("status", "after"), [(429, "0"), (500, "²"), (503, "soon")])
+def test_a_busy_server_is_retried(serve, sources, status, after):
+    server = serve(lambda h, n: send(h, b"", status=status, Retry_After=after) if n < 3 else send_range(h))
     check_whole(sources().fetch(wanted(server)), server)
     assert len(server.requests) == 3
 

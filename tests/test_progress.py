@@ -66,6 +66,12 @@ def test_nothing_is_shown_of_short_steps_nor_by_the_library(monkeypatch):
     assert stream.getvalue() == ""
 
 
+def test_a_variable_that_is_no_number_is_ignored(monkeypatch):
+    monkeypatch.setenv(progress.VARIABLE, "²")
+    with progress.show_progress(), progress.step("short"):
+        pass
+
+
 def test_the_time_to_go_falls_while_a_part_lasts_and_is_not_shown_below_a_second(monkeypatch):
     now = [100.0]
     monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])

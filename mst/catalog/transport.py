@@ -216,7 +216,7 @@ def _check_status(response: httpx.Response, *, resuming: bool) -> None:
     reason = f"HTTP {status} {response.reason_phrase}".rstrip()
     if status in _TRANSIENT:
         after = response.headers.get("Retry-After", "")
-        raise Broken(reason, float(after) if after.isdigit() else 0.0)
+        raise Broken(reason, float(after) if after.isdecimal() else 0.0)
     raise (Missing if status in (404, 410) else Refused)(reason)
 
 
@@ -224,7 +224,7 @@ def _span(response: httpx.Response, have: int, known: Mapping[str, Any]) -> tupl
     """Return the offset of this answer's body in the file, and the file's full length if the answer states it."""
     stated = response.headers.get("Content-Range", "").strip()
     if response.status_code == 206:
-        found = re.fullmatch(r"bytes (\d+)-\d+/(\d+|\*)", stated)
+        found = re.fullmatch(r"bytes (\d{1,18})-\d+/(\d{1,18}|\*)", stated)
         if not found or int(found[1]) != have:
             raise Mismatch("sent a range that was not requested")
         total = None if found[2] == "*" else int(found[2])

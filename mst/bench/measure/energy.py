@@ -108,7 +108,7 @@ def nvml_counters(environment: Mapping[str, str] = os.environ) -> list[Counter]:
         # CUDA uses the devices before the first it cannot find.
         for name in filter(None, map(str.strip, (every if visible is None else visible).split(","))):
             by_index = pynvml.nvmlDeviceGetHandleByIndex
-            device = by_index(int(name)) if name.isdigit() else pynvml.nvmlDeviceGetHandleByUUID(name)
+            device = by_index(int(name)) if name.isdecimal() else pynvml.nvmlDeviceGetHandleByUUID(name)
             counter = Counter(f"gpu-{name}", partial(joules, device), 2.0**64 / 1e3)
             if counter.read() is not None:
                 found.append(counter)
