@@ -59,7 +59,10 @@ class Config(StrictModel):
         # Snakemake takes braces for wildcards.
         if "{" in value or "}" in value:
             raise ValueError("name a folder without braces")
-        folder = Path(value).expanduser()
+        try:
+            folder = Path(value).expanduser()
+        except RuntimeError:
+            raise ValueError("name a folder: there is no such home") from None
         if folder.exists() and not folder.is_dir():
             raise ValueError("name a folder: this is a file")
         return str(folder)

@@ -147,7 +147,7 @@ class Option:
                 parsed = kind(value)
                 if kind is float and not isfinite(parsed):  # a record, which is JSON, cannot hold it
                     raise ValueError
-        except (KeyError, TypeError, ValueError):
+        except (KeyError, TypeError, ValueError, OverflowError):
             name = "a finite float" if kind is float else kind.__name__
             raise ConfigError(
                 f"{owner}: option {self.name}={value!r} must be {name}, such as {self.default!r}"

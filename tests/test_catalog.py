@@ -727,6 +727,7 @@ def test_local_paths_are_relative_or_start_at_home(own, tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(file.parent))
     for path in ("mine/tri angle.txt", "~/tri angle.txt"):
         assert changed(entry, sources=[{"path": path}]).own_files == (file,)
+    assert changed(entry, sources=[{"path": "~no-such-user/a"}]).own_files == ()
 
 
 # The manifest

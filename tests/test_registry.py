@@ -182,6 +182,8 @@ def test_options_are_parsed_from_values_and_text(option, text, value):
         (Option("a", 3), "3.5", "option a='3.5' must be int"),
         (Option("a", 3), 3.5, "option a=3.5 must be int"),
         (Option("a", 3), "x", "must be int"),
+        (Option("a", 3), float("inf"), "option a=inf must be int"),
+        (Option("a", 0.5), 10**400, "must be a finite float"),
         (Option("a", 3), None, "must be int"),
         (Option("a", 0.5), "x", "must be a finite float"),
         (Option("a", 0.5, min=0), "inf", "must be a finite float, such as 0.5"),

@@ -74,6 +74,11 @@ experiment:
             "FILE, line 1: results: name a folder without braces (got 'a{b}')",
         ),
         ("offline: false", f"results: {__file__}", "FILE, line 1: results: name a folder: this is a file"),
+        (
+            "offline: false",
+            "results: ~no-such-user/x",
+            "FILE, line 1: results: name a folder: there is no such home",
+        ),
         ('"A test"', "7", "FILE, line 4: experiment.title: must be text (got 7)"),
         ("[kruskal]", "kruskal", "FILE, line 7: experiment.runs.0.algorithms: must be a list (got 'kruskal')"),
         ("title:", "measure: 5\n  title:", "experiment.measure: must be a mapping of keys to values (got 5)"),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from mst.catalog.locations import Wanted, basename, uncompressed
+from mst.catalog.locations import Wanted, basename, expanded, uncompressed
 from mst.errors import InputError, nearest
 from mst.yaml_models import StrictModel
 
@@ -126,7 +126,7 @@ class Source(StrictModel, strict=False):
     @property
     def own_file(self) -> Path | None:
         """The location of `path` on this machine."""
-        return Path(self.path).expanduser().absolute() if self.path else None
+        return expanded(self.path).absolute() if self.path else None
 
     def wanted(self, graph: str) -> Wanted:
         """Return the raw file to request from `Sources`."""

@@ -145,7 +145,15 @@ def is_remote(location: str) -> bool:
 def local_path(location: str) -> Path:
     """Return the path of a location on this machine, given plainly or as ``file://``."""
     path = urllib.request.url2pathname(location.removeprefix("file://")) if "://" in location else location
-    return Path(path).expanduser()
+    return expanded(path)
+
+
+def expanded(path: str) -> Path:
+    """Return a path with ``~`` expanded, if there is such a home."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        return Path(path)
 
 
 def join(mirror: str, name: str) -> str:
