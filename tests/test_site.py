@@ -227,6 +227,16 @@ def test_account_counts_each_failure_once(tmp_path, monkeypatch):
     assert lines[1].endswith("rule_reference/8.log")
 
 
+def test_jobs_that_the_first_command_has_forgotten_are_those_of_the_next(monkeypatch):
+    known = {"squeue": "2|FAILED\n3\n", "sacct": "1|TIMEOUT\n"}
+    asked = []
+    monkeypatch.setattr(output, "scheduler_output", lambda command: asked.append(command) or known[command[0]])
+    commands = ["squeue"], ["sacct"]
+    assert output.fields_of(["1", "", "2", "1"], *commands) == {"1": ["TIMEOUT"], "2": ["FAILED"]}
+    assert asked == [["squeue", "-j", "1,2"], ["sacct", "-j", "1"]]
+    assert output.fields_of(["2"], *commands) == {"2": ["FAILED"]} and len(asked) == 3
+
+
 def test_account_works_without_a_scheduler(tmp_path):
     log = tmp_path / "engine.log"
     log.write_text(

@@ -28,10 +28,10 @@ def scheduler_output(command: Sequence[str]) -> str:
 
 
 def fields_of(jobs: Iterable[str], *commands: Sequence[str]) -> dict[str, list[str]]:
-    """Return each job's fields from the first command that knows any: lines of ``ID|FIELD|FIELD``."""
-    ids = ",".join(dict.fromkeys(filter(None, jobs)))
-    for command in commands if ids else ():
-        rows = [line.split("|") for line in scheduler_output([*command, "-j", ids]).splitlines()]
-        if found := {job: fields for job, *fields in rows if fields}:
-            return found
-    return {}
+    """Return each job's fields from the first command that knows it: lines of ``ID|FIELD|FIELD``."""
+    wanted, found = dict.fromkeys(filter(None, jobs)), dict[str, list[str]]()
+    for command in commands:
+        if ids := ",".join(job for job in wanted if job not in found):
+            rows = (line.split("|") for line in scheduler_output([*command, "-j", ids]).splitlines())
+            found |= {job: fields for job, *fields in rows if fields}
+    return found
