@@ -23,6 +23,7 @@ from mst.bench.measure.ranks import signal_of
 from mst.bench.measure.runner import Request, measure_runs
 from mst.bench.planning.experiment import Measure
 from mst.bench.records.store import Run
+from mst.errors import ConfigError
 from mst.forest import digest
 from mst.formats.canonical import write_canonical
 from mst.graph import Graph
@@ -225,6 +226,8 @@ def test_launch_command_of_each_mpi(monkeypatch):
     monkeypatch.setenv("MPIR_CVAR_CH4_NETMOD", "ucx")
     assert launch_command(8, job, template)[1] == {}
     assert find_launcher({"MST_MPIEXEC": " ", "PATH": ""}) == find_launcher()
+    with pytest.raises(ConfigError, match=r"\$MST_MPIEXEC: No closing quotation"):
+        find_launcher({"MST_MPIEXEC": "mpiexec '"})
 
 
 def test_planning_imports_no_mpi():

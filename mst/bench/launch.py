@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from mst.bench.output import output_of
+from mst.errors import ConfigError
 
 VARIABLE = "MST_MPIEXEC"
 # Addresses of MPICH's UCX netmod fill the longest values that SLURM's pmi2 allows, and it cuts some of them: of
@@ -58,7 +59,10 @@ def find_launcher(environment: Mapping[str, str] | None = None) -> Launcher | No
     """
     environment = os.environ if environment is None else environment
     if named := environment.get(VARIABLE, "").strip():
-        words = tuple(shlex.split(named))
+        try:
+            words = tuple(shlex.split(named))
+        except ValueError as error:
+            raise ConfigError(f"${VARIABLE}: {error}: {named}") from None
         is_launcher = Path(words[0]).name.startswith(("mpiexec", "mpirun"))
         return Launcher(words, _kind(words[0]) if is_launcher else "other")
     bundled = Path(sys.executable).parent / "mpiexec"
