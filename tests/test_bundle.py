@@ -469,6 +469,10 @@ WRONG_CONTENT = {
         edited("records/", lambda v: v["samples"]["compute"][0].append(-1.0)),
         "must be at least 0",
     ),
+    "a huge number": (
+        edited("records/", lambda v: v["memory"].update(working_bytes=-(2**64))),
+        "not a measurement: memory.working_bytes",
+    ),
     "a sample of text": (
         edited("records/", lambda v: v["samples"]["compute"][0].append("1")),
         "must be a number",

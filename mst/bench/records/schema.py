@@ -26,7 +26,8 @@ from mst.yaml_models import Model, StrictModel, mistakes
 MEASUREMENT_VERSION = 2
 PROOF_VERSION = 1
 
-Count = Annotated[int, Field(ge=0)]
+Integer = Annotated[int, Field(ge=-(2**63), lt=2**63)]  # as the table holds them
+Count = Annotated[Integer, Field(ge=0)]
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Real = Annotated[float, Field(allow_inf_nan=False)]
 Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
@@ -47,7 +48,7 @@ class RunFacts(StrictModel):
     paper: str | None
     options: str
     all_options: dict[str, bool | int | Real | str]
-    width: Annotated[int, Field(ge=1)]
+    width: Annotated[Integer, Field(ge=1)]
     layout: str
     fingerprint: Fingerprint
     source_fingerprint: Fingerprint
@@ -82,8 +83,8 @@ class Memory(StrictModel):
     """Bytes."""
 
     peak_bytes: Count | None
-    working_bytes: int | None
-    working_by_process: list[int]
+    working_bytes: Integer | None
+    working_by_process: list[Integer]
     tree_bytes: Count
     device_bytes: Count | None
     ranks_peak_bytes: Count | None
@@ -100,7 +101,7 @@ class ForestFacts(StrictModel):
     """The forest returned; for a program that only prints a total, its weight."""
 
     edges: Count | None
-    components: int | None
+    components: Count | None
     weight: str
     digest: Digest | None
 
