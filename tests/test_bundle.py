@@ -509,6 +509,14 @@ WRONG_CONTENT = {
     "another graph": (edited("manifests/", lambda v: v.update(name="x")), "another graph"),
     "foreign facts": (edited("machines/", lambda v: v.update(OTHER)), "a machine other than"),
     "no manifest": (edited("manifests/", lambda v: v.update(n="many")), "not a manifest: n"),
+    "half a range": (
+        edited("manifests/", lambda v: v.update(weight_max=None)),
+        "not a manifest: weight_min and weight_max",
+    ),
+    "parameters of no generator": (
+        edited("manifests/", lambda v: v.update(generator={"parameters": "n=5"})),
+        "not a manifest: generator.parameters",
+    ),
     "a negative size": (
         edited("manifests/", lambda v: v.update(m=-5)),
         "not a manifest: m: must be at least 0 (got -5)",

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, NonNegativeInt, ValidationError
+from pydantic import Field, NonNegativeInt, ValidationError, model_validator
 
 from mst.catalog.entry import Number, Sha256
 from mst.errors import FormatError, InputError, UnavailableError
@@ -111,6 +111,14 @@ class Manifest(StrictModel, strict=False):
     seconds: dict[str, float] = Field({})
     checks: tuple[Check, ...] = ()
 
+    @model_validator(mode="after")
+    def _check_whole(self) -> Manifest:
+        if (self.weight_min is None) != (self.weight_max is None):
+            raise ValueError("weight_min and weight_max are given together")
+        if not isinstance((self.generator or {}).get("parameters") or {}, dict):
+            raise ValueError("generator.parameters must be a mapping")
+        return self
+
     @property
     def mismatches(self) -> tuple[Check, ...]:
         """The published numbers that the graph does not have."""
@@ -122,7 +130,7 @@ class Manifest(StrictModel, strict=False):
         return "; ".join(f"{each.location}: {each.reason}" for each in self.tried) or self.reason or ""
 
     def refusal(self, *, is_own: bool) -> str:
-        """Return why an unavailable graph is, and the remedy unless it `is_own` (`mst.catalog.entry.Entry`)."""
+        """Return why the graph is unavailable, and the remedy unless it `is_own` (`mst.catalog.entry.Entry`)."""
         remedy = "" if is_own else f"; `mst retry --scope graphs/{self.name}` lets the next call try again"
         return f"{self.name}: unavailable: {self.absence}{remedy}"
 
