@@ -168,6 +168,12 @@ def test_resumes_where_the_connection_broke_off(serve, sources):
     assert server.requests[1]["if-range"] == '"v1"'
 
 
+def test_a_validator_that_cannot_be_sent_is_left_out(serve, sources):
+    server = serve(lambda h, number: send_range(h, upto=1000 if number == 1 else None, etag='"v²"'))
+    check_whole(sources().fetch(wanted(server)), server)
+    assert server.requests[1]["range"] == "bytes=1000-" and "if-range" not in server.requests[1]
+
+
 def test_a_partial_file_of_an_earlier_process_is_resumed(serve, sources, tmp_path):
     broken = [True]
     server = serve(lambda h, _: send_range(h, upto=1000 if broken[0] else None))
@@ -383,6 +389,7 @@ def test_a_redirect_in_circles_ends(serve, sources):
     [
         ("file:///etc/passwd", "redirects to file:.*, which is not a web address"),
         ("ftp://127.0.0.1/file", "redirects to ftp:.*, which is not a web address"),
+        ("http://xn--/file", "not a web address"),
     ],
 )
 def test_redirect_to_another_scheme_is_refused(serve, sources, target, reason):

@@ -129,14 +129,14 @@ class Transport:
             # Without If-Range, a file that changed since would continue the old one's beginning.
             etag = known.get("etag") or ""
             validator = etag if etag and not etag.startswith("W/") else known.get("modified")
-            if validator:
+            if validator and validator.isascii():  # the client sends no other
                 headers["If-Range"] = validator
         try:
             request = self._client.build_request("GET", address, headers=headers)
             response = self._client.send(request, stream=True)
         except httpx.TooManyRedirects:
             raise Refused(f"redirects more than {self._client.max_redirects} times") from None
-        except httpx.InvalidURL as error:
+        except (httpx.InvalidURL, UnicodeError) as error:
             raise Refused(f"not a web address: {error}") from None
         except (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError) as error:
             raise Broken(f"closed the connection without an answer ({error})") from None
