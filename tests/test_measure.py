@@ -73,6 +73,10 @@ def test_measured_and_proved_runs_are_repeated_only_if_disturbed_and_retried(exp
     assert cli.main(["retry", "timeout", "error", *experiment[1:]]) == 0
     none = "no run or graph of the experiment and the papers has the status error or timeout"
     assert capsys.readouterr().out == f"{none}; --scope and --configfile name others\n"
+    records[0].write_text("{")
+    assert cli.main(["retry", "--dry-run", *experiment[1:]]) == 0
+    assert f"would set aside: {records[0].relative_to(tmp_path)}" in capsys.readouterr().out
+    assert records[0].is_file()
 
 
 @pytest.mark.parametrize("within", ["-1", "0", "nan"])

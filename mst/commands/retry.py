@@ -75,15 +75,16 @@ def run(arguments: argparse.Namespace) -> int:
 def _of_runs(settings: Config, rows: Iterable[Planned], wanted: set[str]) -> Iterator[Path]:
     """Yield the files of runs whose measurement has one of these statuses, or flags of a disturbance."""
     from mst.bench.records.compare import DISTURBED
-    from mst.bench.records.store import ids_path, proof_path, read_measurement
+    from mst.bench.records.store import ids_path, proof_path, read_record
 
-    for record in (settings.records / row.run.path for row in rows if row.run):
-        if not record.is_file():
-            continue
-        measurement = read_measurement(record)
-        is_disturbed = not DISTURBED.isdisjoint(measurement["conditions"]["flags"])
-        if measurement["status"] in wanted or (is_disturbed and "disturbed" in wanted):
-            yield from (f for f in (record, proof_path(record), ids_path(record)) if f.is_file())
+    def refuse(reason: str) -> None:
+        print(f"would set aside: {reason}")  # which has been done unless this is a dry run
+
+    for path in dict.fromkeys(settings.records / row.run.path for row in rows if row.run):
+        if path.is_file() and (record := read_record(path, set_aside=refuse)):
+            is_disturbed = not DISTURBED.isdisjoint(record.measurement["conditions"]["flags"])
+            if record.measurement["status"] in wanted or (is_disturbed and "disturbed" in wanted):
+                yield from (f for f in (path, proof_path(path), ids_path(path)) if f.is_file())
 
 
 def _of_graphs(settings: Config, entries: Catalog, rows: Iterable[Planned], wanted: set[str]) -> Iterator[Path]:
