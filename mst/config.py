@@ -104,7 +104,11 @@ class Config(StrictModel):
 def load(path: Path | None = None) -> Config:
     """Read the configuration: `path`, else ``$MST_CONFIG`` (JSON), else ``config/config.yaml``."""
     if path is None and (text := os.environ.get(ENVIRONMENT)):
-        return from_mapping(json.loads(text), f"${ENVIRONMENT}")
+        try:
+            values = json.loads(text)
+        except ValueError:
+            raise ConfigError(f"${ENVIRONMENT} must be JSON: give a file by --configfile") from None
+        return from_mapping(values, f"${ENVIRONMENT}")
     file = path or resource("config/config.yaml")
     return from_mapping(read_yaml(file), str(file), [file])
 

@@ -165,6 +165,12 @@ def test_the_folder_of_results_may_be_below_home(tmp_path, monkeypatch):
     assert config.load(file).root == tmp_path / "measured"
 
 
+def test_a_file_in_the_variable_of_the_workflow_is_refused_with_the_remedy(monkeypatch):
+    monkeypatch.setenv(config.ENVIRONMENT, "mine.yaml")
+    with pytest.raises(ConfigError, match=r"^\$MST_CONFIG must be JSON: give a file by --configfile"):
+        config.load()
+
+
 def test_values_of_a_command_line_are_text():
     # Snakemake passes them to its jobs so.
     values = {"strict": "true", "experiment": {"title": "t", "graphs": [], "runs": [], "within": "30"}}
