@@ -116,7 +116,7 @@ def changed(entry: catalog.Entry, **keys) -> catalog.Entry:
         ("mirror_names", "miror_names", "sources.0: unknown key 'miror_names' (did you mean 'mirror_names'?)"),
         ("rows: 6", "row: 6", "published.0: unknown key 'row' (did you mean 'rows'?)"),
         ("graphs:", "graph:", "unknown key 'graph' (did you mean 'graphs'?)"),
-        ("family: known-answer", "family: raod", "unknown family 'raod' (did you mean 'road'?)"),
+        ("family: known-answer", "family: raod", "line 6: graph 'triangle': family: must be 'road', 'grid', "),
         ("citation: [us]", "citation: [uss]", "no citation 'uss' (did you mean 'us'?)"),
         ("by: us", "by: they", "no citation 'they'"),
         ("rows: 6", "rows: six", "published.0.rows: "),
