@@ -32,6 +32,7 @@ from mst.bench.measure.runner import Request, measure_runs
 from mst.bench.planning.experiment import Measure
 from mst.bench.records.store import Run, load_ids, read_measurement
 from mst.commands._interrupt import interrupt_on_signals
+from mst.errors import InputError
 from mst.formats.canonical import content_digest, write_canonical
 from mst.graph import Graph
 from mst.programs import from_mapping
@@ -348,6 +349,20 @@ def test_rayon_starts_as_many_threads_as_pinned():
 def test_different_forests_of_processes_are_an_error(probe, tmp_path):
     measurement = probe("probe-fork-differs", paradigm="peer", marker=str(tmp_path / "first"), processes=2)
     assert measurement["status"] == "error" and "different forests" in measurement["reason"]
+
+
+@pytest.mark.parametrize("damage", ["removed", "cut off", "another graph"])
+def test_a_damaged_graph_is_refused_instead_of_recorded_as_errors(probe, tmp_path, damage):
+    file, request = tmp_path / "graph.arrow", probe.request("kruskal")
+    if damage == "removed":
+        file.unlink()
+    elif damage == "cut off":
+        os.truncate(file, 100)
+    else:
+        write_canonical(file, Graph(3, [0, 1, 2], [1, 2, 0], [1, 1, 2]))
+    with pytest.raises(InputError, match=rf"{file} is missing, damaged or not the graph .*: remove its folder"):
+        probe.together(request)
+    assert not request.path.exists()
 
 
 def test_width_above_the_cores_is_refused_unless_asked_for(tmp_path):

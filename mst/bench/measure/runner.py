@@ -26,6 +26,8 @@ from mst.bench.measure.processes import pinned_environment
 from mst.bench.planning.experiment import Measure
 from mst.bench.records.store import Run, save_ids, write_json
 from mst.cores import granted_cores
+from mst.errors import InputError
+from mst.formats.canonical import read_metadata
 from mst.progress import step
 
 _MOST_TOGETHER = 64
@@ -65,7 +67,14 @@ def measure_runs(
     A disturbance of a few seconds thus affects all runs, not just one. Failures are measurements too. Yields the
     measurements, as written, in order of completion. The manifest and the file are those of the
     canonical graph; fewer cores than the width `granted` by the scheduler are flagged.
+
+    Raises
+    ------
+    InputError
+        The file is missing, damaged or that of another graph; nothing is measured.
     """
+    if requests:
+        _require_graph(graph_file, manifest["digest"])
     for first in range(0, len(requests), _MOST_TOGETHER):
         together = requests[first : first + _MOST_TOGETHER]
         with tempfile.TemporaryDirectory(prefix="mst-run-") as scratch:
@@ -74,6 +83,17 @@ def measure_runs(
                 for k, request in enumerate(together)
             ]
             yield from _in_turns(runs, manifest, Path(scratch), granted)
+
+
+def _require_graph(file: Path, digest: str) -> None:
+    """Refuse a file that would make every run on it a recorded error."""
+    with contextlib.suppress(InputError):
+        if read_metadata(file).get("digest") == digest:
+            return
+    raise InputError(
+        f"{file} is missing, damaged or not the graph of its manifest: "
+        "remove its folder, and the same command makes it again"
+    )
 
 
 def _in_turns(
