@@ -321,3 +321,6 @@ def test_machine_of_a_committed_bundle_is_compared(results, capsys):
 def test_command_names_an_unknown_side(results, capsys):
     assert main(["compare", "nobody", "fake-desktop", "--results", str(results)]) == 2
     assert "'nobody' is neither a file nor a machine, commit or fingerprint" in capsys.readouterr().err
+    folder = results / "records/fake-desktop"
+    assert main(["compare", str(folder), "fake-desktop", "--results", str(results)]) == 2
+    assert f"{folder} holds no records: name a machine, a bundle or a folder" in capsys.readouterr().err

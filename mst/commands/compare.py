@@ -86,7 +86,7 @@ def _side(text: str, records: Sequence[Record], scratch: Path) -> list[Record]:
         inside = path / "records"
         found = list(load_records(inside if inside.is_dir() else path))
         if not found:
-            raise InputError(f"{path} holds no records")
+            raise InputError(f"{path} holds no records: name a machine, a bundle or a folder of results")
         return found
     try:
         return select_records(records, text)
