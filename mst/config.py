@@ -142,6 +142,8 @@ def from_mapping(
     Without files, its values may be those of a command line, which are text.
     """
     if isinstance(values, Mapping):
+        # A mistake in a file of an algorithm would be reported as one of each key that names algorithms.
+        registry.algorithms()
         # Experiments name algorithms, so the programs among these must be known first.
         try:
             registry.use_programs(values.get("programs"))

@@ -149,6 +149,15 @@ def test_a_mistake_is_named_with_file_line_and_value(tmp_path, old, new, complai
     assert complaint.replace("FILE", str(file)) in str(caught.value)
 
 
+def test_a_mistake_in_an_algorithm_is_not_one_of_the_configuration(add_algorithm, tmp_path):
+    mine, file = add_algorithm("ALGORITHM = make()\n"), tmp_path / "config.yaml"
+    file.write_text(TEXT)
+    with pytest.raises(ConfigError) as caught:
+        config.load(file)
+    assert str(caught.value).startswith(f"{mine}, line 1: ALGORITHM must be a literal")
+    assert "\n" not in str(caught.value) and str(file) not in str(caught.value)
+
+
 def test_an_unquoted_day_is_the_version_of_a_program(tmp_path, request):
     request.addfinalizer(lambda: registry.use_programs(None))
     file = tmp_path / "config.yaml"
