@@ -128,6 +128,8 @@ def test_fetch_raw_does_not_parse_the_file(place, mst):
     assert out.rstrip().endswith("its checksum matches the one recorded earlier")
     code, _, err = mst("fetch", "--raw", "sphere", "--catalog", "graphs.yaml")
     assert code == 1 and "sphere is unavailable" in err
+    with pytest.raises(ConfigError, match="path-5: generated, without a raw file: leave out --raw"):
+        mst("fetch", "--raw", "path-5", "--catalog", "graphs.yaml")
 
 
 def test_fetch_tries_mirrors_of_the_command_line(place, mst, monkeypatch):

@@ -42,10 +42,13 @@ def configure(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     from mst import catalog
     from mst.catalog.download import Sources
+    from mst.errors import ConfigError
 
     entries = catalog.load(args.catalog).matching(args.graphs)
     sources = Sources.from_environment(args.mirror, args.offline)
     chosen = [entry for entry in entries if entry.sources or not args.raw]
+    if not chosen:
+        raise ConfigError(f"{', '.join(args.graphs)}: generated, without a raw file: leave out --raw")
     found = []
     with step("fetching", total=len(chosen)) as fetching:
         for k, entry in enumerate(chosen):
