@@ -73,6 +73,8 @@ def test_measured_experiment_is_printed_and_an_unmeasured_one_is_refused(tmp_pat
     head, kruskal, ours, note = capsys.readouterr().out.splitlines()
     assert float(kruskal.split()[1]) > 0 and float(ours.split()[1]) > 0 and note.startswith("2 runs")
     assert "other" not in note
+    assert main(["table", "--configfile", str(file), "--part", "transfer"]) == 2
+    assert "no measurement of these runs has the part transfer" in capsys.readouterr().err
     proof = next((tmp_path / "results/records").glob("*/*/filter-boruvka/*/*/*.proof.json"))
     proof.write_text(
         json.dumps(json.loads(proof.read_text()) | {"status": "wrong", "grade": None, "reason": "so"})

@@ -51,6 +51,8 @@ def run(arguments: argparse.Namespace) -> int:
     measured = dict(proved)
     part = PARTS[arguments.part]
     found = {key: value for key, m in measured.items() if (value := part(m)) is not None}
+    if measured and not found:
+        raise InputError(f"no measurement of these runs has the part {arguments.part}: name another --part")
     if not found:
         raise InputError(
             f"{settings.records} has no proved measurements of these runs by the current code: run `mst measure`"
