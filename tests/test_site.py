@@ -207,6 +207,16 @@ Error in rule reference:
     output: absent-c.json
     log: results/logs/c.log, /scratch/.snakemake/slurm_logs/rule_reference/8.log (check log file(s) for error details)
     external_jobid: 8
+Error in rule measure:
+    message: SLURM sbatch failed. The error message was 'sbatch: error: invalid partition specified: nosuch'.
+    sbatch call:
+        sbatch --output /scratch/.snakemake/slurm_logs/rule_measure/a_1/%j.log
+    output: absent-d.json
+    log: results/logs/d.log (check log file(s) for error details)
+Logfile results/logs/d.log not found.
+Error in rule graph:
+    output: absent-e.json
+    log: results/logs/e.log (check log file(s) for error details)
 Exiting because a job execution failed. Look above for error messages
 """
 
@@ -218,6 +228,8 @@ def test_account_counts_each_failure_once(tmp_path, monkeypatch):
     assert [(f.job, f.scheduled, f.missing) for f in found] == [
         ("box-small-grid", "7", ["absent-a.json", "absent-b.json"]),
         ("reference", "8", ["absent-c.json"]),
+        ("measure", "", ["absent-d.json"]),  # refused by the scheduler
+        ("graph", "", ["absent-e.json"]),  # on the login node
     ]
     monkeypatch.setattr(account, "fields_of", lambda *asked: {"7": ["TIMEOUT"], "8": ["NODE_FAIL"]})
     log = tmp_path / "engine.log"
@@ -225,6 +237,8 @@ def test_account_counts_each_failure_once(tmp_path, monkeypatch):
     lines = list(map(str, account.write_account([log], tmp_path)))
     assert lines[0].startswith("TIMEOUT: job 7 box-small-grid, 2 files not made; see /scratch/")
     assert lines[1].endswith("rule_reference/8.log")
+    assert lines[2] == "failed: measure, absent-d.json not made; see the log above"
+    assert lines[3].endswith("see results/logs/e.log")
 
 
 def test_jobs_that_the_first_command_has_forgotten_are_those_of_the_next(monkeypatch):

@@ -55,15 +55,19 @@ def failures(log: str) -> list[Failure]:
     failed: run, a.json not made; see a.log
     """
     found: dict[str, Failure] = {}
+    counted_files: set[str] = set()
     log = log.partition("\nTerminating processes on user request")[0]  # what ends later did not fail
     for start in _FAILED.finditer(log):
         block = _QUOTED.split(log[start.end() :], maxsplit=1)[0]
         block = block[: following.start()] if (following := _FAILED.search(block)) else block
         scheduled, logs = _SCHEDULED.search(block), _LOG.findall(block)
-        if scheduled is None and _RUN.search(log):
-            continue  # the same failure again, reported by the job itself
+        if "sbatch failed" in block:
+            logs = []  # the scheduler took no job that could write them
         outputs = (name for line in _OUTPUT.findall(block) for name in line.split(", "))
         missing = [name for name in outputs if not Path(name).exists()]
+        if scheduled is None and found and counted_files.issuperset(missing):
+            continue  # the same failure again, reported by the job itself
+        counted_files.update(missing)
         failure = Failure(
             job=start[2],
             scheduled=scheduled[1] if scheduled else "",
