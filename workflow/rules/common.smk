@@ -172,6 +172,11 @@ def files_of_other_machines():
 @functools.cache
 def batches_of(scope):
     """Return the batches of a scope by their folders, as they were when the engine first asked."""
+    if workflow.non_local_exec and CONFIG.site is None:
+        sys.exit(
+            "jobs of a scheduler need a `site`; --configfile replaces that of a profile: name both, as in "
+            "--configfile mine.yaml cluster/site.yaml"
+        )
     try:
         found = PLANS.batches(scope, PLANS.plan(scope), apart=IN_CONDA)
     except MSTError as error:
