@@ -220,7 +220,7 @@ def test_launch_command_of_each_mpi(monkeypatch):
     assert words == ["/opt/mpiexec", "--oversubscribe", "--bind-to", "none", "-n", "4", *job]
     assert extra == {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     assert launch_command(2, job, Launcher(("mpiexec",), "mpich")) == (["mpiexec", "-n", "2", *job], {})
-    template = find_launcher({"MST_MPIEXEC": "srun --mpi=pmi2 --ntasks={ranks}"})
+    template = Launcher(("srun", "--mpi=pmi2", "--ntasks={ranks}"))
     assert launch_command(8, job, template)[0] == ["srun", "--mpi=pmi2", "--ntasks=8", *job]
     assert launch_command(8, job, template)[1] == {"MPIR_CVAR_CH4_NETMOD": "ofi"}
     monkeypatch.setenv("MPIR_CVAR_CH4_NETMOD", "ucx")
@@ -228,6 +228,15 @@ def test_launch_command_of_each_mpi(monkeypatch):
     assert find_launcher({"MST_MPIEXEC": " ", "PATH": ""}) == find_launcher()
     with pytest.raises(ConfigError, match=r"\$MST_MPIEXEC: No closing quotation"):
         find_launcher({"MST_MPIEXEC": "mpiexec '"})
+    named = f"{sys.executable} --ntasks={{ranks}}"
+    assert find_launcher({"MST_MPIEXEC": named}) == Launcher((sys.executable, "--ntasks={ranks}"))
+
+
+def test_a_launcher_that_does_not_exist_is_refused_instead_of_recorded(monkeypatch, tmp_path):
+    monkeypatch.setenv("MST_MPIEXEC", "mpi-exec -v")
+    run = Run("here", "g", "filter-boruvka-mpi", "default", 2, "f" * 12)
+    with pytest.raises(ConfigError, match=r"\$MST_MPIEXEC names 'mpi-exec', which is not on PATH"):
+        Request(run, tmp_path, Measure(), oversubscribe=True).refused()
 
 
 def test_planning_imports_no_mpi():

@@ -56,6 +56,11 @@ def find_launcher(environment: Mapping[str, str] | None = None) -> Launcher | No
 
     ``$MST_MPIEXEC`` comes first; then ``mpiexec`` beside the interpreter, from PyPI's MPI packages; then the
     one on the path.
+
+    Raises
+    ------
+    ConfigError
+        ``$MST_MPIEXEC`` names no program.
     """
     environment = os.environ if environment is None else environment
     if named := environment.get(VARIABLE, "").strip():
@@ -63,6 +68,10 @@ def find_launcher(environment: Mapping[str, str] | None = None) -> Launcher | No
             words = tuple(shlex.split(named))
         except ValueError as error:
             raise ConfigError(f"${VARIABLE}: {error}: {named}") from None
+        if shutil.which(words[0], path=environment.get("PATH")) is None:
+            raise ConfigError(
+                f"${VARIABLE} names {words[0]!r}, which is not on PATH: correct it, or `mpi` in the site"
+            )
         is_launcher = Path(words[0]).name.startswith(("mpiexec", "mpirun"))
         return Launcher(words, _kind(words[0]) if is_launcher else "other")
     bundled = Path(sys.executable).parent / "mpiexec"

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from mst import registry
+from mst.bench.launch import find_launcher
 from mst.bench.machine import conditions, this_machine
 from mst.bench.measure.driver import Cost, RunDriver, affordable
 from mst.bench.measure.fork_server import ForkServer
@@ -56,6 +57,8 @@ class Request:
                 f"{self.run.algorithm}: width {self.run.width_here} is above the {cores} usable cores; "
                 "give more cores, or allow it by --oversubscribe or, in an experiment, oversubscribe: true"
             )
+        if paradigm == "mpi" and self.run.width > 1:
+            find_launcher()  # its error would else be recorded for each run
         return ""
 
 
