@@ -24,6 +24,8 @@ from mst.version import __version__
 
 if TYPE_CHECKING:
     from mst import csgraph as csgraph
+    from mst import interop as interop
+    from mst import mpi as mpi
     from mst.forest import Forest
     from mst.graph import Graph
     from mst.points import from_points
@@ -54,13 +56,14 @@ _MODULES = {
     "minimum_spanning_forest": "mst.solver",
     "read_graph": "mst.solver",
 }
+_SUBMODULES = ("csgraph", "interop", "mpi")
 
 
 def __getattr__(name: str) -> Any:
     import importlib
 
-    if name == "csgraph":
-        return importlib.import_module("mst.csgraph")
+    if name in _SUBMODULES:
+        return importlib.import_module(f"mst.{name}")
     if name not in _MODULES:
         raise AttributeError(f"module 'mst' has no attribute {name!r}")
     value = getattr(importlib.import_module(_MODULES[name]), name)
@@ -69,4 +72,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, "csgraph"])
+    return sorted([*__all__, *_SUBMODULES])

@@ -188,13 +188,15 @@ def test_a_missing_library_is_named_with_its_remedy(monkeypatch):
             call()
 
 
-def test_csgraph_attribute_is_loaded_on_first_use():
+def test_modules_of_the_documentation_are_loaded_on_first_use():
     program = (
         "import sys, mst\n"
         "heavy = {'numba', 'scipy', 'pyarrow', 'pandas', 'matplotlib'}\n"
         "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
         "assert mst.csgraph.minimum_spanning_tree([[0, 5], [0, 0]]).nnz == 1\n"
-        "assert not hasattr(mst, 'nothing')\n"
+        "assert not hasattr(mst, 'nothing') and not hasattr(mst.interop, 'nothing')\n"
+        "assert callable(mst.interop.inputs.from_networkx) and callable(mst.mpi.minimum_spanning_forest)\n"
+        "assert not {'mpi4py', 'networkx'} & set(sys.modules)\n"
     )
     run_python(program)
 
