@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, TextIO, cast
 
 from mst import progress
+from mst.commands._interrupt import interrupt_on_signals
 from mst.commands._parsers import EVERYWHERE, commands, parser
 from mst.errors import MSTError, names_missing_numba, nearest, printable
 from mst.version import __version__
@@ -77,6 +78,7 @@ def _main(arguments: list[str]) -> int:
                 return 0
             module = importlib.import_module(f"mst.commands.{known[name][0]}")
             parsed = parser(name, module).parse_args(arguments[1:])
+            interrupt_on_signals()
             with _verbosity(given, json=getattr(parsed, "json", False)):
                 return int(names_missing_numba(module.run)(parsed) or 0)
         finally:

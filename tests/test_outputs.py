@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
+import signal
 import stat
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import threading
 import zipfile
 
 import pytest
+from scripts import run_python
 
 from mst import InputError, formats
 from mst.atomic import write_text
@@ -73,6 +75,24 @@ def test_a_closed_stream_is_not_written_to(place, closed):
     command = f"exec {shlex.quote(sys.executable)} -m mst solve graph.txt --out forest.gr {closed}"
     ended = subprocess.run(["sh", "-c", command], cwd=place, capture_output=True, text=True, timeout=120)
     assert (ended.returncode, ended.stderr) == (0, "") and formats.read(place / "forest.gr").m == 2
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_terminated_command_leaves_no_partial_file(place, number):
+    program = f"""
+        import os
+        from pathlib import Path
+        from mst.cli import main
+
+        def replace(temporary, target):
+            assert temporary.is_file()
+            os.kill(os.getpid(), {number:d})
+
+        Path.replace = replace
+        assert main(["convert", "graph.txt", "graph.gr"]) == 130
+    """
+    assert run_python(program, cwd=place).stderr == "mst convert: interrupted\n"
+    assert [file.name for file in place.iterdir()] == ["graph.txt"]
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")  # noqa: PTH110

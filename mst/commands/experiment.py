@@ -59,9 +59,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Measure and show the first part, then run the engine; return its exit code."""
     from mst import catalog, config
-    from mst.commands._interrupt import interrupt_on_signals
 
-    interrupt_on_signals()
     _check_arguments(arguments.cores, arguments.engine)
     command = [sys.executable, "-m", "snakemake", "--profile", "workflow/profiles/workstation"]
     command += ["--cores", arguments.cores, *arguments.engine]

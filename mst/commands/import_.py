@@ -6,7 +6,6 @@ import argparse
 from pathlib import Path
 
 from mst.commands._arguments import add_results, results_of
-from mst.commands._interrupt import interrupt_on_signals
 from mst.units import counted
 
 HELP = "merge bundles of other machines into the results; conflicts are refused and named"
@@ -27,7 +26,6 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.rename and len(arguments.bundles) > 1:
         raise ConfigError("--as NAME takes one bundle at a time")
-    interrupt_on_signals()
     for bundle in arguments.bundles:
         added = import_bundle(
             bundle, results=results_of(arguments), rename=arguments.rename, replace=arguments.replace

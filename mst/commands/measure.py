@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mst.commands._arguments import add_config, add_granted, add_scopes
-from mst.commands._interrupt import interrupt_on_signals
 from mst.progress import step
 from mst.units import counted
 
@@ -41,7 +40,6 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.within is not None and not arguments.within > 0:
         raise ConfigError(f"--within {arguments.within:g} must be above 0 seconds: leave it out for no limit")
-    interrupt_on_signals()
     begun, settings = time.monotonic(), config.load(arguments.configfile)
     statuses = measure_scopes(
         settings,
