@@ -452,6 +452,8 @@ def test_run_measures_and_proves_a_graph_of_the_catalogue(tmp_path, monkeypatch,
     assert time.monotonic() - started < 120
     printed = capsys.readouterr().out
     assert ": ok: " in printed and "; identical" in printed
+    assert main(["run", "prim-dense", "path-100k", "--configfile", "config.yaml"]) == 2
+    assert "prim-dense does not take path-100k: n = 100,000 is above its limit" in capsys.readouterr().err
     (proof,) = (tmp_path / "results/records/testbox/path-100k/kruskal/default/w1").glob("*.proof.json")
     record = proof.with_name(proof.name.replace(".proof", ""))
     assert json.loads(record.read_text())["forest"]["components"] == 1

@@ -17,7 +17,7 @@ from mst.bench.planning.plan import Planned
 from mst.bench.records.store import STAGED, Run, ids_path, proof_path, run_fingerprint, write_json
 from mst.commands._arguments import assignments
 from mst.config import Config
-from mst.errors import ConfigError, UnavailableError
+from mst.errors import ConfigError, UnavailableError, UnsupportedError
 from mst.scopes import Scopes
 from mst.solver import width_of
 
@@ -30,9 +30,13 @@ def request_of(arguments: argparse.Namespace, settings: Config) -> Request:
     algorithm.refuse_missing()
     machine = config.local_machine(settings)
     _, manifest = graph_of(settings, arguments.graph)
-    options = algorithm.options_slug(assignments(arguments.option, "--option", "sort=radix"))
+    given = assignments(arguments.option, "--option", "sort=radix")
+    options = algorithm.options_slug(given)
     fingerprint = run_fingerprint(algorithm.source_fingerprint(), manifest["digest"])
     width = width_of(algorithm, arguments.threads, cores=machine.hardware.cores)
+    facts = catalog.Manifest.model_validate(manifest).facts()
+    if reason := algorithm.skip(facts, width=width, options=given):
+        raise UnsupportedError(f"{algorithm.id} does not take {arguments.graph}: {reason}")
     run = Run(machine.name, arguments.graph, algorithm.id, options, width, fingerprint)
     known = Scopes.of(settings, [machine])
     experiments = [settings.experiment, *known.papers.values()]
