@@ -84,16 +84,39 @@ def test_trees_join_their_lightest_edges_if_light_ones_left_most_vertices_of_a_d
         assert not apart or counted["at_trees"] > n // 3
 
 
+@pytest.mark.parametrize("dtype", [np.int32, pytest.param(np.float64, marks=pytest.mark.slow)])
+def test_the_edges_that_join_clusters_of_a_dense_graph_come_before_heavier_ones(dtype, rng):
+    n, clusters = 1000, rng.integers(0, 30, 1000)
+    u, v = np.triu_indices(n, 1)
+    inside = clusters[u] == clusters[v]
+    for width in WIDTHS:
+        graph = Graph(n, u, v, (np.where(inside, 0, 2**20) + rng.integers(0, 2**20, len(u))).astype(dtype))
+        found, counted = solved(graph, width, THREADS)
+        assert np.array_equal(found, by_kruskal(graph))
+        assert 0 < counted["further"] < len(u) // 3 and counted["light"] < len(u) // 2
+
+
 def test_trees_of_any_graph_may_join_their_lightest_edges(rng, monkeypatch):
-    monkeypatch.setattr(ours, "_are_vertices_apart", lambda run, sampled: run.progress.flat)
-    policy = replace(THREADS, smallest_chunk=16, leaving=-1, take_all=float("inf"), fewest_at_vertices=2**40)
-    begun = 0
+    monkeypatch.setattr(
+        ours, "_is_filter_useless", lambda run, sampled: run.progress.flat and len(sampled.ids) > 0
+    )
+    policy = replace(
+        THREADS,
+        smallest_chunk=16,
+        leaving=-1,
+        take_all=float("inf"),
+        fewest_at_vertices=2**40,
+        most_further=2,
+        light=0.3,
+    )
+    begun = further = 0
     for turn in range(2):
         for graph in (*adversarial.small(rng), *adversarial.medium(rng, n=120, m=400)):
             found, counted = solved(graph, WIDTHS[turn % len(WIDTHS)], policy, seed=turn)
             assert np.array_equal(found, by_kruskal(graph)), graph.name
             begun += "at_trees" in counted
-    assert begun > 20
+            further += counted.get("further", 0) > 0
+    assert begun > 20 and further > 20
 
 
 @pytest.mark.slow

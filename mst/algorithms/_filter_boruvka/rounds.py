@@ -153,8 +153,8 @@ def highest_bound(key_type: Any, last_id: int) -> Bound:
     return ~key_type(0), last_id
 
 
-def next_round(progress: Progress, sampled: Sampled, *, every_key: bool = False) -> Round:
-    """Return the next round: all remaining edges, or the light ones.
+def next_round(progress: Progress, sampled: Sampled, *, light: float = 0, every_key: bool = False) -> Round:
+    """Return the next round: all remaining edges, or the light ones, about `light` if that is not 0.
 
     With `every_key`, each batch has a single key if there are few enough keys.
     """
@@ -162,12 +162,14 @@ def next_round(progress: Progress, sampled: Sampled, *, every_key: bool = False)
     if len(sampled.keys) == 0:
         none = np.empty(0, p.highest[0].dtype), np.empty(0, np.int64)
         return Round(p.highest, *none, selective=True, edges=0, remaining=0)
-    light = rules.light_edges(sampled.edges, p.trees, policy)
-    if not p.flat:
-        whole = rules.takes_all(light, sampled.edges, policy)
-    else:
-        spared = (sampled.edges - light) * rules.expected_drop_share(sampled.edges, p.heavy)
-        whole = spared * policy.reads_per_join < p.size + 2 * p.n + policy.round_cost * p.width
+    whole = False
+    if not light:
+        light = rules.light_edges(sampled.edges, p.trees, policy)
+        if not p.flat:
+            whole = rules.takes_all(light, sampled.edges, policy)
+        else:
+            spared = (sampled.edges - light) * rules.expected_drop_share(sampled.edges, p.heavy)
+            whole = spared * policy.reads_per_join < p.size + 2 * p.n + policy.round_cost * p.width
     share = 1.0 if whole else light / sampled.edges
     count = rules.batch_count(sampled.edges * share, p.trees, p.width, policy)
     keys, ids = sampled.bounds(np.arange(1, count + (not whole)) * (share / count))

@@ -70,7 +70,7 @@ from mst.kernels.filter_boruvka.policy import THREADS, Policy
 from mst.kernels.filter_boruvka.sequential import in_order
 from mst.kernels.filter_boruvka.sequential import lightest as one_core_lightest
 from mst.kernels.filter_boruvka.sequential.sample import stratified
-from mst.kernels.filter_boruvka.sequential.trees import giant_label
+from mst.kernels.filter_boruvka.sequential.trees import giant_label, joining_count
 from mst.kernels.parallel.keys import KEYS, words_of
 from mst.kernels.parallel.runtime import (
     FOREST,
@@ -338,11 +338,14 @@ def _solve(run: _Run) -> Result:
         elif edges is not None:
             _find_order(run, edges)
     while progress.unfinished:
-        sampled = _sample(run)
-        if edges is not None and cut is None and _are_vertices_apart(run, sampled):
-            _join_lightest(run, edges)
-            sampled = _sample(run)
-        following = next_round(progress, sampled, every_key=run.options.ties_in_any_order)
+        sampled, light = _sample(run), 0
+        if edges is not None and cut is None and _is_filter_useless(run, sampled):
+            if progress.missing > progress.n // 2 and "at_trees" not in run.counts:
+                _join_lightest(run, edges)
+                sampled = _sample(run)
+            elif "further" not in run.counts:
+                light = run.counts["further"] = _joining_edges(run, edges, sampled)
+        following = next_round(progress, sampled, light=light, every_key=run.options.ties_in_any_order)
         run.lap("sample")
         is_last = following.high == progress.highest
         if progress.has_giant and not is_last and not isinstance(run.storage, CopiedEdges):
@@ -455,12 +458,20 @@ def _find_order(run: _Run, edges: division.Edges) -> None:
         run.lap("join")
 
 
-def _are_vertices_apart(run: _Run, sampled: Sampled) -> bool:
-    """Return whether light edges of a dense graph joined so few vertices that most other edges join two trees."""
+def _is_filter_useless(run: _Run, sampled: Sampled) -> bool:
+    """Return whether light edges of a dense graph have been joined, but most other edges still join two trees."""
     p, policy = run.progress, run.options.policy
     is_dense = isinstance(run.storage, EdgeList) and p.size >= policy.per_vertex_further * p.n
-    is_filter_useless = is_dense and p.flat and sampled.edges > policy.max_kept_share * p.heavy
-    return is_filter_useless and p.missing > p.n // 2 and not run.step and "at_trees" not in run.counts
+    return is_dense and p.flat and not run.step and sampled.edges > policy.max_kept_share * p.heavy
+
+
+def _joining_edges(run: _Run, edges: division.Edges, sampled: Sampled) -> int:
+    """Return how many of the lightest edges join all trees in a sample; 0 if these are too many."""
+    step = -(-len(sampled.ids) // 2048)
+    ids, keys = sampled.ids[::step], sampled.keys[::step]
+    rows = ids[np.lexsort((ids, keys))]
+    share = (joining_count(edges.u[rows], edges.v[rows], run.progress.parent.copy()) + 1) / len(rows)
+    return int(share * sampled.edges) if share <= run.options.policy.most_further else 0
 
 
 def _join_lightest(run: _Run, edges: division.Edges) -> None:

@@ -43,8 +43,8 @@ class Policy:
         up the roots of selected edges if more than this share would be kept (step 49).
     most_further, per_vertex_further : float
         In graphs of at least so many edges per vertex, if a filter would keep more than `max_kept_share`, each tree
-        joins its lightest edge if most vertices are still apart. If few trees are left, one core joins the lightest
-        edges, up to this share, that join all trees in a sample (``one-core.md``).
+        joins its lightest edge if most vertices are still apart. If few trees are left, the lightest edges, up to this
+        share, that join all trees in a sample come next (``one-core.md``).
     closing : float
         If more than this share of one core's batches closed a cycle, and were joined twice, edges that no filter drops
         are sorted and joined one by one instead (``one-core.md``).
