@@ -107,7 +107,7 @@ class Policy:
     light: float = 1.3
     take_all: float = 0.75
     fewest_to_filter: int = 250_000
-    fewest_at_vertices: int = 1 << 15
+    fewest_at_vertices: int = 1 << 13
     per_vertex_at_vertices: float = 1.75
     giant: float = 0.25
     max_kept_share: float = 0.8

@@ -24,6 +24,7 @@ from mst.kernels.union_find.sequential import find, fourth_ancestor
 _AHEAD = np.uint64(32)
 _HALF = np.uint64(32)
 _ZERO, _ONE, _LOW = np.uint64(0), np.uint64(1), np.uint64(0xFFFFFFFF)
+_FEW = 64
 _BYTE, _255, _16_BITS = np.uint64(8), np.uint64(255), np.uint64(0xFFFF)
 
 
@@ -220,13 +221,33 @@ def _join_in_order(keys, forest, size, batch, count):
 def sort_by_key(keys, ids, order):
     """Write the places of the first edges of `ids`, by (key, id), to `order`.
 
-    `order` is uint32 of shape (count,), `ids` uint32 of shape (count,) or more, `keys` are `LazyKeys` by edge id. The
-    keys of a batch mostly differ in few bits: two radix-sort passes sort by the upper 16 of these, after two by id
-    unless ids mostly ascend already; insertion sort does the rest. Edges that already ascend or descend are not sorted.
+    `order` is uint32 of shape (count,), `ids` uint32 of shape (count,) or more, `keys` are `LazyKeys` by edge id.
+    Insertion sort suffices for few edges.
     """
     size = order.size
-    words, starts = np.empty(size, np.uint64), np.empty(256, np.uint32)
-    spare, places = np.empty(size, np.uint64), np.empty(size, np.uint32)
+    words = np.empty(size, np.uint64)
+    if size > _FEW:
+        call(_nearly_sort_by_key, keys, ids, order, words)
+    else:
+        for i in range(size):
+            order[i], words[i] = i, key_at(keys, ids[i])
+    for i in range(1, size):
+        word, place, j = words[i], order[i], i
+        while j > 0 and (words[j - 1] > word or (words[j - 1] == word and ids[order[j - 1]] > ids[place])):
+            words[j], order[j] = words[j - 1], order[j - 1]
+            j -= 1
+        words[j], order[j] = word, place
+
+
+@njit
+def _nearly_sort_by_key(keys, ids, order, words):
+    """Write the places of edges to `order`, nearly by (key, id), and the keys, uint64 (count,), to `words`.
+
+    The keys of a batch mostly differ in few bits: two radix-sort passes sort by the upper 16 of these, after two by id
+    unless ids mostly ascend already. Edges that already ascend or descend are put in order at once.
+    """
+    size = order.size
+    starts, spare, places = np.empty(256, np.uint32), np.empty(size, np.uint64), np.empty(size, np.uint32)
     descents = 0
     for i in range(size):
         order[i], words[i] = i, ids[i]
@@ -246,14 +267,9 @@ def sort_by_key(keys, ids, order):
         # For slices, numba would compile an error for shapes, which cannot differ here (compile-time.md).
         for i in range(size // 2):
             order[i], order[size - 1 - i] = order[size - 1 - i], order[i]
+            words[i], words[size - 1 - i] = words[size - 1 - i], words[i]
         return
     _sort_by_upper_bits(words, order, starts, spare, places)
-    for i in range(1, size):
-        word, place, j = words[i], order[i], i
-        while j > 0 and (words[j - 1] > word or (words[j - 1] == word and ids[order[j - 1]] > ids[place])):
-            words[j], order[j] = words[j - 1], order[j - 1]
-            j -= 1
-        words[j], order[j] = word, place
 
 
 @njit
