@@ -80,7 +80,7 @@ def test_a_closed_stream_is_not_written_to(place, closed):
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_terminated_command_leaves_no_partial_file(place, number):
     program = f"""
-        import os
+        import os, signal
         from pathlib import Path
         from mst.cli import main
 
@@ -88,6 +88,8 @@ def test_a_terminated_command_leaves_no_partial_file(place, number):
             assert temporary.is_file()
             os.kill(os.getpid(), {number:d})
 
+        # Under nohup, the tests ignore SIGHUP, and so would this process.
+        signal.signal({number:d}, signal.SIG_DFL)
         Path.replace = replace
         assert main(["convert", "graph.txt", "graph.gr"]) == 130
     """
