@@ -10,6 +10,7 @@ import pytest
 from expected import by_kruskal
 
 from mst.algorithms.threads import filter_boruvka_threads as ours
+from mst.algorithms.threads._passes import solve_sharing_passes
 from mst.graph import Graph
 from mst.kernels.filter_boruvka.policy import THREADS
 from mst.kernels.parallel.runtime import launched
@@ -96,10 +97,41 @@ def test_the_edges_that_join_clusters_of_a_dense_graph_come_before_heavier_ones(
         assert 0 < counted["further"] < len(u) // 3 and counted["light"] < len(u) // 2
 
 
+@pytest.mark.parametrize("dtype", [np.int32, pytest.param(np.int64, marks=pytest.mark.slow)])
+def test_few_trees_of_a_dense_graph_join_their_lightest_edges_until_they_span(dtype, rng):
+    n, m = 600, 60_000
+    u, v = rng.integers(0, n, (2, m))
+    cluster, greatest = rng.integers(0, 12, n), np.iinfo(dtype).max
+    inside, noise = cluster[u] == cluster[v], rng.permutation(m)
+    policy = replace(THREADS, most_further=0.0)
+    for apart, joined in ((10**6 + noise, 11), (10**6 + noise // 10_000, 11), (np.full(m, greatest), 0)):
+        graph = Graph(n, u, v, np.where(inside, noise, apart).astype(dtype))
+        for width in WIDTHS:
+            found, counted = solved(graph, width, policy)
+            assert np.array_equal(found, by_kruskal(graph))
+            assert counted["at_trees"] >= joined
+            shared = solve_sharing_passes(graph, 2)
+            assert np.array_equal(np.sort(shared.edge_ids), found)
+
+
+@pytest.mark.parametrize("by_worker", [False, True])
+def test_the_first_of_equal_edges_is_the_lightest_for_any_number_of_workers(by_worker, rng, monkeypatch):
+    monkeypatch.setattr(ours.rules, "has_row_per_worker", lambda *given: by_worker)
+    n, m = 300, 30_000
+    u, v = rng.integers(0, n, (2, m))
+    for values in (1, 2, 300):
+        w = np.maximum(u, v) // (n // values) if values < 300 else np.maximum(u, v)
+        graph = Graph(n, u, v, w.astype(np.int32))
+        policy = replace(
+            THREADS, fewest_at_vertices=0, smallest_chunk=64, largest_chunk=64, per_vertex_further=0.0
+        )
+        counts = [solved(graph, width, policy, seed=width)[1].get("at_trees") for width in WIDTHS]
+        assert len(set(counts)) == 1
+        for width in WIDTHS:
+            assert np.array_equal(solved(graph, width, policy, seed=1)[0], by_kruskal(graph))
+
+
 def test_trees_of_any_graph_may_join_their_lightest_edges(rng, monkeypatch):
-    monkeypatch.setattr(
-        ours, "_is_filter_useless", lambda run, sampled: run.progress.flat and len(sampled.ids) > 0
-    )
     policy = replace(
         THREADS,
         smallest_chunk=16,
@@ -108,6 +140,9 @@ def test_trees_of_any_graph_may_join_their_lightest_edges(rng, monkeypatch):
         fewest_at_vertices=2**40,
         most_further=2,
         light=0.3,
+        per_vertex_further=0.0,
+        few_trees=1e9,
+        least_open=0.0,
     )
     begun = further = 0
     for turn in range(2):

@@ -306,6 +306,27 @@ def test_trees_join_their_lightest_edges_if_light_ones_left_most_vertices_of_a_d
 
 
 @pytest.mark.parametrize("form", ["edges", "csr"])
+@pytest.mark.parametrize("dtype", [np.int32, np.int64, pytest.param(np.float64, marks=pytest.mark.slow)])
+def test_few_trees_of_a_dense_graph_join_their_lightest_edges_until_they_span(form, dtype, rng):
+    n, m = 600, 60_000
+    u, v = rng.integers(0, n, (2, m))
+    cluster, greatest = rng.integers(0, 12, n), np.iinfo(dtype if dtype != np.float64 else np.int64).max
+    inside, noise = cluster[u] == cluster[v], rng.permutation(m)
+    for apart, share, spans in (
+        (10**6 + np.abs(cluster[u] - cluster[v]) * 10**6 + noise, 0.0, True),
+        (np.full(m, greatest), 0.0, False),  # such an edge is never the lightest
+        (np.full(m, greatest), 1.0, False),  # but the filter for clusters takes them
+    ):
+        graph = Graph(n, u, v, np.where(inside, noise, apart).astype(dtype))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(filter_boruvka, "ONE_CORE", replace(ONE_CORE, most_further=share))
+            result = filter_boruvka.solve(filter_boruvka.prepare(graph, width=1, filter=True, input=form))
+        assert np.sort(result.edge_ids).tolist() == solve("kruskal", graph)
+        assert result.counters.get("at_trees", 0) >= (11 if spans else 0)
+        assert not spans or "open" not in result.counters
+
+
+@pytest.mark.parametrize("form", ["edges", "csr"])
 def test_clusters_of_a_dense_graph_are_joined_without_a_filter(form, rng):
     n, clusters = 600, rng.integers(0, 20, 600)
     u, v = np.triu_indices(n, 1)
@@ -317,14 +338,19 @@ def test_clusters_of_a_dense_graph_are_joined_without_a_filter(form, rng):
         problem = filter_boruvka.prepare(graph, width=1, filter=True, input=form)
         result = filter_boruvka.solve(problem)
         assert np.sort(result.edge_ids).tolist() == solve("kruskal", graph)
-        assert result.counters["levels"] >= 2
+        assert result.counters["levels"] >= 2 or "at_trees" in result.counters
         assert filtered is None or ("open" in result.counters) == filtered
 
 
 @pytest.mark.parametrize("form", ["edges", pytest.param("csr", marks=pytest.mark.slow)])
 def test_filter_boruvka_may_join_further_edges_of_any_graph(monkeypatch, rng, solved, form):
     policy = replace(
-        ONE_CORE, per_vertex_further=0.0, max_kept_share=-1.0, most_further=2.0, fewest_at_vertices=sys.maxsize
+        ONE_CORE,
+        per_vertex_further=0.0,
+        max_kept_share=-1.0,
+        most_further=2.0,
+        few_trees=1e9,
+        fewest_at_vertices=sys.maxsize,
     )
     monkeypatch.setattr(filter_boruvka, "ONE_CORE", policy)
     for small, expected in solved:

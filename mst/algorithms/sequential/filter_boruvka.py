@@ -10,7 +10,7 @@
    the L2 cache, filters the heavy edges. In compressed sparse rows, the giant's rows are not even read.
    In a dense graph, nearly all edges may join two trees instead. If most vertices are still apart, each tree then
    joins its lightest edge, as in a round of Borůvka's algorithm. If few trees are left, such as clusters, the edges up
-   to the weight that joins all trees of the sample are joined first.
+   to the weight that joins all trees of the sample are joined, or further such rounds follow.
 4. The remaining edges are joined in the same way, lightest first, until about as few are left as there are trees.
    If that drops hardly any, and many batches closed cycles, as may happen if weights follow rows, they are sorted.
 
@@ -212,8 +212,8 @@ def grow(graph: Graph, edges: EdgeListSource | RowSource, filtering: bool, lap: 
             return forest.result()
         if edges.follow_vertices():
             lap("sample")
-            none_is_light = Split(edges.keys.words.dtype.type(0), 0, 0)
-            return join_heavy(forest, edges, edges.sample(_FEW_DRAWS), forest.join_lightest(none_is_light))
+            begun = forest.join_lightest(edges, Split(edges.keys.words.dtype.type(0), 0, 0))
+            return join_heavy(forest, edges, edges.sample(_FEW_DRAWS), begun)
     drawn, split = choose_light(edges, forest.missing, filtering)
     lap("sample")
     window = drawn.window(high=split.key if split else None)
@@ -229,10 +229,13 @@ def grow(graph: Graph, edges: EdgeListSource | RowSource, filtering: bool, lap: 
 
 def join_heavy(forest: GrowingForest, edges: EdgeListSource | RowSource, drawn: Sample, split: Split) -> Result:
     """Return the forest with the heavy edges of `split`; no light edge joins two trees any more."""
-    if forest.missing > forest.graph.n // 2 and forest.is_filter_useless(edges, split):
-        split = forest.join_lightest(split)
-    if forest.missing and forest.is_filter_useless(edges, split):
+    if forest.missing > forest.graph.n // 2 and forest.open_share(edges, split) > ONE_CORE.max_kept_share:
+        split = forest.join_lightest(edges, split)
+    light = split
+    if forest.open_share(edges, split) > ONE_CORE.max_kept_share:
         split = forest.join_further(edges, drawn, split)
+    if split is light:
+        split = forest.join_few_trees(edges, split)
     if forest.missing == 0:
         return forest.result()
     window = drawn.window(low=split.key)
@@ -327,18 +330,16 @@ class GrowingForest:
             self.lap("join")
         return bool(step)
 
-    def join_lightest(self, split: Split) -> Split:
+    def join_lightest(self, edges: EdgeListSource | RowSource, split: Split) -> Split:
         """Add the lightest edge that leaves each tree; return the split below which no edge joins two trees any more.
 
         No light edge of the given `split` does. Every vertex points at its root, before and after.
         """
-        n, kind = self.graph.n, self.keys.words.dtype
         u, v = self.graph.u.view(np.uint32), self.graph.v.view(np.uint32)
-        least, edge = np.full(n, np.iinfo(kind).max, kind), np.full(n, lightest.NONE, np.uint32)
-        label = self.parent if self.size else self.parent[:0]
-        lightest.lightest_edges(self.keys, u, v, label, least, edge)
+        least, edge = edges.lightest(self.parent if self.size else self.parent[:0], self.graph.n)
         linked = lightest.link_lightest(u, v, edge, self.parent, self.edges[self.size :])
-        self.counters["at_trees" if self.size else "at_vertices"] = linked
+        begins_at = "at_trees" if self.size else "at_vertices"
+        self.counters[begins_at] = self.counters.get(begins_at, 0) + linked
         self.size += linked
         self.lap("join lightest")
         self.flatten()
@@ -370,11 +371,24 @@ class GrowingForest:
         self.counters["conflicts"] += conflicts
         self.batches += batches
 
-    def is_filter_useless(self, edges: EdgeListSource | RowSource, split: Split) -> bool:
-        """Return whether most heavy edges of a dense graph join two trees."""
+    def open_share(self, edges: EdgeListSource | RowSource, split: Split) -> float:
+        """Estimate the share of the heavy edges of a dense graph that join two trees; 0 if the graph is not dense."""
         is_dense = edges.m >= ONE_CORE.per_vertex_further * self.graph.n
-        u, v = self.graph.u, self.graph.v
-        return is_dense and share_between_trees(u, v, self.parent, split) > ONE_CORE.max_kept_share
+        return share_between_trees(self.graph.u, self.graph.v, self.parent, split) if is_dense else 0.0
+
+    def join_few_trees(self, edges: EdgeListSource | RowSource, split: Split) -> Split:
+        """Add the lightest edges that leave trees, again and again, while that is faster than a filter.
+
+        Return the last split.
+        """
+        before = self.missing + 1
+        # No edge of the greatest key is ever the lightest.
+        while self.missing < before:
+            share = self.open_share(edges, split)
+            if not rules.joins_few_trees(edges.m, self.graph.n, self.missing, share, ONE_CORE):
+                break
+            before, split = self.missing, self.join_lightest(edges, split)
+        return split
 
     def join_further(self, edges: EdgeListSource | RowSource, drawn: Sample, split: Split) -> Split:
         """Join further edges if a filter is useless: up to those that join all trees in the sample.
@@ -457,6 +471,13 @@ class EdgeListSource:
         """Return whether so many edges at one vertex weigh the same that the lightest at each are joined first."""
         return self.may_follow and lightest.follow_vertices(self.keys, self.ends.u, self.ends.v, self.n)
 
+    def lightest(self, label: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the least key of the edges that leave each tree, and the first edge with it.
+
+        They and `label` are as for `mst.kernels.filter_boruvka.sequential.lightest.lightest_edges`, `n` vertices.
+        """
+        return lightest_edges(self.keys, self.ends.u, self.ends.v, label, n)
+
     @property
     def fit_at_once(self) -> bool:
         """Whether there is memory to join all edges at once."""
@@ -509,6 +530,10 @@ class RowSource:
         """As for `EdgeListSource`; without codes, there is always enough."""
         return self.even or self.m <= self.at_once
 
+    def lightest(self, label: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+        """As for `EdgeListSource`, from the edge list."""
+        return lightest_edges(self.keys_by_id, self.u, self.v, label, n)
+
     def sample(self, size: int) -> Sample:
         places = stratified(2 * self.m, size)
         drawn = sample(self.keys, places, self.rows.ids[places].astype(np.int64), self.m)
@@ -554,6 +579,16 @@ class RowSource:
     def _candidates(self, selected: select_rows.CodedEdges, count: int) -> Candidates:
         ends = select.Ends(self.no_ends, self.no_ends, selected.pairs)
         return Candidates(selected.codes, ends, count)
+
+
+def lightest_edges(
+    keys: LazyKeys, u: np.ndarray, v: np.ndarray, label: np.ndarray, n: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Do what `EdgeListSource.lightest` does, on one core."""
+    kind = keys.words.dtype
+    least, edge = np.full(n, np.iinfo(kind).max, kind), np.full(n, lightest.NONE, np.uint32)
+    lightest.lightest_edges(np.uint64(0), np.uint64(len(u)), keys, u, v, label, least, edge)
+    return least, edge
 
 
 def share_between_trees(u: np.ndarray, v: np.ndarray, label: np.ndarray, split: Split) -> float:

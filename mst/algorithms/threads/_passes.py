@@ -9,7 +9,10 @@ import numpy as np
 from mst.algorithms._laps import Lap, no_lap
 from mst.algorithms.sequential.filter_boruvka import Candidates, EdgeListSource, Result, grow
 from mst.graph import Graph
+from mst.kernels.filter_boruvka import policy as rules
 from mst.kernels.filter_boruvka.parallel import passes
+from mst.kernels.filter_boruvka.parallel.blocks.division import Edges
+from mst.kernels.filter_boruvka.parallel.lightest import lightest_by_worker
 from mst.kernels.filter_boruvka.sequential import join
 from mst.kernels.filter_boruvka.sequential.sample import Split, Window
 from mst.kernels.parallel.runtime import workers
@@ -70,6 +73,13 @@ class _SharedEdges(EdgeListSource):
     def __init__(self, graph: Graph, width: int) -> None:
         super().__init__(graph, lazy_keys(graph.w))
         self.width = width
+
+    def lightest(self, label: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+        if not rules.has_row_per_worker(self.m, n, self.width):
+            return super().lightest(label, n)
+        least, edge = empty((self.width, n), self.keys.words.dtype), empty((self.width, n), np.uint32)
+        lightest_by_worker(self.width, Edges(self.ends.u, self.ends.v, self.keys), label, least, edge)
+        return least[0], edge[0]
 
     def light(self, split: Split | None, window: Window) -> _SharedCandidates:
         codes = empty(self.m, np.uint64)

@@ -339,12 +339,8 @@ def _solve(run: _Run) -> Result:
             _find_order(run, edges)
     while progress.unfinished:
         sampled, light = _sample(run), 0
-        if edges is not None and cut is None and _is_filter_useless(run, sampled):
-            if progress.missing > progress.n // 2 and "at_trees" not in run.counts:
-                _join_lightest(run, edges)
-                sampled = _sample(run)
-            elif "further" not in run.counts:
-                light = run.counts["further"] = _joining_edges(run, edges, sampled)
+        if edges is not None and cut is None and _is_dense(run):
+            sampled, light = _join_trees_of_dense_graph(run, edges, sampled)
         following = next_round(progress, sampled, light=light, every_key=run.options.ties_in_any_order)
         run.lap("sample")
         is_last = following.high == progress.highest
@@ -458,11 +454,36 @@ def _find_order(run: _Run, edges: division.Edges) -> None:
         run.lap("join")
 
 
-def _is_filter_useless(run: _Run, sampled: Sampled) -> bool:
-    """Return whether light edges of a dense graph have been joined, but most other edges still join two trees."""
+def _is_dense(run: _Run) -> bool:
+    """Return whether light edges of a dense graph, in no order of weight, have been joined."""
+    p = run.progress
+    is_dense = isinstance(run.storage, EdgeList) and p.size >= run.options.policy.per_vertex_further * p.n
+    return is_dense and p.flat and not run.step
+
+
+def _join_trees_of_dense_graph(run: _Run, edges: division.Edges, sampled: Sampled) -> tuple[Sampled, int]:
+    """Join the lightest edges that leave trees where that is faster than a filter; return a sample of those left.
+
+    Also return how many edges the next round should take, 0 if any number.
+    """
     p, policy = run.progress, run.options.policy
-    is_dense = isinstance(run.storage, EdgeList) and p.size >= policy.per_vertex_further * p.n
-    return is_dense and p.flat and not run.step and sampled.edges > policy.max_kept_share * p.heavy
+    if sampled.edges > policy.max_kept_share * p.heavy:
+        if p.missing > p.n // 2 and "at_trees" not in run.counts:
+            _join_lightest(run, edges)
+            return _sample(run), 0
+        if "further" not in run.counts:
+            run.counts["further"] = _joining_edges(run, edges, sampled)
+            if run.counts["further"]:
+                return sampled, run.counts["further"]
+    before = p.missing + 1
+    # No edge of the greatest key is ever the lightest.
+    while 0 < p.missing < before and rules.joins_few_trees(
+        p.size, p.n, p.missing, sampled.edges / max(p.heavy, 1), policy
+    ):
+        before = p.missing
+        _join_lightest(run, edges)
+        sampled = _sample(run)
+    return sampled, 0
 
 
 def _joining_edges(run: _Run, edges: division.Edges, sampled: Sampled) -> int:
@@ -478,13 +499,21 @@ def _join_lightest(run: _Run, edges: division.Edges) -> None:
     """Join the lightest edge that leaves each tree."""
     p, tallies, kind = run.progress, run.tallies, edges.keys.words.dtype
     before = int(tallies[FOREST])
-    least, edge = run.empty("least", p.n)(p.n, kind), run.empty("lightest", p.n)(p.n, np.uint32)
     vertices = Schedule(p.width, 4096, tallies)
-    lightest.reset(vertices, least, edge)
     label = p.parent if before else p.parent[:0]
-    lightest.lightest_edges(run.schedule(run.storage), edges, label, least, edge)
+    if rules.has_row_per_worker(p.size, p.n, p.width):
+        size = p.width * p.n
+        rows = run.empty("least", size)(size, kind), run.empty("lightest", size)(size, np.uint32)
+        least, edge = (row.reshape(p.width, p.n) for row in rows)
+        lightest.lightest_by_worker(p.width, edges, label, least, edge)
+        edge = edge[0]
+    else:
+        least, edge = run.empty("least", p.n)(p.n, kind), run.empty("lightest", p.n)(p.n, np.uint32)
+        lightest.reset(vertices, least, edge)
+        lightest.lightest_edges(run.schedule(run.storage), edges, label, least, edge)
     lightest.link_lightest(vertices, edges, edge, p.parent, run.forest)
-    run.counts["at_trees" if before else "at_vertices"] = int(tallies[FOREST]) - before
+    begins_at = "at_trees" if before else "at_vertices"
+    run.counts[begins_at] = run.counts.get(begins_at, 0) + int(tallies[FOREST]) - before
     p.missing = p.n - 1 - int(tallies[FOREST])
     run.lap("join lightest")
     _find_giant(run)

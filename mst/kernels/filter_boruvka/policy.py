@@ -43,8 +43,12 @@ class Policy:
         up the roots of selected edges if more than this share would be kept (step 49).
     most_further, per_vertex_further : float
         In graphs of at least so many edges per vertex, if a filter would keep more than `max_kept_share`, each tree
-        joins its lightest edge if most vertices are still apart. If few trees are left, the lightest edges, up to this
-        share, that join all trees in a sample come next (``one-core.md``).
+        joins its lightest edge if most vertices are still apart. Otherwise, the lightest edges, up to this share, that
+        join all trees in a sample come next (``one-core.md``).
+    few_trees, least_open : float
+        In such graphs, trees join their lightest edges again and again while more than the share `least_open` of the
+        heavy edges join two of them, if the trees are at most so many for each edge per vertex, or a sixteenth of that
+        if a filter would drop enough (``one-core.md``).
     closing : float
         If more than this share of one core's batches closed a cycle, and were joined twice, edges that no filter drops
         are sorted and joined one by one instead (``one-core.md``).
@@ -111,8 +115,10 @@ class Policy:
     per_vertex_at_vertices: float = 1.75
     giant: float = 0.25
     max_kept_share: float = 0.8
-    most_further: float = 1 / 2
+    most_further: float = 1 / 8
     per_vertex_further: float = 4.5
+    few_trees: float = 2.0
+    least_open: float = 1 / 16
     closing: float = 0.25
     uneven: float = 1 / 8
     max_unfiltered: int = 4096
@@ -260,6 +266,20 @@ def most_in_blocks(vertices: int, width: int, scattered: bool, policy: Policy) -
 def light_share_leaving(vertices: int, edges: int, blocks: int, policy: Policy) -> float:
     """Return the largest share of light edges that may leave their block."""
     return policy.light_leaving * min(blocks, 6) * min(1.0, 4 * vertices / edges) ** 2
+
+
+def joins_few_trees(edges: int, vertices: int, trees: int, open_share: float, policy: Policy) -> bool:
+    """Return whether the lightest edges that leave so few `trees` of a dense graph are joined in place of a filter.
+
+    `open_share` of its heavy edges join two trees.
+    """
+    most = policy.few_trees * edges / vertices * (1 if open_share > policy.max_kept_share else 1 / 16)
+    return open_share > policy.least_open and trees <= most
+
+
+def has_row_per_worker(edges: int, vertices: int, width: int) -> bool:
+    """Return whether each worker has a table of the lightest edges of its own, since merging these takes little."""
+    return edges >= 8 * width * vertices
 
 
 def shares_passes(edges: int, width: int, policy: Policy) -> bool:

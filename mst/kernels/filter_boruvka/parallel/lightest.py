@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from mst.kernels.filter_boruvka.sequential.lightest import NONE
+from mst.kernels.filter_boruvka.sequential.lightest import lightest_edges as lightest_of_some
 from mst.kernels.parallel.launch import run
 from mst.kernels.parallel.runtime import FOREST, next_chunk, reset_queue
 from mst.kernels.primitives.atomics import fetch_add, write_min
@@ -112,6 +113,38 @@ def _lower_edges(first, last, edges, label, least, lightest):
                 write_min(lightest, x, np.uint32(e))
             if key == least[y]:
                 write_min(lightest, y, np.uint32(e))
+
+
+@njit
+def lightest_by_worker(width, edges, label, least, lightest):
+    """Do what `lightest_edges` does, with a row of `least` and `lightest` for each of `width` workers.
+
+    Both have shape (width, n) and need not be `reset`; their first rows hold the result.
+    """
+    run(width, _own_lightest_worker, width, edges, label, least, lightest)
+    run(width, _merge_worker, width, least, lightest)
+
+
+@njit
+def _own_lightest_worker(worker, width, edges, label, least, lightest):
+    """One worker of `lightest_by_worker`, which fills its row from its share of the edges."""
+    (u, v, keys), own_least, own_lightest = edges, least[worker], lightest[worker]
+    for x in range(own_least.size):
+        own_least[x], own_lightest[x] = ~least.dtype.type(0), NONE
+    # In order of id: of edges with the same key, the first one counts.
+    start, stop = np.uint64(worker * u.size // width), np.uint64((worker + 1) * u.size // width)
+    call(lightest_of_some, start, stop, keys, u, v, label, own_least, own_lightest)
+
+
+@njit
+def _merge_worker(worker, width, least, lightest):
+    """One worker of `lightest_by_worker`, which merges the rows for its share of the vertices."""
+    n = least.shape[1]
+    for other in range(1, width):
+        for x in range(worker * n // width, (worker + 1) * n // width):
+            # Rows are in order of id.
+            if least[other, x] < least[0, x]:
+                least[0, x], lightest[0, x] = least[other, x], lightest[other, x]
 
 
 @njit

@@ -100,15 +100,15 @@ def leads_elsewhere(u, v, e, y):
 
 
 @njit
-def lightest_edges(keys, u, v, label, least, lightest):
+def lightest_edges(start, stop, keys, u, v, label, least, lightest):
     """Write the least key of the edges that leave each tree, and the first edge with it.
 
-    `label`, uint32 of shape (n,), is the root of each vertex's tree; if it is empty, every vertex is a tree. `least`
-    has the dtype of the keys and `lightest` is uint32, both of shape (n,); they begin as the largest key and `NONE`.
+    Of all edges, those with ids ``start … stop - 1`` are taken, both uint64. `label`, uint32 of shape (n,), is the root
+    of each vertex's tree; if it is empty, every vertex is a tree. `least` has the dtype of the keys and `lightest` is
+    uint32, both of shape (n,); they begin as the largest key and `NONE`.
     """
-    m = np.uint64(u.size)
-    for e in range(m):
-        far = min(e + _AHEAD, m - _ONE)
+    for e in range(start, stop):
+        far = min(e + _AHEAD, stop - _ONE)
         key, x, y = key_at(keys, e), u[e], v[e]
         if label.size > 0:
             prefetch(label, u[far])
