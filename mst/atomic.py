@@ -48,7 +48,7 @@ def replacing(path: str | os.PathLike) -> Iterator[Path]:
     if is_stream(path):
         with tempfile.TemporaryDirectory() as folder:
             yield Path(folder, "stream")
-            with naming(path), _opened(path) as stream, Path(folder, "stream").open("rb") as whole:
+            with _opened(path) as stream, Path(folder, "stream").open("rb") as whole:
                 shutil.copyfileobj(whole, stream)
         return
     path = Path(os.path.realpath(path))

@@ -257,6 +257,12 @@ def test_other_hardware_than_the_machine_file_is_refused(bundle, results):
         import_bundle(bundle, results=results)
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")  # noqa: PTH110
+def test_export_names_a_full_device(origin):
+    with pytest.raises(OSError, match="No space left on device: '/dev/full'"):
+        export_bundle(MACHINE, results=origin, out=Path("/dev/full"))
+
+
 def test_export_needs_records_of_one_machine(origin, results, tmp_path):
     with pytest.raises(InputError, match="no records of machine 'nobody'; machines: fake-cluster"):
         export_bundle("nobody", results=origin, out=tmp_path / "x.mst.zip")

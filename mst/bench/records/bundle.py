@@ -220,7 +220,7 @@ def _manifests(results: Path, measurements: Iterable[dict[str, Any]]) -> dict[st
 
 
 def _write_zip(out: Path, members: Mapping[str, bytes]) -> None:
-    with replacing(out) as temporary, zipfile.ZipFile(temporary, "w") as archive:
+    with naming(out), replacing(out) as temporary, zipfile.ZipFile(temporary, "w") as archive:
         for name, content in members.items():
             entry = zipfile.ZipInfo(name, _EPOCH)
             entry.compress_type = zipfile.ZIP_DEFLATED

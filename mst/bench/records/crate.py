@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mst import __version__
-from mst.atomic import replacing
+from mst.atomic import naming, replacing
 from mst.bench.records.store import Record
 from mst.errors import InputError
 from mst.units import counted
@@ -77,7 +77,7 @@ def write_crate(out: Path, *, root: Path, results: Path, records: Iterable[Recor
         result=[added[file] for file in outputs],
         properties=_action(list(records)) | {"agent": crate.get("#mst")},
     )
-    with replacing(out) as temporary:
+    with naming(out), replacing(out) as temporary:
         crate.write_zip(temporary)
     return out
 
