@@ -139,11 +139,11 @@ def graphs(cores: int) -> Iterator[Any]:
             for n in (m // max(10, cores), m // 2):
                 u, v = random.integers(0, n, (2, m))
                 yield Graph(n, u, v, np.arange(m, dtype=dtype), threads=cores)
-        if cores > 2:
-            # As few as all of them join by the lightest edge at each vertex.
-            m = cores * THREADS.fewest_at_vertices
-            u, v = random.integers(0, m // 4, (2, m))
-            yield Graph(m // 4, u, v, np.maximum(u, v).astype(dtype), threads=cores)
+            # As few as all of them join by the lightest edge at each vertex, in one table or in one each.
+            m = max(THREADS.fewest_for_few, cores * THREADS.fewest_at_vertices)
+            for n in (m // 4, m // (8 * cores)):
+                u, v = random.integers(0, n, (2, m))
+                yield Graph(n, u, v, np.maximum(u, v).astype(dtype), threads=cores)
 
 
 def solve_rows() -> None:

@@ -229,13 +229,12 @@ def grow(graph: Graph, edges: EdgeListSource | RowSource, filtering: bool, lap: 
 
 def join_heavy(forest: GrowingForest, edges: EdgeListSource | RowSource, drawn: Sample, split: Split) -> Result:
     """Return the forest with the heavy edges of `split`; no light edge joins two trees any more."""
-    if forest.missing > forest.graph.n // 2 and forest.open_share(edges, split) > ONE_CORE.max_kept_share:
+    share = forest.open_share(edges, split)
+    if share > ONE_CORE.max_kept_share and forest.missing > forest.graph.n // 2:
         split = forest.join_lightest(edges, split)
-    light = split
-    if forest.open_share(edges, split) > ONE_CORE.max_kept_share:
-        split = forest.join_further(edges, drawn, split)
-    if split is light:
-        split = forest.join_few_trees(edges, split)
+        share = forest.open_share(edges, split)
+    further = forest.join_further(edges, drawn, split) if share > ONE_CORE.max_kept_share else None
+    split = further or forest.join_few_trees(edges, split, share)
     if forest.missing == 0:
         return forest.result()
     window = drawn.window(low=split.key)
@@ -376,24 +375,25 @@ class GrowingForest:
         is_dense = edges.m >= ONE_CORE.per_vertex_further * self.graph.n
         return share_between_trees(self.graph.u, self.graph.v, self.parent, split) if is_dense else 0.0
 
-    def join_few_trees(self, edges: EdgeListSource | RowSource, split: Split) -> Split:
+    def join_few_trees(self, edges: EdgeListSource | RowSource, split: Split, share: float) -> Split:
         """Add the lightest edges that leave trees, again and again, while that is faster than a filter.
 
-        Return the last split.
+        `share` is the `open_share`. Return the last split.
         """
         before = self.missing + 1
         # No edge of the greatest key is ever the lightest.
-        while self.missing < before:
-            share = self.open_share(edges, split)
-            if not rules.joins_few_trees(edges.m, self.graph.n, self.missing, share, ONE_CORE):
-                break
+        while self.missing < before and rules.joins_few_trees(
+            edges.m, self.graph.n, self.missing, share, ONE_CORE
+        ):
             before, split = self.missing, self.join_lightest(edges, split)
+            share = self.open_share(edges, split)
         return split
 
-    def join_further(self, edges: EdgeListSource | RowSource, drawn: Sample, split: Split) -> Split:
+    def join_further(self, edges: EdgeListSource | RowSource, drawn: Sample, split: Split) -> Split | None:
         """Join further edges if a filter is useless: up to those that join all trees in the sample.
 
-        Few trees may be left, such as clusters, and nearly all edges of the graph between them. Return the last split.
+        Few trees may be left, such as clusters, and nearly all edges of the graph between them. Return the last split,
+        or None if too many edges are needed.
         """
         u, v = self.graph.u.view(np.uint32), self.graph.v.view(np.uint32)
         some = stratified(len(drawn.ids), _FEW_DRAWS)
@@ -402,7 +402,7 @@ class GrowingForest:
         self.lap("sample")
         wanted = (count + 1) * edges.m // len(rows)
         if wanted > min(ONE_CORE.most_further * edges.m, edges.at_once):
-            return split
+            return None
         further = drawn.split(wanted)
         window = drawn.window(low=split.key, high=further.key)
         light = edges.light(further, window)

@@ -278,7 +278,7 @@ def joins_few_trees(edges: int, vertices: int, trees: int, open_share: float, po
 
 
 def has_row_per_worker(edges: int, vertices: int, width: int) -> bool:
-    """Return whether each worker has a table of the lightest edges of its own, since merging these takes little."""
+    """Return whether there are so many edges per vertex that each worker fills a table, and these are merged."""
     return edges >= 8 * width * vertices
 
 

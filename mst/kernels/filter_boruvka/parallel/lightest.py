@@ -71,17 +71,22 @@ def _lower_keys(first, last, edges, label, least):
     u, v, keys = edges
     for e in range(first, last):
         far = min(e + _AHEAD, last - _ONE)
-        x, y, key = u[e], v[e], key_at(keys, e)
-        if label.size > 0:
-            prefetch(label, u[far])
-            prefetch(label, v[far])
-            x, y = label[x], label[y]
-        else:
-            prefetch(least, u[far])
-            prefetch(least, v[far])
+        (x, y), key = _trees_at(u, v, e, far, label, least), key_at(keys, e)
         if x != y:
             write_min(least, x, key)
             write_min(least, y, key)
+
+
+@njit(inline="always")
+def _trees_at(u, v, e, far, label, least):
+    """Return the trees of both ends of edge `e`, and prefetch for edge `far`."""
+    if label.size > 0:
+        prefetch(label, u[far])
+        prefetch(label, v[far])
+        return label[u[e]], label[v[e]]
+    prefetch(least, u[far])
+    prefetch(least, v[far])
+    return u[e], v[e]
 
 
 @njit
@@ -100,14 +105,7 @@ def _lower_edges(first, last, edges, label, least, lightest):
     u, v, keys = edges
     for e in range(first, last):
         far = min(e + _AHEAD, last - _ONE)
-        x, y, key = u[e], v[e], key_at(keys, e)
-        if label.size > 0:
-            prefetch(label, u[far])
-            prefetch(label, v[far])
-            x, y = label[x], label[y]
-        else:
-            prefetch(least, u[far])
-            prefetch(least, v[far])
+        (x, y), key = _trees_at(u, v, e, far, label, least), key_at(keys, e)
         if x != y:
             if key == least[x]:
                 write_min(lightest, x, np.uint32(e))
@@ -142,7 +140,7 @@ def _merge_worker(worker, width, least, lightest):
     n = least.shape[1]
     for other in range(1, width):
         for x in range(worker * n // width, (worker + 1) * n // width):
-            # Rows are in order of id.
+            # Of equal keys, that of the earlier row has the smaller id.
             if least[other, x] < least[0, x]:
                 least[0, x], lightest[0, x] = least[other, x], lightest[other, x]
 
