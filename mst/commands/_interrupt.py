@@ -18,7 +18,12 @@ def name_workflow() -> None:
 
 
 def interrupt_on_signals() -> None:
-    """Raise `KeyboardInterrupt` when this process receives SIGTERM, or SIGHUP of a closed terminal."""
+    """Raise `KeyboardInterrupt` when this process receives SIGTERM, or SIGHUP of a closed terminal.
+
+    Only the main thread can ask for that; in another one, this does nothing.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return
     signal.signal(signal.SIGTERM, _raise)
     # nohup ignores it.
     if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
