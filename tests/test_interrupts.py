@@ -12,6 +12,7 @@ import pytest
 from scripts import run_python
 
 import mst
+from mst.cli import main
 from mst.kernels.parallel.pool import Pool
 
 TREES = {file: ast.parse(file.read_text()) for file in Path(mst.__file__).parent.rglob("*.py")}
@@ -230,3 +231,11 @@ def test_every_thread_of_a_pool_ends_when_its_end_is_interrupted():
         pass
     for _ in range(3):
         pool._ended.get(timeout=60)
+
+
+def test_a_command_runs_in_another_thread():
+    answers = SimpleQueue()
+    thread = threading.Thread(target=lambda: answers.put(main(["completion", "bash"])))
+    thread.start()
+    thread.join()
+    assert not answers.empty() and answers.get() == 0
