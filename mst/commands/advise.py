@@ -66,7 +66,7 @@ def _facts(arguments: argparse.Namespace, gpu: str | None) -> dict[str, Any]:
     from mst.solver import read_graph
 
     facts: dict[str, Any]
-    for name, least in (("n", 0), ("m", 0), ("skew", 1), ("threads", 1)):
+    for name, least in (("n", 1), ("m", 0), ("skew", 1), ("threads", 1)):
         given = getattr(arguments, name)
         if given is not None and not given >= least:
             raise ConfigError(f"--{name} must be at least {least}, got {given:g}")
