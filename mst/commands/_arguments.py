@@ -73,6 +73,16 @@ def reads_in_parts(file: str | Path, format: str | None, memory: str | None) -> 
     return is_parquet(Path(file))
 
 
+def refuse_without(arguments: Namespace, other: str, *options: str) -> None:
+    """Refuse options that have no effect without another one, if that is not given."""
+    from mst.errors import ConfigError
+
+    for option in options if not getattr(arguments, other) else ():
+        value = getattr(arguments, option)
+        if value is not None and value is not False:  # 0 is neither
+            raise ConfigError(f"--{option} has no effect without --{other}: add that, or leave --{option} out")
+
+
 def add_options(parser: ArgumentParser) -> None:
     """Declare ``--option``, which `assignments` reads."""
     parser.add_argument(

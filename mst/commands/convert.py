@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
+from mst.commands._arguments import refuse_without
 from mst.commands._print import message_stream
 from mst.progress import remark, step
 from mst.units import counted
@@ -27,7 +28,7 @@ def configure(parser: ArgumentParser) -> None:
         help="generate weights, such as int32:1:1000; the same edge gets the same weight in any order of rows, "
         "unless they are to follow the rows: ORDER is ascending, descending or local",
     )
-    parser.add_argument("--seed", type=int, default=1, help="seed of generated weights (default: %(default)s)")
+    parser.add_argument("--seed", type=int, help="seed of the generated weights (default: 1)")
 
 
 def run(args: Namespace) -> int:
@@ -37,6 +38,7 @@ def run(args: Namespace) -> int:
     from mst.simplify import simplify
     from mst.weights import WeightSpec, hash_weights
 
+    refuse_without(args, "weights", "seed")
     spec = WeightSpec.parse(args.weights) if args.weights is not None else None
     written_as = formats.check_target(args.target, format=args.target_format)
     with step(f"reading {args.source}"):
@@ -52,7 +54,7 @@ def run(args: Namespace) -> int:
             f"{counted(merged.reciprocal, 'reciprocal arc')}, {counted(merged.parallel, 'parallel edge')}"
         )
     if spec is not None:
-        w = hash_weights(graph.u, graph.v, seed=args.seed, spec=spec)
+        w = hash_weights(graph.u, graph.v, seed=1 if args.seed is None else args.seed, spec=spec)
         graph = Graph(graph.n, graph.u, graph.v, w, trusted=True)
     elif raw.w is None:
         remark(f"{args.source}: has no weights; every edge weighs 1 (see --weights)")

@@ -9,7 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mst.commands._arguments import add_config, add_json, add_scopes
+from mst.commands._arguments import add_config, add_json, add_scopes, refuse_without
 from mst.commands._print import columns, json_text
 from mst.units import counted
 
@@ -39,6 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
     from mst import config
     from mst.scopes import Scopes
 
+    refuse_without(arguments, "profile", "used")
     settings = config.load(arguments.configfile)
     if arguments.profile:
         settings = config.with_profile(settings, Path(arguments.profile))

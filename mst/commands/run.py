@@ -8,7 +8,7 @@ from collections.abc import MutableMapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mst.commands._arguments import add_config, add_granted, add_options, add_threads
+from mst.commands._arguments import add_config, add_granted, add_options, add_threads, refuse_without
 from mst.commands._interrupt import interrupt_with_workflow
 from mst.commands._print import line_about
 from mst.units import counted
@@ -28,7 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--batch", metavar="MACHINE/GRAPH/PART", help="measure the missing runs of a batch of the workflow"
     )
-    parser.add_argument("--scope", default="default", help="the scope of the batch")
+    parser.add_argument("--scope", help="the scope of the batch (default: default)")
     parser.add_argument("--index", type=Path, metavar="FILE", help="where to list the records of the batch")
     add_granted(parser)
     parser.add_argument("--oversubscribe", action="store_true", help="allow a width above the number of cores")
@@ -44,6 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
     from mst.commands.measure import prove, reference_of
     from mst.errors import ConfigError
 
+    refuse_without(arguments, "batch", "index", "scope")
     # A scheduler ends a job at its time limit by a signal; no partial file of an unfinished run stays behind.
     interrupt_with_workflow()
     leave_job_step(os.environ)
@@ -69,7 +70,7 @@ def _run_batch(arguments: argparse.Namespace, settings: Config) -> int:
     from mst.commands._requests import batch_requests, batch_rows, graph_of, move_staged, note_machine
     from mst.errors import ConfigError
 
-    rows = batch_rows(settings, arguments.scope, arguments.batch)
+    rows = batch_rows(settings, arguments.scope or "default", arguments.batch)
     if requests := batch_requests(settings, rows):
         if refused := list(filter(None, (request.refused() for request in requests))):
             raise ConfigError("\n".join(refused))

@@ -9,7 +9,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from mst.commands._arguments import add_format, add_json, add_threads, reads_in_parts
+from mst.commands._arguments import add_format, add_json, add_threads, reads_in_parts, refuse_without
 from mst.commands._print import json_text
 from mst.progress import step
 from mst.units import counted, seconds
@@ -51,6 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     from mst.errors import ConfigError
     from mst.solver import code_seconds
 
+    refuse_without(arguments, "batch", "index")
     if (arguments.record or arguments.batch) and not arguments.reference:
         raise ConfigError("--record and --batch need --reference, the reference.json of the graph")
     if arguments.batch:
