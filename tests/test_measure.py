@@ -164,6 +164,22 @@ def test_a_changed_file_of_a_graph_is_read_and_measured_again(experiment, tmp_pa
     assert {json.loads(p.read_text())["forest"]["weight"] for p in records} == {"12", "14", "11"}
 
 
+def test_a_graph_that_cannot_be_read_fails_the_call_after_all_others_are_measured(
+    experiment, tmp_path, capsys, monkeypatch
+):
+    (tmp_path / "own.gr").write_text("p sp 2 1\na 1 x 5\n")
+    own = {"name": "own", "title": "Own", "family": "road", "sources": [{"path": str(tmp_path / "own.gr")}]}
+    entries = {"own": catalog.Entry.model_validate(own), "dense-small": catalog.load()["dense-small"]}
+    monkeypatch.setattr(catalog, "load", lambda: entries)
+    monkeypatch.setattr(config, "check_graphs", lambda *_: None)
+    settings = yaml.safe_load((tmp_path / "config.yaml").read_text())
+    settings["experiment"] |= {"graphs": ["own", "dense-small"], "runs": [{"algorithms": ["kruskal"]}]}
+    (tmp_path / "config.yaml").write_text(yaml.safe_dump(settings))
+    assert cli.main(experiment) == 1
+    output = capsys.readouterr().out
+    assert "own.gr, line 2: " in output and "1 run measured, 0 wrong, 1 graph unusable (own), " in output
+
+
 def test_time_to_go_follows_from_finished_graphs(experiment, monkeypatch):
     done, update = [], Step.update
 

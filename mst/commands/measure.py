@@ -49,28 +49,32 @@ def run(arguments: argparse.Namespace) -> int:
         refill=arguments.refill,
     )
     # Those of earlier calls, too: they are not measured again, and fail the workflow each time.
-    wrong = _wrong(settings, arguments.scopes)
+    wrong, unmade = _failed(settings, arguments.scopes)
     named = f" ({', '.join(wrong)})" if wrong else ""
+    without = f", {counted(len(unmade), 'graph')} unusable ({', '.join(unmade)})" if unmade else ""
     print(
-        f"{counted(len(statuses), 'run')} measured, {len(wrong)} wrong{named}, {time.monotonic() - begun:.0f} s"
+        f"{counted(len(statuses), 'run')} measured, {len(wrong)} wrong{named}{without}, "
+        f"{time.monotonic() - begun:.0f} s"
     )
-    return 1 if wrong else 0
+    return 1 if wrong or unmade else 0
 
 
-def _wrong(settings: Config, scopes: Sequence[str]) -> list[str]:
-    """Return the names of the scopes' runs by the current code whose forest is wrong."""
+def _failed(settings: Config, scopes: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the scopes' runs by the current code whose forest is wrong, and the graphs whose making failed."""
     from mst import config
     from mst.bench.records.schema import read_json
     from mst.bench.records.store import proof_path
     from mst.scopes import Scopes
 
     known = Scopes.of(settings, [config.local_machine(settings)])
-    done = {row.run: row for scope in scopes for row in known.plan(scope) if row.run and row.status == "done"}
-    return [
+    rows = [row for scope in scopes for row in known.plan(scope)]
+    done = {row.run: row for row in rows if row.run and row.status == "done"}
+    wrong = [
         f"{row.algorithm} {row.options} width {row.width} on {row.graph}"
         for run, row in done.items()
         if read_json(proof_path(settings.records / run.path))["status"] == "wrong"
     ]
+    return wrong, list(dict.fromkeys(row.graph for row in rows if row.status == "waiting"))
 
 
 def measure_scopes(
@@ -94,7 +98,8 @@ def measure_scopes(
     begun, statuses = time.monotonic(), list[str]()
     known = Scopes.of(settings, machines)
     config.check_graphs(settings, known.catalog)
-    graphs = _graphs(settings, (name for scope in scopes for name in known.graphs(scope)))
+    entries = (known.catalog[name] for scope in scopes for name in known.graphs(scope))
+    graphs = _graphs(settings, [entry.name for entry in entries])
     rows = [row for scope in scopes for row in known.plan(scope)]
     title = ", ".join("first part" if scope == "first" else scope for scope in scopes)
     missing = len({row.run for row in rows if row.status == "planned"})
@@ -115,14 +120,14 @@ def measure_scopes(
 def _graphs(settings: Config, names: Iterable[str]) -> dict[str, tuple[Path, dict[str, Any]]]:
     """Return the folder and the manifest of each graph that can be made; print why others cannot."""
     from mst.commands._requests import graph_of
-    from mst.errors import UnavailableError
+    from mst.errors import MSTError
 
     graphs = {}
     for name in dict.fromkeys(names):
         try:
             with step(f"fetching or generating {name}"):
                 graphs[name] = graph_of(settings, name)
-        except UnavailableError as error:
+        except MSTError as error:
             print(error, flush=True)
     return graphs
 
