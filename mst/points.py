@@ -18,6 +18,7 @@ from mst.errors import DependencyError, InputError, OutOfMemoryError, Unsupporte
 from mst.forest import Forest
 from mst.graph import Graph, frozen
 from mst.interop.arrays import ArrayForest, in_library_of
+from mst.rounding import converted
 from mst.solver import minimum_spanning_forest, usable_gpu
 
 if TYPE_CHECKING:
@@ -125,7 +126,8 @@ def from_points(
     Raises
     ------
     InputError
-        `X` is not a table of finite numbers; or `min_samples` is above n; or a weight exceeds float64.
+        `X` is not a table of finite numbers, or has an integer that float64 cannot represent; or `min_samples` is
+        above n; or a weight exceeds float64.
     UnsupportedError
         `metric` is another one; there are 2³¹ points or more, or more threads than usable cores; or `X` is on a device
         and has more than 16 dimensions, `k` is given, or `min_samples` is above 33.
@@ -271,6 +273,15 @@ def _coordinates(xp: Any, given: Any, samples: int, width: int = 1) -> tuple[Any
         raise InputError(
             f"X[{row}, {column}] is {points[row, column]}: drop that point, or give it a finite value"
         )
+    if greatest >= 2**53 and given.dtype.kind in "iu":
+        whole = given if xp is np else given.get()
+        rounded = np.argwhere(converted(whole, np.dtype(np.float64))[1])
+        if len(rounded):
+            row, column = rounded[0]
+            raise InputError(
+                f"X[{row}, {column}] is {whole[row, column]}, which float64 cannot represent: subtract the same number "
+                "from all of its column, or round X by X.astype(float)"
+            )
     if samples > max(len(points), 1):
         raise InputError(f"min_samples = {samples} is above the number of points, {len(points)}")
     _, exponent = math.frexp(greatest)

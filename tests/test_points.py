@@ -378,6 +378,14 @@ def test_wrong_points_are_refused_by_place():
         X[2, 1] = value
         with pytest.raises(InputError, match=rf"X\[2, 1\] is {value}"):
             mst.from_points(X)
+    for threads, rows in ((1, 4), (2, 1 << 17)):
+        X = np.full((rows, 2), 2**53, np.int64)
+        assert mst.from_points(X, threads=threads).weight == 0
+        X[2, 1] = -(2**53) - 1
+        with pytest.raises(
+            InputError, match=r"X\[2, 1\] is -9007199254740993, which float64 cannot represent: sub"
+        ):
+            mst.from_points(X, threads=threads)
     with pytest.raises(InputError, match=r"one row per point .* shape \(3,\)"):
         mst.from_points([1, 2, 3])
     with pytest.raises(InputError, match="got csr_array: make a sparse one dense by toarray"):

@@ -139,6 +139,8 @@ def test_wrong_points_on_the_device_are_refused_by_place(cupy):
     X[3, 1] = cupy.nan
     with pytest.raises(InputError, match=r"X\[3, 1\] is nan"):
         mst.from_points(X)
+    with pytest.raises(InputError, match=r"X\[1, 0\] is 18446744073709551615, which float64 cannot represent"):
+        mst.from_points(cupy.array([[0], [2**64 - 1]], cupy.uint64))
     with pytest.raises(InputError, match="min_samples = 6 is above the number of points, 5"):
         mst.from_points(cupy.zeros((5, 2)), min_samples=6)
     with pytest.raises(UnsupportedError, match="16 dimensions"):
