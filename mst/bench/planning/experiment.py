@@ -116,7 +116,7 @@ class Experiment(StrictModel):
 
     title: str = Field(description="heading of the experiment's page")
     paper: str | None = Field(None, description="the paper that it belongs to, a file of config/papers/")
-    description: str = Field("", description="for readers of the file")
+    description: str = Field("", description="shown on its page, below the title")
     baseline: str = Field("kruskal", description="the sequential algorithm to which speedups are relative")
     machine: str | None = Field(None, description="the source's hardware, a profile of config/machines/")
     graphs: list[str] = Field(description="names in the catalogue, config/graphs.yaml")
