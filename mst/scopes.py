@@ -107,13 +107,18 @@ class Scopes:
 
 def scope_folder(config: Config, scope: str) -> Path:
     """Return the folder of a scope's table, figures, page and batches."""
-    return config.root if scope == "default" else config.root / "reports" / scope
+    if scope == "default":
+        return config.root
+    # The runs on a graph and those of an algorithm depend on the experiment.
+    apart = scope.startswith(("graphs/", "algorithms/")) and config.page
+    return config.root / "reports" / (config.scope if apart else "") / scope
 
 
 def batch_folder(config: Config, scope: str, batch: Batch) -> Path:
     """Return the folder of a batch's indexes: see `mst.bench.planning.batches.folder_of`."""
     own = scope_folder(config, scope) / BATCHES
-    others = [config.root / BATCHES, *sorted(config.root.glob(f"reports/*/*/{BATCHES}"))]
+    folders = ("", "reports/*/*/", "reports/experiments/*/*/*/")
+    others = [file for folder in folders for file in sorted(config.root.glob(folder + BATCHES))]
     return folder_of(batch, config.records, own, others)
 
 

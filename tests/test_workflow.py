@@ -249,6 +249,11 @@ def test_an_experiment_in_a_file_that_is_given_has_a_page_of_its_own(clone):
     )
     assert "measure" not in jobs(output), "its runs were measured before"
     assert before == {name: (clone.folder / "results" / name).read_bytes() for name in names}
+    code, output = clone.snakemake("graphs/small-grid", "--configfile", "mine.yaml")
+    assert code == 0 and "results/reports/experiments/mine/graphs/small-grid/report.html: 2 runs" in output, (
+        output
+    )
+    assert "measure" not in jobs(output)
     # It takes the place of the profile's file, and so of the site.
     code, output = clone.snakemake("--profile", "cluster", "--configfile", "mine.yaml", profile=False)
     assert code != 0 and "need a `site`" in output and "--configfile mine.yaml cluster/site.yaml" in output, (

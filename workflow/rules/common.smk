@@ -117,7 +117,7 @@ wildcard_constraints:
     recipe="[0-9a-f]{8}",
     machine="[^/]+",
     number=r"\d+",
-    where="(reports/(experiments|papers|graphs|algorithms)/[^/]+/)?",
+    where="(reports/((experiments|papers|graphs|algorithms)/[^/]+/){1,2})?",
 
 
 def sources(*patterns):
@@ -144,7 +144,7 @@ def made_of(scope):
 
 def scope_of(wildcards):
     """Return the scope of a target: the default experiment, or one paper, graph or algorithm."""
-    return wildcards.where.removeprefix("reports/")[:-1] or "default"
+    return os.sep.join(Path(wildcards.where).parts[-2:]) or "default"
 
 
 def graph_file(name, file):
