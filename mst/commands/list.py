@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from mst.commands._print import columns, json_text
+from mst.errors import ConfigError
 
 if TYPE_CHECKING:
     from mst import registry
@@ -27,6 +28,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the rows."""
     if arguments.markdown:
+        if arguments.kind != "algorithms":
+            raise ConfigError(f"--markdown prints the algorithms: leave out {arguments.kind} or --markdown")
         print(algorithms_page(), end="")
         return 0
     rows = {"algorithms": _algorithms, "graphs": _graphs, "papers": _papers, "formats": _formats}[
