@@ -51,6 +51,8 @@ def request_of(arguments: argparse.Namespace, settings: Config) -> Request:
 
 def batch_rows(settings: Config, scope: str, batch: str) -> list[Planned]:
     """Return the planned and the finished runs of the batch ``MACHINE/GRAPH/PART`` of a scope."""
+    if batch.count("/") != 2:
+        raise ConfigError(f"--batch {batch!r} is not MACHINE/GRAPH/PART")
     machine, graph, part = batch.split("/")
     known = {known.name: known for known in config.machines(settings)}
     if machine not in known:
