@@ -289,6 +289,10 @@ def test_verify_accepts_what_solve_writes_and_names_each_changed_weight(dtype, s
         (["advise", "--m", "5", "--skew", "nan"], "--skew must be at least 1, got nan"),
         (["convert", "{triangle}", "-", "--seed", "0"], "--seed has no effect without --weights: add that"),
         (["verify", "{triangle}", "{triangle}", "--index", "i.json"], "--index has no effect without --batch"),
+        (
+            ["verify", "{triangle}", "{triangle}", "--reference", "r.json"],
+            "--reference has no effect without --record",
+        ),
         (["run", "kruskal", "rmat16.sym", "--scope", "first"], "--scope has no effect without --batch"),
         (["plan", "--used"], "--used has no effect without --profile"),
         (["list", "graphs", "--markdown"], "--markdown prints the algorithms: leave out graphs or --markdown"),

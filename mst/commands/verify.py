@@ -52,6 +52,8 @@ def run(arguments: argparse.Namespace) -> int:
     from mst.solver import code_seconds
 
     refuse_without(arguments, "batch", "index")
+    if not arguments.batch:
+        refuse_without(arguments, "record", "reference")
     if (arguments.record or arguments.batch) and not arguments.reference:
         raise ConfigError("--record and --batch need --reference, the reference.json of the graph")
     if arguments.batch:
