@@ -845,6 +845,9 @@ def test_command_lists_every_generator(capsys):
     output = capsys.readouterr().out
     for name, known in GENERATORS.items():
         assert name in output and all(parameter in output for parameter in known.parameters)
+    assert main(["generate", "grid", "--list"]) == 0
+    words = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
+    assert words == ["grid", "two-dimensional", "rows", "columns"]
 
 
 @pytest.mark.parametrize(

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from mst.commands._arguments import add_format, assignments
 from mst.commands._print import message_stream
 from mst.progress import remark, step
+
+if TYPE_CHECKING:
+    from mst.generators import Generator
 
 HELP = "generate a graph: uniform, grid, rmat, delaunay and more"
 
 
 def configure(parser: ArgumentParser) -> None:
     parser.add_argument("generator", nargs="?", metavar="GENERATOR", help="see --list")
-    parser.add_argument("--list", action="store_true", help="list the generators and their parameters")
+    parser.add_argument(
+        "--list", action="store_true", help="list the generators, or only GENERATOR, and the parameters"
+    )
     parser.add_argument(
         "--param",
         nargs="+",
@@ -42,14 +49,13 @@ def configure(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     from mst import formats
     from mst.errors import ConfigError
-    from mst.generators import generate, known
+    from mst.generators import GENERATORS, generate, known
     from mst.weights import WeightSpec
 
+    named = [known(args.generator)] if args.generator is not None else []
     if args.list:
-        print(_listing())
+        print(_listing(named or GENERATORS.values()))
         return 0
-    if args.generator is not None:
-        known(args.generator)
     if args.generator is None or args.out is None:
         raise ConfigError("give a generator and --out FILE, or --list to see the generators")
     formats.check_target(args.out, format=args.format)
@@ -70,11 +76,9 @@ def run(args: Namespace) -> int:
     return 0
 
 
-def _listing() -> str:
-    from mst.generators import GENERATORS
-
+def _listing(generators: Iterable[Generator]) -> str:
     lines = []
-    for generator in GENERATORS.values():
+    for generator in generators:
         lines += [generator.name, f"  {generator.title}; connected {generator.connected}"]
         for name, parameter in generator.parameters.items():
             known = "" if parameter.default is None else f" (default {_shown(parameter.default)})"
