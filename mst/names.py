@@ -10,13 +10,13 @@ PART = r"[A-Za-z0-9][A-Za-z0-9 ._=,+{}@-]{0,199}"
 """Pattern of every name that may be a file or a folder."""
 MACHINE = r"[A-Za-z0-9][A-Za-z0-9.-]{0,99}"
 _RULES = {
-    "machine": (re.compile(MACHINE), "letters, digits, dots and dashes"),
+    "machine": (re.compile(MACHINE), "ASCII letters, digits, dots and dashes"),
     # Snakemake takes braces for wildcards.
     "page": (
         re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,99}"),
-        "letters, digits, spaces, dots, dashes and underscores",
+        "ASCII letters, digits, spaces, dots, dashes and underscores",
     ),
-    "": (re.compile(PART), "letters, digits, spaces and ._=,+{}@-"),
+    "": (re.compile(PART), "ASCII letters, digits, spaces and ._=,+{}@-"),
 }
 
 
@@ -43,7 +43,7 @@ def path_part(name: str, kind: str, where: str = "") -> str:
     'USA-road-d.NY'
     >>> path_part("../evil", "machine", "$MST_MACHINE")
     Traceback (most recent call last):
-    mst.errors.ConfigError: $MST_MACHINE: machine name '../evil': use letters, digits, dots and dashes, starting \
+    mst.errors.ConfigError: $MST_MACHINE: machine name '../evil': use ASCII letters, digits, dots and dashes, starting \
 with a letter or digit
     """
     pattern, legal = _RULES.get(kind, _RULES[""])

@@ -353,7 +353,7 @@ def test_clean_removes_nothing_outside_the_cache(place, mst, name):
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "file").write_text("keep")
     for part in ("raw", "graphs", "checksums"):
-        with pytest.raises(ConfigError, match=r"--graph: graph name .* use letters"):
+        with pytest.raises(ConfigError, match=r"--graph: graph name .* use ASCII letters"):
             mst("clean", part, "--graph", name.format(place=place))
     assert len(list(place.rglob("file"))) == 3
 

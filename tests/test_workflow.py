@@ -261,7 +261,7 @@ def test_an_experiment_in_a_file_that_is_given_has_a_page_of_its_own(clone):
     )
     (clone.folder / "mine.yaml").rename(clone.folder / "{mine}.yaml")
     code, output = clone.snakemake("-n", "--configfile", "{mine}.yaml")
-    assert code != 0 and "{mine}.yaml: page name '{mine}': use letters, digits, spaces" in output, output
+    assert code != 0 and "{mine}.yaml: page name '{mine}': use ASCII letters, digits, spaces" in output, output
 
 
 @pytest.mark.slow
