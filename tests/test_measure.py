@@ -95,6 +95,15 @@ def test_results_that_cannot_be_written_are_refused_before_measuring(
     assert "results/records/box cannot be written" in capsys.readouterr().err
 
 
+def test_results_whose_folder_cannot_be_made_are_refused(experiment, tmp_path, capsys):
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results/records").touch()
+    assert cli.main(experiment) == 2
+    assert (
+        "results/records/box cannot be written: change its permissions, or `results`" in capsys.readouterr().err
+    )
+
+
 @pytest.mark.slow
 def test_refill_repeats_runs_with_fewer_processes(experiment, tmp_path, capsys):
     assert cli.main(experiment) == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -116,7 +117,8 @@ def graph_of(settings: Config, name: str, *, in_workflow: bool = False) -> tuple
 def note_machine(settings: Config, name: str) -> None:
     """Write the hardware of the machine at hand, unless it is on disk; refuse a folder that cannot take its records."""
     folder = settings.records / name
-    folder.mkdir(parents=True, exist_ok=True)
+    with suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True)
     if not os.access(folder, os.W_OK):
         raise ConfigError(
             f"{folder} cannot be written: change its permissions, or `results` in the configuration"
