@@ -134,6 +134,18 @@ def test_the_pages_of_all_targets_are_named_at_the_end(code, tmp_path, monkeypat
     assert set(planned) == set(scopes[:2])  # a file has no plan
 
 
+def test_the_page_of_an_experiment_with_a_name_is_looked_for_in_its_folder(settings, tmp_path, monkeypatch):
+    named = settings.model_copy(
+        update={"page": "mine", "experiment": settings.experiment.model_copy(update={"first": None})}
+    )
+    monkeypatch.setattr(config, "load", lambda: named)
+    monkeypatch.setattr(experiment, "_watched", lambda command, own, scopes: scopes)
+    monkeypatch.chdir(tmp_path)
+    Path("Snakefile").touch()
+    assert experiment.run(types.SimpleNamespace(cores="1", engine=[])) == ["experiments/mine"]
+    assert experiment._is_scope("experiments/mine")
+
+
 def run_on(graph, status):
     return Planned("here", graph, "kruskal", "sequential", "default", 1, status, measure=Measure())
 

@@ -70,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
     config.check_graphs(settings, catalog.load())
     if not arguments.engine:
         _first_page(settings)
-    return _watched(command, settings, arguments.engine or ["default"])
+    return _watched(command, settings, arguments.engine or [settings.scope])
 
 
 def _check_arguments(cores: str, targets: list[str]) -> None:
@@ -91,7 +91,7 @@ def _check_arguments(cores: str, targets: list[str]) -> None:
 
 def _is_scope(target: str) -> bool:
     """Return whether a target of the engine is a scope, not a file or another rule."""
-    return target == "default" or target.startswith(("papers/", "graphs/", "algorithms/"))
+    return target == "default" or target.startswith(("experiments/", "papers/", "graphs/", "algorithms/"))
 
 
 def _first_page(settings: Config) -> None:
