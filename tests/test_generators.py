@@ -850,6 +850,16 @@ def test_command_lists_every_generator(capsys):
     assert words == ["grid", "two-dimensional", "rows", "columns"]
 
 
+@pytest.mark.parametrize(("name", "lost"), [("g.csv.gz", True), ("g.txt", False)])
+def test_command_says_that_vertices_without_edges_are_lost(name, lost, capsys, tmp_path):
+    from mst.cli import main
+
+    file = tmp_path / name
+    assert main(["generate", "uniform", "--param", "n=7", "m=1", "--out", str(file)]) == 0
+    assert ("5 vertices without edges will be missing" in capsys.readouterr().err) == lost
+    assert mst.read_graph(file).n == (2 if lost else 7)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

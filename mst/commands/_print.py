@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, TextIO
 
 from mst.atomic import is_standard_output
+from mst.progress import remark
 from mst.units import counted, seconds
 
 
@@ -36,6 +37,14 @@ def json_text(value: Any, indent: int | None = None) -> str:
     '{"weight": "-Infinity", "seconds": 0.5}'
     """
     return json.dumps(json.loads(json.dumps(value), parse_constant=str), indent=indent)
+
+
+def remark_lost_vertices(target: str, lost: int) -> None:
+    """Say that vertices without edges will be missing when a list of edges is read."""
+    remark(
+        f"{target} has no vertex count: when it is read, {counted(lost, 'vertex', 'vertices')} without edges will be "
+        "missing and the others renumbered; use .txt to keep them"
+    )
 
 
 def message_stream(out: str | os.PathLike | None) -> TextIO:

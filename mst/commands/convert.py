@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from mst.commands._arguments import refuse_without
-from mst.commands._print import message_stream
+from mst.commands._print import message_stream, remark_lost_vertices
 from mst.progress import remark, step
 from mst.units import counted
 
@@ -70,10 +70,7 @@ def run(args: Namespace) -> int:
     if ids is None and (raw.original_ids is not None or raw.base > (0 if keeps_ids else 1)):
         remark(f"{args.target} renumbers the vertices in the order of their ids in {args.source}")
     if lost and not has_count:
-        remark(
-            f"{args.target} has no vertex count: when it is read, {counted(lost, 'vertex', 'vertices')} without "
-            "edges will be missing and the others renumbered; use .txt to keep them"
-        )
+        remark_lost_vertices(args.target, lost)
     summary = f"{args.target}: n = {graph.n:,}, m = {graph.m:,}, weights {graph.w.dtype}"
     remark(summary, file=message_stream(args.target))
     return 0

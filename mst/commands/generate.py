@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from mst.commands._arguments import add_format, assignments
-from mst.commands._print import message_stream
+from mst.commands._print import message_stream, remark_lost_vertices
 from mst.progress import remark, step
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ def configure(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     from mst import formats
     from mst.errors import ConfigError
+    from mst.formats.ids import count_used
     from mst.generators import GENERATORS, generate, known
     from mst.weights import WeightSpec
 
@@ -58,7 +59,7 @@ def run(args: Namespace) -> int:
         return 0
     if args.generator is None or args.out is None:
         raise ConfigError("give a generator and --out FILE, or --list to see the generators")
-    formats.check_target(args.out, format=args.format)
+    written_as = formats.check_target(args.out, format=args.format)
     with step(f"generating {args.generator}") as working:
         graph = generate(
             args.generator,
@@ -71,6 +72,8 @@ def run(args: Namespace) -> int:
         )
         working.update(f"writing {args.out}")
         formats.write(args.out, graph, format=args.format)
+    if written_as == "csv" and (lost := graph.n - count_used(graph.n, graph.u, graph.v)):
+        remark_lost_vertices(args.out, lost)
     summary = f"{args.out}: n = {graph.n:,}, m = {graph.m:,}, weights {graph.w.dtype}"
     remark(summary, file=message_stream(args.out))
     return 0
