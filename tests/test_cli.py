@@ -288,6 +288,7 @@ def test_verify_accepts_what_solve_writes_and_names_each_changed_weight(dtype, s
         (["advise", "--m", "5", "--skew", "0.5"], "--skew must be at least 1, got 0.5"),
         (["advise", "--m", "5", "--skew", "nan"], "--skew must be at least 1, got nan"),
         (["convert", "{triangle}", "-", "--seed", "0"], "--seed has no effect without --weights: add that"),
+        (["verify", "{triangle}", "{triangle}", "--threads", "2"], "--threads has no effect without --memory"),
         (["verify", "{triangle}", "{triangle}", "--index", "i.json"], "--index has no effect without --batch"),
         (
             ["verify", "{triangle}", "{triangle}", "--reference", "r.json"],

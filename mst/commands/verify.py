@@ -74,6 +74,8 @@ def run(arguments: argparse.Namespace) -> int:
         in_parts = any(
             reads_in_parts(file, None, arguments.memory) for file in (arguments.graph, arguments.forest)
         )
+        if not in_parts:
+            refuse_without(arguments, "memory", "threads")
         verdict = _verify_in_parts(arguments) if in_parts else _verify_files(arguments)
         verdict["seconds"]["code"] = code_seconds()
         wrong = not verdict["ok"]
