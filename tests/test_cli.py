@@ -296,6 +296,7 @@ def test_verify_accepts_what_solve_writes_and_names_each_changed_weight(dtype, s
         ),
         (["run", "kruskal", "rmat16.sym", "--scope", "first"], "--scope has no effect without --batch"),
         (["plan", "--used"], "--used has no effect without --profile"),
+        (["clean", "raw", "--all"], "--all removes every cache but one: leave out raw or --all"),
         (["list", "graphs", "--markdown"], "--markdown prints the algorithms: leave out graphs or --markdown"),
         (["run", "--batch", "box", "--index", "i.json"], "--batch 'box' is not MACHINE/GRAPH/PART"),
         (["warm", "scipy"], "mst warm compiles nothing for scipy"),

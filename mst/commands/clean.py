@@ -40,6 +40,8 @@ def run(args: Namespace) -> int:
     for part in args.parts:
         if part not in PARTS:
             raise ConfigError(f"no cache {part!r}{nearest(part, PARTS)}; the caches are {', '.join(PARTS)}")
+    if args.parts and args.all:
+        raise ConfigError(f"--all removes every cache but one: leave out {' '.join(args.parts)} or --all")
     root = cache_root()
     if args.graph is not None:
         # A path would lead out of the cache.
