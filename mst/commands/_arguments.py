@@ -50,7 +50,9 @@ def add_scopes(parser: ArgumentParser) -> None:
 
 def add_results(parser: ArgumentParser) -> None:
     """Declare ``--results``, which `results_of` reads."""
-    parser.add_argument("--results", type=Path, metavar="DIR", help="folder (default: as configured)")
+    parser.add_argument(
+        "--results", type=Path, metavar="DIR", help="folder of results (default: as configured)"
+    )
 
 
 def results_of(arguments: Namespace) -> Path:
