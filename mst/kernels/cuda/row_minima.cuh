@@ -1,9 +1,8 @@
 // The first Borůvka round over CSR needs no atomics: a vertex's lightest edge is the minimum of its row. Slots of a
 // row ascend by edge id, so the first lightest slot is also the smallest by (key, edge id).
 //
-// A row is read by a group of `lanes_per_row` lanes if it is short (up to two batches), by its warp if it is longer,
-// and in pieces by any warps if it has more than `long_row` slots; the pieces are listed first and read after a
-// barrier.
+// A row is read by a group of `lanes_per_row` lanes if it is short, by its warp if it is longer, and in pieces by any
+// warps if it has more than `long_row` slots; the pieces are listed first and read after a barrier.
 #pragma once
 #include "filter_boruvka.cuh"
 
@@ -19,6 +18,8 @@
 #define ROW_ITEMS 4
 #endif
 #endif
+
+static const u32 LANE_SLOTS = 24;  // slots per lane up to which a row is short
 
 // Replaces `a` by the slot (key, slot) if that is lighter.
 DEVICE void take_lighter(LightestSlot& a, Key key, u32 slot) {
@@ -94,7 +95,7 @@ DEVICE void find_row_minima(const FilterBoruvka& g) {
       end = __ldg(g.offsets + v + 1);
     }
     const u32 length = end - begin;
-    const bool is_long = length > g.long_row, by_warp = !is_long && length > 2 * ROW_ITEMS * group;
+    const bool is_long = length > g.long_row, by_warp = !is_long && length > LANE_SLOTS * group;
     const bool by_group = !is_long && !by_warp;
     LightestSlot lightest = lightest_of_lane(g, begin + member, by_group ? end : begin, group);
     reduce_lightest(lightest, group);
