@@ -26,7 +26,7 @@ static const u32 HEAVY_ROWS = 16;  // rows outside the giant that a warp takes a
 // Another phase comes before the last one if that would take more than OPEN_LIMIT edges, and OPEN_SHARE times as many
 // as the phase in between, which takes GROWTH times as many as the first.
 #ifndef GROWTH
-#define GROWTH 3
+#define GROWTH 8
 #endif
 #ifndef OPEN_PERCENT
 #define OPEN_PERCENT 130
