@@ -222,7 +222,7 @@ DEVICE u32 find_giant(const FilterBoruvka& g, bool first) {
 // lie outside the giant: a list of them, or a bit per vertex. Isolated vertices are not among them.
 template <bool LIST>
 DEVICE void mark_outside(const FilterBoruvka& g, u32 giant, bool first) {
-  const u32 items = tile_items(g.n), tile = blockDim.x * items;
+  const u32 items = items_for(g.n, TILE), tile = blockDim.x * items;
   for (u64 start = (u64)blockIdx.x * tile; start < g.n; start += (u64)gridDim.x * tile) {
     u32 label[TILE], outside = 0;
     u64 slots = 0;

@@ -5,12 +5,12 @@
 #include "finish_in_block.cuh"
 #include "grid_barrier.cuh"
 
-// Edges per thread at a time; TILE vertices or components per thread; if there are enough of them.
+// Edges per thread at a time; vertices or components per thread at a time. Fewer if there are not enough of them.
 #ifndef ITEMS_PER_THREAD
 #define ITEMS_PER_THREAD 2
 #endif
-static const u32 TILE = 4;
 static const u32 ITEMS = ITEMS_PER_THREAD;
+static const u32 TILE = 2;
 // Steps that a pass of path compression takes along a path; it notes where it is after each step from PATIENCE on.
 #ifndef PATH_STEPS
 #define PATH_STEPS 8
@@ -27,6 +27,13 @@ struct Round {
   u32 inactive;  // a component that takes no candidates in this round and chooses no edge, or NONE
 };
 
+// Items per thread and tile of a pass over `count` items: up to `most`, and no more than keep all threads busy.
+DEVICE u32 items_for(u32 count, u32 most) {
+  for (u32 items = 1; items < most; items++)
+    if (count <= (u64)items * thread_count()) return items;
+  return most;
+}
+
 // One pass of path compression: every hook is replaced by one further along its path, of PATH_STEPS steps at least, or
 // by the word of the root. Accesses are relaxed, because paths are shortened while other threads follow them: a hook is
 // read as it was published by the last barrier, or as a later one of its path, and either leads to the same root. On a
@@ -34,16 +41,32 @@ struct Round {
 // Returns whether this thread left a path unfinished.
 DEVICE bool shorten_paths(u32* hooks, u32 count) {
   bool unfinished = false;
-  for (u32 x = thread_index(); x < count; x += thread_count()) {
-    u32 hook = load_relaxed(hooks + x);
-    if (hook & ROOT) continue;
-    u32 step = 0;
-    do {
-      hook = load_relaxed(hooks + hook);
-      if (++step >= PATIENCE) store_relaxed(hooks + x, hook);
-    } while (!(hook & ROOT) && step < PATH_STEPS);
-    if (step < PATIENCE) store_relaxed(hooks + x, hook);
-    unfinished |= !(hook & ROOT);
+  const u32 items = items_for(count, TILE);
+  for (u64 first = thread_index(); first < count; first += (u64)items * thread_count()) {
+    u32 hook[TILE];
+    bool open = false;
+#pragma unroll
+    for (u32 i = 0; i < TILE; i++) {
+      const u64 x = first + (u64)i * thread_count();
+      hook[i] = i < items && x < count ? load_relaxed(hooks + x) : ROOT;
+      open |= !(hook[i] & ROOT);
+    }
+    for (u32 step = 1; open && step <= PATH_STEPS; step++) {
+      bool follows[TILE];
+      open = false;
+#pragma unroll
+      for (u32 i = 0; i < TILE; i++) {
+        follows[i] = !(hook[i] & ROOT);
+        if (follows[i]) hook[i] = load_relaxed(hooks + hook[i]);
+      }
+#pragma unroll
+      for (u32 i = 0; i < TILE; i++) {
+        if (follows[i] && (hook[i] & ROOT || step >= PATIENCE))
+          store_relaxed(hooks + first + (u64)i * thread_count(), hook[i]);
+        open |= !(hook[i] & ROOT);
+      }
+    }
+    unfinished |= open;
   }
   return unfinished;
 }
@@ -63,14 +86,11 @@ DEVICE void compress_paths(const FilterBoruvka& g, GridBarrier& grid, u32* hooks
   }
 }
 
-// Items per thread and tile of a pass over `count` vertices or components.
-DEVICE u32 tile_items(u32 count) { return count > thread_count() ? TILE : 1; }
-
 // Round 0 over CSR. The only cycles in lightest_neighbour[] are pairs that chose each other, because the order is
 // total; the lower end of a pair is the root. Others hook to the neighbour's neighbour: half the path to follow.
 // Appends the chosen edges to the forest. Writes labels: the hook of each vertex, NONE if it is isolated.
 DEVICE void hook_vertices(const FilterBoruvka& g) {
-  const u32 items = tile_items(g.n), tile = blockDim.x * items;
+  const u32 items = items_for(g.n, TILE), tile = blockDim.x * items;
   for (u64 first = (u64)blockIdx.x * tile; first < g.n; first += (u64)gridDim.x * tile) {
     u32 hook[TILE];
     u32 roots = 0, chosen = 0;
@@ -129,7 +149,7 @@ DEVICE void hook_components(const FilterBoruvka& g, const Round& round, bool lab
   const u64* minima = g.minima[round.index & 1];
   const WorkEdge* worklist = g.worklist[round.index & 1];
   const u32 spread = spread_of(round.components);
-  const u32 items = tile_items(round.components), tile = blockDim.x * items;
+  const u32 items = items_for(round.components, TILE), tile = blockDim.x * items;
   for (u32 first = blockIdx.x * tile; first < round.components; first += gridDim.x * tile) {
     u64 candidate[TILE];
     u32 hook[TILE], id[TILE];
@@ -186,7 +206,7 @@ DEVICE void relabel_worklist(const FilterBoruvka& g, u32 from, u32 to, const u32
   const u32 length = g.control->worklist_length[from];
   const WorkEdge* worklist = g.worklist[from & 1];
   const u32 spread = spread_of(g.control->roots[from]);
-  const u32 items = length > thread_count() ? ITEMS : 1;
+  const u32 items = items_for(length, ITEMS);
   Appender appender(&g.control->worklist_length[to], chunk_for(length));
   for (u64 first = (u64)warp_index() * 32 * items; first < length; first += (u64)warp_count() * 32 * items) {
     WorkEdge edges[ITEMS];
