@@ -84,12 +84,14 @@ class Kernels:
         )
 
 
-PIECE, SPREAD = 16, 64
+PIECE, SPREAD, CONTENDING_EDGES = 16, 64, 100
 
 
 def filter_kernels(folder: Path, key_bits: int, block_components: int, items: int) -> Kernels:
     """Small limits, so that small graphs meet every path: pieces, compressed paths, rounds of the whole grid."""
-    macros = dict(KEY_BITS=key_bits, BLOCK=THREADS, PIECE=PIECE, SPREAD=SPREAD)
+    macros = dict(
+        KEY_BITS=key_bits, BLOCK=THREADS, PIECE=PIECE, SPREAD=SPREAD, CONTENDING_EDGES=CONTENDING_EDGES
+    )
     macros |= dict(BLOCK_COMPONENTS=block_components, ITEMS_PER_THREAD=items)
     macros |= dict(PATH_STEPS=3, PATIENCE=2, OPEN_LIMIT=64)
     names = ("forest_csr", "forest_edges")

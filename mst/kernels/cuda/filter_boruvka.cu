@@ -54,18 +54,18 @@ DEVICE Threshold find_threshold(const FilterBoruvka& g, Histogram& histogram) {
 struct HeavyVisitor {
   static const u32 ITEMS = ITEMS_PER_THREAD;
   const FilterBoruvka& g;
-  const u32 round, spread, giant;
   const Band band;
+  const Minima minima;
+  const u32 giant;
   Appender appender;
   u32 v, label;  // this lane's row
 
-  __device__ __forceinline__ HeavyVisitor(const FilterBoruvka& argument, const Band& edges, const Round& round)
+  __device__ __forceinline__ HeavyVisitor(const FilterBoruvka& argument, const Band& edges, const Minima& lowered)
       : g(argument),
-        round(round.index),
-        spread(spread_of(round.components)),
-        giant(round.inactive),
         band(edges),
-        appender(&argument.control->worklist_length[round.index], chunk_for(argument.expected_light)) {}
+        minima(lowered),
+        giant(lowered.inactive),
+        appender(&argument.control->worklist_length[lowered.round], chunk_for(argument.expected_light)) {}
 
   __device__ __forceinline__ bool wants_row(u32 row) { return (g.labels[row] & LABEL) != giant; }
   __device__ __forceinline__ void begin(u32 row) {
@@ -108,17 +108,19 @@ struct HeavyVisitor {
 #pragma unroll
     for (u32 i = 0; i < ITEMS; i++) {
       if (!valid[i]) continue;
-      store_edge(g, round, indices[i], edges[i], (u32)keys[i]);
+      store_edge(g, minima.round, indices[i], edges[i], (u32)keys[i]);
       candidates[i] = candidate_of(g, edges[i], (u32)keys[i], indices[i]);
     }
-    lower_minima(g, round, spread, giant, valid, edges, candidates);
+    lower_minima(g, minima, valid, edges, candidates);
   }
 };
 
-// Fills the worklist of a later phase, from CSR.
-DEVICE void extract_rows(const FilterBoruvka& g, const Band& band, const Round& round) {
-  HeavyVisitor visitor(g, band, round);
+// Fills the worklist of a later phase, from CSR. `block_words` is shared memory, [BLOCK_COMPONENTS].
+DEVICE void extract_rows(const FilterBoruvka& g, const Band& band, const Round& round, u64* block_words) {
+  const Minima minima = begin_minima(round.index, round.components, round.inactive, g.m, block_words);
+  HeavyVisitor visitor(g, band, minima);
   walk_rows(g, g.outside, g.control->outside_count, HEAVY_ROWS, visitor);
+  publish_minima(g, minima);
   fill_holes(visitor.appender, g.worklist[round.index & 1]);
 }
 
@@ -127,9 +129,11 @@ DEVICE bool is_outside(const FilterBoruvka& g, u32 v) { return g.outside[v >> 5]
 
 // Fills the worklist of a phase, from the edge list: the edges of the band; if `bits`, only those with an end outside
 // the giant, by the bits of g.outside. If `labelled`, ends become the labels of their components; else components are
-// vertices.
-DEVICE void extract_edges(const FilterBoruvka& g, const Band& band, const Round& round, bool bits, bool labelled) {
-  const u32 spread = spread_of(round.components);
+// vertices. `block_words` is shared memory, [BLOCK_COMPONENTS].
+DEVICE void extract_edges(const FilterBoruvka& g, const Band& band, const Round& round, bool bits, bool labelled,
+                          u64* block_words) {
+  const u32 expected = band.first ? g.expected_light : g.m;
+  const Minima minima = begin_minima(round.index, round.components, round.inactive, expected, block_words);
   Appender appender(&g.control->worklist_length[round.index], chunk_for(g.expected_light));
   for (u64 base = (u64)warp_index() * 32 * ITEMS; base < g.m; base += (u64)warp_count() * 32 * ITEMS) {
     WorkEdge edges[ITEMS];
@@ -179,8 +183,9 @@ DEVICE void extract_edges(const FilterBoruvka& g, const Band& band, const Round&
       store_edge(g, round.index, indices[i], edges[i], (u32)keys[i]);
       candidates[i] = candidate_of(g, edges[i], (u32)keys[i], indices[i]);
     }
-    lower_minima(g, round.index, spread, round.inactive, valid, edges, candidates);
+    lower_minima(g, minima, valid, edges, candidates);
   }
+  publish_minima(g, minima);
   fill_holes(appender, g.worklist[round.index & 1]);
 }
 
@@ -337,9 +342,9 @@ DEVICE void all_phases(const FilterBoruvka& g, GridBarrier& grid, const Threshol
     Round start = round;
     if (threadIdx.x == 0) shared.hook_offsets[round.index] = 0;
     if (CSR && !band.first && !mostly_outside)
-      extract_rows(g, band, round);
+      extract_rows(g, band, round, shared.block.minimum);
     else
-      extract_edges(g, band, round, !CSR && !band.first, CSR || !band.first);
+      extract_edges(g, band, round, !CSR && !band.first, CSR || !band.first, shared.block.minimum);
     finish_minima(g, grid, round.index, round.components, EXTRACT);
     boruvka_rounds(g, grid, round, !last, shared.block, shared.hook_offsets);
     if (last) break;

@@ -6,10 +6,6 @@
 #pragma once
 #include "worklist.cuh"
 
-// At most 65536: an edge's two ends share a word.
-#ifndef BLOCK_COMPONENTS
-#define BLOCK_COMPONENTS 1024
-#endif
 // Edges per thread.
 #ifndef BLOCK_ITEMS
 #define BLOCK_ITEMS 4

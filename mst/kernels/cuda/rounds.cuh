@@ -201,11 +201,12 @@ DEVICE void hook_components(const FilterBoruvka& g, const Round& round, bool lab
 }
 
 // Appends the edges of round `from` that still join two components to the worklist of round `to`, with the labels of
-// that round for ends, and lowers its minima. `hooks` are those of round `from`, compressed.
-DEVICE void relabel_worklist(const FilterBoruvka& g, u32 from, u32 to, const u32* hooks) {
+// that round for ends, and lowers its minima. `hooks` are those of round `from`, compressed; `block_words` is shared
+// memory, [BLOCK_COMPONENTS].
+DEVICE void relabel_worklist(const FilterBoruvka& g, u32 from, u32 to, const u32* hooks, u64* block_words) {
   const u32 length = g.control->worklist_length[from];
   const WorkEdge* worklist = g.worklist[from & 1];
-  const u32 spread = spread_of(g.control->roots[from]);
+  const Minima minima = begin_minima(to, g.control->roots[from], NONE, length, block_words);
   const u32 items = items_for(length, ITEMS);
   Appender appender(&g.control->worklist_length[to], chunk_for(length));
   for (u64 first = (u64)warp_index() * 32 * items; first < length; first += (u64)warp_count() * 32 * items) {
@@ -237,8 +238,9 @@ DEVICE void relabel_worklist(const FilterBoruvka& g, u32 from, u32 to, const u32
       store_edge(g, to, indices[i], edges[i], key_low);
       candidates[i] = candidate_of(g, edges[i], key_low, indices[i]);
     }
-    lower_minima(g, to, spread, NONE, valid, edges, candidates);
+    lower_minima(g, minima, valid, edges, candidates);
   }
+  publish_minima(g, minima);
   fill_holes(appender, g.worklist[to & 1]);
 }
 
@@ -270,7 +272,7 @@ DEVICE void boruvka_rounds(const FilterBoruvka& g, GridBarrier& grid, Round& rou
     grid.sync(HOOK_COMPONENTS);
     if (length == 0) return;
     compress_paths(g, grid, round.hooks, round.components, round.index, COMPRESS_COMPONENTS);
-    relabel_worklist(g, round.index, round.index + 1, round.hooks);
+    relabel_worklist(g, round.index, round.index + 1, round.hooks, block.minimum);
     round.inactive = NONE;
     round.hooks = round.hooks == g.labels ? g.component_hooks : round.hooks + round.components;
     round.components = g.control->roots[round.index];

@@ -14,6 +14,15 @@
 #define SPREAD 65536
 #endif
 
+// Components whose words a block can have in shared memory. At most 65536: `finish_in_block` packs two of them in a word.
+#ifndef BLOCK_COMPONENTS
+#define BLOCK_COMPONENTS 1024
+#endif
+// Edges above which the threads of the grid contend for the minima of so few components.
+#ifndef CONTENDING_EDGES
+#define CONTENDING_EDGES 32768
+#endif
+
 // A hook is a component's word in the forest of its round. Without ROOT it is the component that this one was linked
 // to; with ROOT set, the label of the root in the next round; with FINISHED set, too, the label of a component that no
 // light edge leaves, among the finished ones. An isolated vertex keeps NONE.
@@ -81,33 +90,74 @@ DEVICE void store_edge(const FilterBoruvka& g, u32 round, u32 index, const WorkE
 #endif
 }
 
+// The minima that the edges of a round lower.
+struct Minima {
+  u32 round;
+  u32 components;
+  u32 spread;        // component c has its minimum at c << spread
+  u32 inactive;      // a component that takes no candidates, or NONE
+  u64* block_words;  // [components] in shared memory: minima of this block alone; or null
+};
+
+// The minima of a round of `components`, of which `inactive` takes no candidates, for up to `edges` edges. If many edges
+// meet in few components, each block lowers minima of its own first, in block_words [BLOCK_COMPONENTS], and publishes
+// them by `publish_minima`. Call with all threads of the block.
+DEVICE Minima begin_minima(u32 round, u32 components, u32 inactive, u32 edges, u64* block_words) {
+  Minima minima = {round, components, spread_of(components), inactive, nullptr};
+  if (components <= BLOCK_COMPONENTS && edges > CONTENDING_EDGES) {
+    minima.block_words = block_words;
+    __syncthreads();  // block_words may have served as other shared memory
+    for (u32 c = threadIdx.x; c < components; c += blockDim.x) block_words[c] = NO_CANDIDATE;
+    __syncthreads();
+  }
+  return minima;
+}
+
 // Lowers the minima at both ends of N edges, all accesses of a kind in flight together; each minimum is read before it
-// is lowered. The `inactive` component takes no candidates. Of two edges with one prefix the heavier is noted: at any
-// time, every edge that arrived with the smallest prefix is either the minimum or noted. Call with all lanes.
+// is lowered. Of two edges with one prefix the heavier is noted: at any time, every edge that arrived with the smallest
+// prefix is either the minimum or noted. Call with all lanes.
 template <u32 N>
-DEVICE void lower_minima(const FilterBoruvka& g, u32 round, u32 spread, u32 inactive, const bool (&valid)[N],
+DEVICE void lower_minima(const FilterBoruvka& g, const Minima& minima, const bool (&valid)[N],
                          const WorkEdge (&edges)[N], const u64 (&candidates)[N]) {
-  u64* minima = g.minima[round & 1];
+  u64* words = g.minima[minima.round & 1];
   u64 seen[2 * N];
   u32 tied = 0;
 #pragma unroll
   for (u32 i = 0; i < 2 * N; i++) {
     const u32 end = i & 1 ? edges[i / 2].b : edges[i / 2].a;
     seen[i] = 0;
-    if (valid[i / 2] && end != inactive) seen[i] = load_relaxed(minima + (end << spread));
+    if (valid[i / 2] && end != minima.inactive)
+      seen[i] = minima.block_words ? *(volatile u64*)(minima.block_words + end)
+                                   : load_relaxed(words + (end << minima.spread));
   }
 #pragma unroll
   for (u32 i = 0; i < 2 * N; i++) {
     const u32 end = i & 1 ? edges[i / 2].b : edges[i / 2].a;
-    if (seen[i] > candidates[i / 2]) seen[i] = atomicMin(minima + (end << spread), candidates[i / 2]);
+    if (seen[i] > candidates[i / 2])
+      seen[i] = minima.block_words ? atomicMin(minima.block_words + end, candidates[i / 2])
+                                   : atomicMin(words + (end << minima.spread), candidates[i / 2]);
   }
 #pragma unroll
   for (u32 i = 0; i < 2 * N; i++) {
     const u32 end = i & 1 ? edges[i / 2].b : edges[i / 2].a;
-    const bool takes = valid[i / 2] && end != inactive && seen[i] != NO_CANDIDATE;
+    const bool takes = valid[i / 2] && end != minima.inactive && seen[i] != NO_CANDIDATE;
     tied |= (u32)(takes && prefix_of(g, seen[i]) == prefix_of(g, candidates[i / 2])) << i;
   }
-  if (__any_sync(FULL, tied)) note_ties(g, round, tied, edges, seen, candidates);
+  if (__any_sync(FULL, tied)) note_ties(g, minima.round, tied, edges, seen, candidates);
+}
+
+// Lowers the minima of the grid to those of this block, if it has any. Call with all threads of the block.
+DEVICE void publish_minima(const FilterBoruvka& g, const Minima& minima) {
+  if (!minima.block_words) return;
+  const Minima all = {minima.round, minima.components, minima.spread, NONE, nullptr};
+  __syncthreads();
+  for (u32 first = 0; first < minima.components; first += blockDim.x) {
+    const u32 c = first + threadIdx.x;
+    const u64 candidates[1] = {c < minima.components ? minima.block_words[c] : NO_CANDIDATE};
+    const bool valid[1] = {candidates[0] != NO_CANDIDATE};
+    const WorkEdge edges[1] = {{c, NONE, 0, 0}};
+    lower_minima(g, all, valid, edges, candidates);
+  }
 }
 
 // The edge at `index` of a worklist.
