@@ -738,6 +738,7 @@ def test_keep_connected_keeps_joining_pairs_and_the_first_others():
         ("binomial", dict(n=2**32, p=0.5), InputError, "makes about 4.6e+18 edges: lower it"),
         ("caveman", dict(cliques=3, size=2, connected=True), InputError, "size must be at least 3"),
         ("caveman", dict(cliques=2**20, size=2**20), InputError, "is more than 2³² vertices"),
+        ("connected-caveman", dict(cliques=3, size=2), InputError, "generator 'connected-caveman': cliques of"),
         ("grid", dict(rows=2**20, columns=2**20), InputError, "is more than 2³² vertices"),
         ("circulant", dict(n=9, offsets=[5]), InputError, "offset 5 must be below 5"),
         ("circulant", dict(n=9, offsets=[0]), InputError, "has the element 0, but each must be"),

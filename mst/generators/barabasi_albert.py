@@ -24,7 +24,7 @@ def barabasi_albert(*, n: int, k: int, seed: int, connected: bool) -> Edges:
     from mst.kernels.generate.preferential import fill_preferential
     from mst.kernels.primitives.hashing import stream
 
-    require(n > k, "barabasi-albert", f"k = {k:,} others need more than {n:,} vertices: lower k or raise n")
+    require(n > k, f"k = {k:,} others need more than {n:,} vertices: lower k or raise n")
     pairs = empty_pairs((n - k) * k)
     fill_preferential(pairs, n, k, stream(seed, "choices"))
     return Edges(n, pairs)

@@ -26,9 +26,9 @@ def binomial(*, n: int, p: float, seed: int, connected: bool) -> Edges:
     from mst.kernels.primitives import hashing
 
     pairs = pair_count(n)
-    require(pairs * p < 2**40, "binomial", f"p = {p} makes about {pairs * p:.2g} edges: lower it")
+    require(pairs * p < 2**40, f"p = {p} makes about {pairs * p:.2g} edges: lower it")
     bits = int(hashing.hash1(hashing.stream(seed, "number of edges"), 0))
-    return sample("binomial", n, binomial_quantile(pairs, p, bits), seed, connected)
+    return sample(n, binomial_quantile(pairs, p, bits), seed, connected)
 
 
 def binomial_quantile(trials: int, p: float, bits: int) -> int:

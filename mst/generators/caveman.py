@@ -18,22 +18,18 @@ _PARAMETERS = dict(
 )
 
 
-@generator(
-    "disjoint cliques; with connected, a ring of cliques",
-    _PARAMETERS,
-    connected="on request",
-)
+@generator("disjoint cliques; with connected, a ring of cliques", _PARAMETERS, connected="on request")
 def caveman(*, cliques: int, size: int, seed: int, connected: bool) -> Edges:
     """Make disjoint cliques or, with `connected`, the connected caveman graph, which has as many edges."""
     from mst.kernels.generate.cliques import connect_cliques_in_ring, fill_cliques
 
     n = cliques * size
-    require(n <= MAX_VERTICES, "caveman", f"{cliques:,} × {size:,} is more than 2³² vertices")
+    require(n <= MAX_VERTICES, f"{cliques:,} × {size:,} is more than 2³² vertices")
     pairs = empty_pairs(cliques * pair_count(size))
     fill_cliques(pairs, cliques, size)
     if not connected or cliques <= 1:
         return Edges(n, pairs, "sorted")
-    require(size >= 3, "caveman", f"cliques of {size} vertices cannot form a ring: size must be at least 3")
+    require(size >= 3, f"cliques of {size} vertices cannot form a ring: size must be at least 3")
     connect_cliques_in_ring(pairs, cliques, size)
     return Edges(n, pairs)
 

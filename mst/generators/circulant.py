@@ -22,14 +22,12 @@ def circulant(*, n: int, offsets: tuple[int, ...], seed: int, connected: bool) -
     for offset in offsets:
         require(
             offset <= n // 2,
-            "circulant",
             f"offset {offset:,} must be below {n // 2 + 1:,}: on a ring of {n:,}, count in the shorter direction",
         )
-    require(len(set(offsets)) == len(offsets), "circulant", f"offsets {offsets} repeat: give each once")
+    require(len(set(offsets)) == len(offsets), f"offsets {offsets} repeat: give each once")
     common = math.gcd(n, *offsets)
     require(
         not connected or common == 1,
-        "circulant",
         f"offsets {offsets} on a ring of {n:,} have the common divisor {common}, so the graph has "
         f"{common} components: add an offset",
     )

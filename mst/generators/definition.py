@@ -188,13 +188,13 @@ class Generator:
         Raises
         ------
         InputError
-            The graph would have too many vertices.
+            There is no such graph; the message begins with the generator's name.
         """
-        edges = self.make(seed=seed, connected=connected, **values)
-        if edges.n > MAX_VERTICES:
-            raise InputError(
-                f"generator {self.name!r}: {edges.n:,} vertices are more than 2³²: make it smaller"
-            )
+        try:
+            edges = self.make(seed=seed, connected=connected, **values)
+            require(edges.n <= MAX_VERTICES, f"{edges.n:,} vertices are more than 2³²: make it smaller")
+        except InputError as error:
+            raise InputError(f"generator {self.name!r}: {error}") from None
         return edges
 
 
@@ -203,10 +203,9 @@ def generator(
     parameters: dict[str, Parameter],
     *,
     connected: str,
-    name: str = "",
     relabels: bool = False,
 ) -> Callable[[Callable[..., Edges]], Callable[..., Edges]]:
-    """Return a decorator that declares a function as a generator.
+    """Return a decorator that declares a function as the generator of its name, with dashes for underscores.
 
     Parameters
     ----------
@@ -214,13 +213,11 @@ def generator(
     parameters : dict of str to Parameter
     connected, relabels
         See `Generator`.
-    name : str
-        By default, the name of the function with dashes instead of underscores.
     """
 
     def declare(make: Callable[..., Edges]) -> Callable[..., Edges]:
         declared = Generator(
-            name=name or make.__name__.replace("_", "-"),
+            name=make.__name__.replace("_", "-"),
             title=title,
             parameters=parameters,
             make=make,
@@ -298,10 +295,10 @@ def require_memory(needed: int, purpose: str) -> None:
         )
 
 
-def require(condition: bool, generator: str, problem: str) -> None:
-    """Raise an `InputError` that names the generator and the problem, unless `condition` holds."""
+def require(condition: bool, problem: str) -> None:
+    """Raise an `InputError`, to which `Generator.build` adds the generator's name, unless `condition` holds."""
     if not condition:
-        raise InputError(f"generator {generator!r}: {problem}")
+        raise InputError(problem)
 
 
 def _whole(value: Any) -> int:

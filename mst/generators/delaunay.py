@@ -10,9 +10,7 @@ from mst.generators.points import random_points
 
 @generator(
     "Delaunay triangulation of random points of the unit square",
-    dict(
-        n=Parameter(int, "points", high=2**28),
-    ),
+    dict(n=Parameter(int, "points", high=2**28)),
     connected="always",
 )
 def delaunay(*, n: int, seed: int, connected: bool) -> Edges:

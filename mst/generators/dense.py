@@ -10,9 +10,7 @@ from mst.generators.uniform import sample
 
 @generator(
     "every two vertices are joined",
-    dict(
-        n=Parameter(int, "vertices", high=MAX_VERTICES),
-    ),
+    dict(n=Parameter(int, "vertices", high=MAX_VERTICES)),
     connected="always",
 )
 def complete(*, n: int, seed: int, connected: bool) -> Edges:
@@ -34,4 +32,4 @@ def complete(*, n: int, seed: int, connected: bool) -> Edges:
 )
 def dense(*, n: int, share: float, seed: int, connected: bool) -> Edges:
     """Sample G(n, m) with m = share·n(n-1)/2; the share is 0.9 in Shou and He's dense inputs."""
-    return sample("dense", n, round(Fraction(share) * pair_count(n)), seed, connected)
+    return sample(n, round(Fraction(share) * pair_count(n)), seed, connected)

@@ -20,9 +20,7 @@ def distinct(pairs: np.ndarray) -> np.ndarray:
     return pairs[: unique(pairs)]
 
 
-def draw_distinct(
-    m: int, draw: Callable[[int, int], np.ndarray], at_least: int, generator: str, seed: int
-) -> np.ndarray:
+def draw_distinct(m: int, draw: Callable[[int, int], np.ndarray], at_least: int, seed: int) -> np.ndarray:
     """Draw pairs until at least `m` of them are distinct, then drop randomly chosen ones beyond `m`.
 
     Parameters
@@ -34,8 +32,6 @@ def draw_distinct(
         numpy.ndarray of uint64.
     at_least : int
         Number of pairs to draw at first.
-    generator : str
-        Its name, for the error message.
     seed : int
         Decides which pairs are dropped.
 
@@ -55,7 +51,6 @@ def draw_distinct(
     while len(pairs) < m:
         require(
             rounds < _MAX_ROUNDS,
-            generator,
             f"{drawn:,} arcs gave only {len(pairs):,} distinct edges, but m = {m:,}: "
             "lower m, add vertices, or choose more even probabilities",
         )

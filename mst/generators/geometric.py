@@ -32,7 +32,7 @@ def geometric(*, n: int, radius: float | None, seed: int, connected: bool) -> Ed
     def make(attempt: int) -> Edges:
         return Edges(n, _near_pairs(n, squared_radius, seed, attempt))
 
-    return try_until_connected("geometric", make, "raise radius", connected=connected)
+    return try_until_connected(make, "raise radius", connected=connected)
 
 
 def _squared_radius(n: int, radius: float | None) -> int:

@@ -23,7 +23,7 @@ def grid(*, rows: int, columns: int, seed: int, connected: bool) -> Edges:
     """Join neighbours; the 2d-2e20 graph of the ECL-MST paper has 1024 rows and columns."""
     from mst.kernels.generate.grid import fill_grid
 
-    require(rows * columns <= MAX_VERTICES, "grid", f"{rows:,} × {columns:,} is more than 2³² vertices")
+    require(rows * columns <= MAX_VERTICES, f"{rows:,} × {columns:,} is more than 2³² vertices")
     pairs = empty_pairs(rows * (columns - 1) + (rows - 1) * columns)
     fill_grid(pairs, rows, columns)
     return Edges(rows * columns, pairs, "sorted")
@@ -83,7 +83,6 @@ def _kept(rows: int, columns: int, share: float, seed: int, connected: bool) -> 
         return Edges(n, pairs.gather(edges, permutation, m), "shuffled")
     require(
         m >= n - 1,
-        "road",
         f"a share of {share} is {m:,} edges, but {n:,} vertices need {n - 1:,} to be connected: raise share",
     )
     shuffled = pairs.gather(edges, permutation, len(edges))

@@ -9,9 +9,7 @@ from mst.generators.definition import Edges, Parameter, empty_pairs, generator, 
 
 @generator(
     "2^dimension vertices, joined if their ids differ in one bit",
-    dict(
-        dimension=Parameter(int, "number of bits of an id", high=32),
-    ),
+    dict(dimension=Parameter(int, "number of bits of an id", high=32)),
     connected="always",
 )
 def hypercube(*, dimension: int, seed: int, connected: bool) -> Edges:

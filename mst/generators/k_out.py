@@ -26,7 +26,6 @@ from mst.generators.spanning import try_until_connected
             int, "exact number of edges, reached by more arcs, or by dropping random ones", default=None
         ),
     ),
-    name="k-out",
     connected="on request",
 )
 def k_out(*, n: int, k: int, m: int | None, seed: int, connected: bool) -> Edges:
@@ -40,15 +39,13 @@ def k_out(*, n: int, k: int, m: int | None, seed: int, connected: bool) -> Edges
 
     require(
         n != 1 or k == 0,
-        "k-out",
         "a single vertex cannot be joined to others: n must be at least 2, or k must be 0",
     )
     require(
         m is None or m <= pair_count(n),
-        "k-out",
         f"{n:,} vertices have fewer than m = {m} pairs: lower m or raise n",
     )
-    require(m is None or m == 0 or k > 0, "k-out", f"k = 0 arcs cannot make m = {m} edges: raise k")
+    require(m is None or m == 0 or k > 0, f"k = 0 arcs cannot make m = {m} edges: raise k")
     drawn = n * k
 
     def make(attempt: int) -> Edges:
@@ -61,6 +58,6 @@ def k_out(*, n: int, k: int, m: int | None, seed: int, connected: bool) -> Edges
 
         if m is None:
             return Edges(n, distinct(draw(0, drawn)), "sorted")
-        return Edges(n, draw_distinct(m, draw, drawn, "k-out", seed), "sorted")
+        return Edges(n, draw_distinct(m, draw, drawn, seed), "sorted")
 
-    return try_until_connected("k-out", make, "raise k", connected=connected)
+    return try_until_connected(make, "raise k", connected=connected)

@@ -9,9 +9,7 @@ from mst.generators.definition import MAX_VERTICES, Edges, Parameter, empty_pair
 
 @generator(
     "0 - 1 - 2 - …: the tree of the largest diameter",
-    dict(
-        n=Parameter(int, "vertices", high=MAX_VERTICES),
-    ),
+    dict(n=Parameter(int, "vertices", high=MAX_VERTICES)),
     connected="always",
 )
 def path(*, n: int, seed: int, connected: bool) -> Edges:

@@ -53,23 +53,18 @@ def power_law(
     from mst.kernels.generate.power_law import fill_power_law
     from mst.kernels.primitives.hashing import stream
 
-    require(shift <= n, "power-law", f"shift = {shift:,} is above n = {n:,}: lower it")
+    require(shift <= n, f"shift = {shift:,} is above n = {n:,}: lower it")
     require(
         not connected or components in (None, 1),
-        "power-law",
         f"components = {components} cannot be connected: leave connected or components out",
     )
     apart = components - 1 if components else 0
     core = n - 2 * apart
-    require(core > 0 or not apart, "power-law", f"{n:,} vertices cannot have {apart + 1:,} components")
+    require(core > 0 or not apart, f"{n:,} vertices cannot have {apart + 1:,} components")
     tree = SpanningTree(core, seed) if connected or components else None
     reserved = tree.edges + apart if tree else 0
     most = pair_count(core) + apart
-    require(
-        reserved <= m <= most,
-        "power-law",
-        f"m = {m:,} must be from {reserved:,} to {most:,} with these vertices",
-    )
+    require(reserved <= m <= most, f"m = {m:,} must be from {reserved:,} to {most:,} with these vertices")
     key = stream(seed, "cliques")
 
     def draw(first: int, count: int) -> np.ndarray:
@@ -78,7 +73,7 @@ def power_law(
         fill_power_law(drawn, first, core, skew, shift, size, key)
         return drawn[: tree.drop_tree_edges(drawn)] if tree else drawn
 
-    others = draw_distinct(m - reserved, draw, m - reserved, "power-law", seed)
+    others = draw_distinct(m - reserved, draw, m - reserved, seed)
     if tree is None:
         return Edges(n, others, "sorted")
     pairs = empty_pairs(m)

@@ -57,7 +57,7 @@ def rmat(*, seed: int, connected: bool, **values: Any) -> Edges:
     defaults, which give 520,805 edges, 569 components and degree 271; a, b, c = .55, .1, .1 give similar numbers:
     484,918 edges, 4,135 components and degree 550.
     """
-    return _make("rmat", seed, connected, 8, _Values(**values))
+    return _make(seed, connected, 8, _Values(**values))
 
 
 @generator(
@@ -68,23 +68,22 @@ def rmat(*, seed: int, connected: bool, **values: Any) -> Edges:
 )
 def kronecker(*, seed: int, connected: bool, **values: Any) -> Edges:
     """Draw arcs as `rmat` does, then permute the vertices at random (Graph500 specification, section 3)."""
-    return _make("kronecker", seed, connected, 16, _Values(**values))
+    return _make(seed, connected, 16, _Values(**values))
 
 
-def _make(generator: str, seed: int, connected: bool, default_factor: int, values: _Values) -> Edges:
+def _make(seed: int, connected: bool, default_factor: int, values: _Values) -> Edges:
     from mst.kernels.generate.rmat import fill_rmat
     from mst.kernels.primitives.hashing import stream
 
     scale, edge_factor, m, a, b, c, simple = values
-    thresholds = _thresholds(generator, a, b, c)
-    require(m is None or edge_factor is None, generator, "give edge_factor or m, not both")
+    thresholds = _thresholds(a, b, c)
+    require(m is None or edge_factor is None, "give edge_factor or m, not both")
     n = 2**scale
     tree = SpanningTree(n, seed) if connected else None
     reserved = tree.edges if tree else 0
     total = (default_factor if edge_factor is None else edge_factor) * n if m is None else m
     require(
         total >= reserved,
-        generator,
         f"{total:,} edges cannot connect {n:,} vertices: they must be at least {reserved:,}",
     )
     key = stream(seed, "arcs")
@@ -101,12 +100,8 @@ def _make(generator: str, seed: int, connected: bool, default_factor: int, value
     elif m is None:
         others = distinct(draw(0, wanted))
     else:
-        require(
-            m <= pair_count(n),
-            generator,
-            f"{n:,} vertices have fewer than m = {m:,} pairs: lower m or raise scale",
-        )
-        others = draw_distinct(wanted, draw, wanted, generator, seed)
+        require(m <= pair_count(n), f"{n:,} vertices have fewer than m = {m:,} pairs: lower m or raise scale")
+        others = draw_distinct(wanted, draw, wanted, seed)
     if tree is None:
         return Edges(n, others, "sorted" if simple else "any")
     pairs = empty_pairs(reserved + len(others))
@@ -114,11 +109,10 @@ def _make(generator: str, seed: int, connected: bool, default_factor: int, value
     return Edges(n, pairs)
 
 
-def _thresholds(generator: str, a: float, b: float, c: float) -> tuple[np.uint64, ...]:
+def _thresholds(a: float, b: float, c: float) -> tuple[np.uint64, ...]:
     """Return the ends of the first three quarters' shares of 2³²; refuse probabilities that add up to more than 1."""
     require(
         Fraction(a) + Fraction(b) + Fraction(c) <= 1 + Fraction(1, 2**40),
-        generator,
         f"a + b + c = {a + b + c:.6g} is above 1: lower one of them",
     )
     return tuple(np.uint64(min(round(Fraction(x) * 2**32), 2**32)) for x in (a, a + b, a + b + c))

@@ -25,17 +25,13 @@ def watts_strogatz(*, n: int, k: int, p: float, seed: int, connected: bool) -> E
     Edges are rewired in the order of their distance, then of their vertex, as in Watts and Strogatz (Nature 1998). The
     graph has n·k/2 edges. With `connected`, up to 100 graphs are tried.
     """
-    require(
-        k % 2 == 0,
-        "watts-strogatz",
-        f"k = {k} is odd: give an even number, since half of the neighbours are on each side",
-    )
-    require(k < n or k == 0, "watts-strogatz", f"k = {k} neighbours need more than {n:,} vertices")
+    require(k % 2 == 0, f"k = {k} is odd: give an even number, since half of the neighbours are on each side")
+    require(k < n or k == 0, f"k = {k} neighbours need more than {n:,} vertices")
 
     def make(attempt: int) -> Edges:
         return Edges(n, _rewired(n, k, p, seed, attempt))
 
-    return try_until_connected("watts-strogatz", make, "raise k or lower p", connected=connected)
+    return try_until_connected(make, "raise k or lower p", connected=connected)
 
 
 def _rewired(n: int, k: int, p: float, seed: int, attempt: int) -> np.ndarray:

@@ -50,15 +50,13 @@ class SpanningTree:
         return compact(pairs)
 
 
-def try_until_connected(generator: str, make: Callable[[int], Edges], remedy: str, *, connected: bool) -> Edges:
+def try_until_connected(make: Callable[[int], Edges], remedy: str, *, connected: bool) -> Edges:
     """Return ``make(0)`` or, if `connected`, the first connected graph among ``make(0)``, ``make(1)``, ….
 
     Trying graphs keeps their distribution, conditioned on being connected.
 
     Parameters
     ----------
-    generator : str
-        Its name, for the error message.
     make : callable
         ``make(attempt)`` returns the edges of a graph.
     remedy : str
@@ -78,4 +76,4 @@ def try_until_connected(generator: str, make: Callable[[int], Edges], remedy: st
         edges = make(attempt)
         if is_connected(edges.n, edges.pairs):
             return edges
-    raise InputError(f"generator {generator!r}: none of {_ATTEMPTS} attempts was connected: {remedy}")
+    raise InputError(f"none of {_ATTEMPTS} attempts was connected: {remedy}")

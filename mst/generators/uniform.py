@@ -27,26 +27,22 @@ def uniform(*, n: int, m: int, seed: int, connected: bool) -> Edges:
     With `connected`, n - 1 edges are those of a random recursive tree, and the others are sampled from the pairs that
     are not in this tree.
     """
-    return sample("uniform", n, m, seed, connected)
+    return sample(n, m, seed, connected)
 
 
-def sample(generator: str, n: int, m: int, seed: int, connected: bool) -> Edges:
-    """Return the edges of a graph G(n, m); error messages name the `generator`."""
+def sample(n: int, m: int, seed: int, connected: bool) -> Edges:
+    """Return the edges of a graph G(n, m)."""
     from mst.kernels.generate.uniform import fill_sample
     from mst.kernels.primitives import hashing
 
     possible = pair_count(n)
-    require(m <= possible, generator, f"{n:,} vertices have {possible:,} pairs, so m = {m:,} is too many")
+    require(m <= possible, f"{n:,} vertices have {possible:,} pairs, so m = {m:,} is too many")
     permutation = hashing.permutation(seed, "pairs", possible)
     pairs = empty_pairs(m)
     if not connected:
         fill_sample(pairs, n, permutation, 0)
         return Edges(n, pairs, "shuffled")
-    require(
-        m >= n - 1,
-        generator,
-        f"{m:,} edges cannot connect {n:,} vertices: m must be at least {max(n - 1, 0):,}",
-    )
+    require(m >= n - 1, f"{m:,} edges cannot connect {n:,} vertices: m must be at least {max(n - 1, 0):,}")
     from mst.generators.spanning import SpanningTree
 
     tree = SpanningTree(n, seed)
