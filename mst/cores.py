@@ -1,4 +1,4 @@
-"""How many cores a call may use."""
+"""The number of cores that a call may use."""
 
 from __future__ import annotations
 

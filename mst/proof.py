@@ -265,8 +265,8 @@ class _Forest:
         n, m = self.graph.n, self.graph.m
         root_paths = np.empty(n, root_path_dtype(self.links.dtype, self.graph.w.dtype))
         find_root_paths(self.ranked, root_paths)
-        # Of many different weights few edges are as heavy as the maximum of a path: comparing them one by one costs
-        # less than this table.
+        # With many different weights, few edges are as heavy as the maximum of a path: comparing them one by one
+        # costs less than this table.
         distinct = len(self.ids) - self.ties
         tie_bounds: np.ndarray = np.empty(n if distinct < _MANY_WEIGHTS else 0, id_dtype(m))
         if len(tie_bounds):

@@ -572,7 +572,7 @@ def test_claims_about_facts_use_no_stand_ins(records, stand_ins):
 
 @pytest.mark.parametrize("named", ["g", "'as-skitter'"])
 def test_printed_numbers_are_of_the_input_and_facts_of_its_stand_in(records, stand_ins, named):
-    """Of a set's member, and of a graph that a formula names itself."""
+    """The graph is a member of a set, or one that the formula itself names."""
     book = stand_ins.model_copy(
         update={"stand_ins": {"as-skitter": STAND_IN.name}, "sets": {"ONE": ("as-skitter",)}}
     )
@@ -596,7 +596,7 @@ def test_port_on_stand_ins_has_no_verdict(records, stand_ins):
     assert outcome.result.value == pytest.approx(0.5, rel=0.02)
 
 
-# What may judge.
+# Records that may judge.
 
 
 @pytest.mark.parametrize("flag", ["busy", "stolen", "throttled"])

@@ -438,7 +438,7 @@ def test_power_law_has_the_prescribed_numbers(size):
 
 @pytest.mark.parametrize(("skew", "shift"), [(1, 0), (2, 0), (2, 50), (3, 7), (5, 20)])
 def test_power_law_draws_vertices_by_a_power_law(skew, shift):
-    """Of few edges among many vertices hardly any repeat, so that degrees are binomial."""
+    """Few edges among many vertices hardly ever repeat, so that degrees are binomial."""
     n, m = 200_000, 10_000
     graph = generate("power-law", n=n, m=m, skew=skew, shift=shift)
     bounds = np.array([0, 1, 2, 5, 20, 100, 1000, 10_000, n])

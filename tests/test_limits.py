@@ -30,7 +30,7 @@ def group(tmp_path, monkeypatch):
 
 
 VERSION_1 = "5:memory:/docker/x\n4:cpu,cpuacct:/docker/x\n0::/system.slice\n"
-"""Of a container that sees its own groups as the topmost ones."""
+"""The groups of a process in a container, which sees its own groups as the topmost ones."""
 
 
 def test_groups_above_limit_the_time_of_their_members(group):

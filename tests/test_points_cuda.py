@@ -56,7 +56,7 @@ def test_emulated_trees_of_all_sets_are_those_of_brute_force(emulator_folder, di
 
 
 def test_chains_of_links_are_followed_to_their_ends(emulator_folder):
-    """Of points with growing gaps, each is nearest to the one before: all links are one chain, in the first round."""
+    """Points with growing gaps are each nearest to the one before: all links are one chain, in the first round."""
     X = np.cumsum(np.arange(1.0, 1500))[:, None]
     assert by_emulator(emulator_folder, X, 1) == [(float(i + 1), i - 1, i) for i in range(1, len(X))]
 

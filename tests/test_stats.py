@@ -113,7 +113,7 @@ def test_ratio_interval_covers_the_true_ratio(rng, sizes):
 
 
 def test_intervals_of_ratios_and_means_cover_at_least_what_they_say():
-    """Of equal runs of five processes."""
+    """The runs are equal, of five processes each."""
     rng, rounds = np.random.default_rng(1), 100
     covered = means = 0
     for round_ in range(rounds):

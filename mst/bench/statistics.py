@@ -57,7 +57,7 @@ def summarise(values: Sequence[float]) -> Summary:
     """
     if not len(values):
         return Summary(0, None, None, None)
-    # Of so few values NumPy takes ten times as long, which counts in a table of 100,000 records.
+    # NumPy takes ten times as long for so few values, which counts in a table of 100,000 records.
     data = sorted(map(float, values))
     median = statistics.median(data)
     rank, coverage = interval_ranks(len(data))
@@ -105,12 +105,12 @@ def of_extremes(
 ) -> np.ndarray:
     """Return the least or the greatest of several quantities with draws, one a row, the estimate first.
 
-    One noisy quantity of nine is not an extreme: the least of nine draws would be below that of the nine medians. So
-    quantiles are compared with equal quantiles, and deviations are enlarged as a normal distribution's, estimated
-    from so few processes, have to be for intervals that hold for all rows at once with 95 %. Downwards for the least,
-    upwards for the greatest, each row only has to hold by itself (Berger 1982, intersection-union tests): the lower
-    end of all is no higher than that of the row that is truly the least. Deviations of positive quantities are
-    factors. The draws return in an order of their own: the extreme is independent of others.
+    The least of nine noisy draws would be below the least of the nine medians. So quantiles are compared with equal
+    quantiles, and deviations are enlarged by as much as those of a normal distribution, estimated from so few
+    processes, need for intervals that hold for all rows at once with 95 %. Downwards for the least, upwards for the
+    greatest, each row only has to hold by itself (Berger 1982, intersection-union tests): the lower end of all is no
+    higher than that of the row that is truly the least. Deviations of positive quantities are factors. The draws are
+    shuffled: the extreme is independent of other quantities.
 
     `choose` is ``np.min`` or ``np.max``, `processes` the fewest behind each row, and `number` how many quantities there
     are, if more than those measured.
@@ -122,7 +122,7 @@ def of_extremes(
         rows = np.log(rows)
     estimate = rows[:, :1]
     deviations = np.sort(rows[:, 1:], axis=1) - estimate
-    # Of three processes two may be equal by chance, on one side of the median: the other side's scatter counts.
+    # Two of three processes may be equal by chance, on one side of the median: the other side's scatter counts.
     symmetric = np.sort(np.sign(deviations) * np.maximum(abs(deviations), abs(deviations[:, ::-1])), axis=1)
     all_rows, one_row = (np.array([[_widening(size, count)] for count in processes]) for size in (number, 1))
     outer = symmetric < 0 if choose is np.min else symmetric > 0

@@ -34,7 +34,7 @@ class Dead(Refused):
 
 
 class Limits(NamedTuple):
-    """How patient a download is.
+    """Limits on the waiting time and the attempts of a download.
 
     Attributes
     ----------

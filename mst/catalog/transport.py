@@ -184,7 +184,7 @@ class Transport:
 
 
 class _Patience:
-    """When to try again, by how far the file has grown since."""
+    """Decides when to try again, by how far the file has grown."""
 
     def __init__(self, part: PartialFile, limits: Limits):
         self.part, self.limits = part, limits

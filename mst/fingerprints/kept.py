@@ -26,7 +26,7 @@ def remembered(path: Path, asked: str, compute: Callable[[], str]) -> str:
     path : Path
         Absolute. A file outside the package is not kept.
     asked : str
-        What the fingerprint covers.
+        The code that the fingerprint covers.
     compute : callable
     """
     state, stamp, known = _known()

@@ -1,4 +1,4 @@
-"""Modules and their definitions: content, and what it refers to in other modules of the package."""
+"""Modules and their definitions: their content, and its references to other modules of the package."""
 
 from __future__ import annotations
 

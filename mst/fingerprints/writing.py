@@ -32,7 +32,7 @@ class Import(NamedTuple):
 
 
 class Reach(NamedTuple):
-    """What an expression may reach without naming it in the code.
+    """Code that an expression may reach without naming it.
 
     Its `kind` is ``cuda``, files of this name or all of them; ``workers``, the methods of `Graph` in `WORKERS`; or
     ``package``, any of its modules.

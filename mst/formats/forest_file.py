@@ -15,7 +15,7 @@ from mst.rounding import converted
 
 @dataclass(frozen=True, eq=False)
 class Match:
-    """Where the edges of a forest are in its graph.
+    """The places of a forest's edges in its graph.
 
     Attributes
     ----------

@@ -221,7 +221,7 @@ def _rows_of_chunk(files: Sequence[File], columns: pa.Schema) -> Chunk:
             record = store.read_record(path, origin=origin, set_aside=reasons.append)
             if record is None:
                 continue
-            # Of a file that has just been written, a second change could go unnoticed.
+            # A second change of a file that has just been written could go unnoticed.
             young = any(max(stamp[2:], default=0) > settled for stamp in stamps)
             row = store.table_row(record)
             rows.append({**row, _PATH: name, _STATE: "" if young or len(reasons) > before else state})

@@ -27,7 +27,7 @@ from mst.streaming.forest import StreamForest
 from mst.streaming.memory import decoders, parse_memory
 
 _ROW_BYTES = 32
-"""Of a row while it is decoded: 12 to 24 bytes, and its text or compressed bytes."""
+"""Bytes of a row while it is decoded: 12 to 24, and its text or compressed bytes."""
 
 _FOREST = ("u", "v", "w", "id")
 

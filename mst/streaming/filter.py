@@ -33,7 +33,7 @@ _FEWEST, _FACTOR = 0.01, 2.0
 """Share of the forest's edges up to the first level, and the factor by which later levels have more or omit fewer."""
 
 _LAST_LEFT_OUT = 1 / 16
-"""How many vertices the last level leaves out, of as many vertices as there are edges per vertex."""
+"""Vertices that the last level leaves out, among as many vertices as there are edges per vertex."""
 
 _LARGEST_GROUPS, _SMALL_BITMAP, _LARGE_BITMAP = 4, 1 << 17, 1 << 23
 """Bits of the largest group size of a bitmap; bits of a bitmap that fits the L1 cache among other data, and the L2."""

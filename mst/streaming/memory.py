@@ -173,7 +173,7 @@ class Budget(NamedTuple):
 
     @property
     def most_vertices(self) -> int:
-        """How many vertices fit; negative if the rest does not."""
+        """The number of vertices that fit; negative if the rest does not."""
         one = _VERTEX_BYTES + _ROW_BYTES
         return min(self.free // (one + _ROW_BYTES), (self.free - _ROW_BYTES * self.slice) // one)
 

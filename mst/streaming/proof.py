@@ -129,7 +129,7 @@ def _paths(forest: StreamForest, names: Ids) -> tuple[str, dict[str, Any], _Path
 
 
 class _Checked(NamedTuple):
-    """Why a slice of the stream contradicts the forest, if it does, the witness, and the number of its edges."""
+    """The reason why a slice of the stream contradicts the forest, if it does, the witness, and the number of edges."""
 
     reason: str
     witness: dict[str, Any]

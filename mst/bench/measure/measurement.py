@@ -46,7 +46,7 @@ def measurement_of(
     algorithm, processes = registry.get(run.algorithm), outcome.processes
     # A run that started no process gets the current time.
     spans = outcome.spans or [(datetime.now(UTC),) * 2]
-    # Of one solve in the median process.
+    # The energy of one solve in the median process.
     energies = sorted((p["energy"] for p in processes if p["energy"]), key=lambda energy: energy["joules"])
     first = processes[0] if processes else {}
     return {

@@ -13,7 +13,7 @@ Emit = Callable[..., None]  # reports an event of a run: its name, and its value
 
 @dataclass(frozen=True)
 class RunSpec:
-    """What a run's processes need: all options, the canonical graph, and a folder for temporary files.
+    """The inputs of a run's processes: all options, the canonical graph, and a folder for temporary files.
 
     `measure` has the fields of `mst.bench.planning.experiment.Measure`; a process leaves the forest's edge ids in
     `ids_file`, an empty name if they are not kept.

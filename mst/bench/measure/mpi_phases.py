@@ -1,4 +1,4 @@
-"""How the ranks of a run spend their time: computing, in MPI calls, or waiting for each other."""
+"""The time that the ranks of a run spend computing, in MPI calls, and waiting for each other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a fresh process of a run, or all ranks of one, takes its samples and reports memory and failures."""
+"""The samples of a fresh process of a run, or of all ranks of one, and its reports of memory and failures."""
 
 from __future__ import annotations
 

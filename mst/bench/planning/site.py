@@ -1,4 +1,4 @@
-"""Where runs are measured: the machine at hand, or the nodes of a cluster as its site describes them.
+"""The machines that runs are measured on: the one at hand, or the nodes of a cluster as its site describes them.
 
 Nothing is measured on a cluster's login node, so the site file beside the workflow's cluster profile describes the
 compute nodes. Profiles of known hardware, such as that of the source papers, are in ``config/machines/``; sites and

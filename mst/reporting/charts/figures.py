@@ -224,7 +224,7 @@ def _self_speedup(shown: pd.DataFrame, folder: Path) -> Figure | None:
             if len(own := all_widths(own)):
                 narrow = standard_errors(own[own["width"] == 1])
                 for width, at in own.groupby("width"):
-                    # T(1) has an interval of its own.
+                    # T(1) has its own interval.
                     noise = (standard_errors(at), narrow) if width > 1 else (narrow,)
                     mean, low, high = mean_interval(at["self_speedup"], *noise)
                     same = at[["machine", "name", "paradigm", "origin"]].iloc[0].to_dict()

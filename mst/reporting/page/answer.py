@@ -26,7 +26,7 @@ from mst.units import counted
 
 @dataclass(frozen=True)
 class Gain:
-    """How many times as long another algorithm took: a geometric mean over graphs, with its 95 % interval.
+    """The factor by which another algorithm took longer: a geometric mean over graphs, with its 95 % interval.
 
     The interval is of the mean over these very graphs, from the intervals of the medians; there is none where fewer
     than three processes were measured, and then the mean is not in the headline. `ratios` has the graphs and their
@@ -52,7 +52,7 @@ class Gain:
 
 
 class Badge(NamedTuple):
-    """Where figures come from: all records compared, how many of those were disturbed, their dates and commits."""
+    """The origin of figures: the numbers of records compared and of disturbed ones, their dates and commits."""
 
     records: int
     disturbed: int
@@ -251,7 +251,7 @@ def cards(rows: pd.DataFrame, baseline: str, machines: Mapping[str, Mapping[str,
                 made.append(Card(hardware.name, None, missing(own, hardware)))
             most = max((f.gains for f in found), default=0)
             for f in found:
-                # Of findings elsewhere, those that compare an algorithm on at least half as many graphs as any of them.
+                # Findings elsewhere count that compare an algorithm on at least half as many graphs as any of them.
                 if own is here or (f.algorithm and f.gains and 2 * f.gains >= most):
                     made.append(Card(hardware.name, f, machine=_in_words(machines.get(f.machine), hardware)))
     return made

@@ -55,7 +55,7 @@ def kind_of(n: int, m: int, maximum_degree: int | None) -> int:
 
 
 def settings(table: Table) -> list[dict[str, Any]]:
-    """Return the hardware that the table tells apart: its id, in words, cores, and where the graph is."""
+    """Return the kinds of hardware that the table distinguishes: id, name, cores, and the location of the graph."""
     cores = max(table.widths, default=1)
     locations = {Candidate.parse(name).gpu for cell in table.cells for name in cell["times"]}
     found = [dict(id="core", name="one core", cores=1, gpu=None)]

@@ -129,7 +129,7 @@ class Grid:
 
     @property
     def known(self) -> int:
-        """How many cells have a value."""
+        """The number of cells with a value."""
         return sum(cell.value is not None for row in self.cells for cell in row)
 
     @property
@@ -191,8 +191,8 @@ def exhibits() -> dict[str, list[Exhibit]]:
 def fill(paper: str, exhibit: Exhibit, sources: Sequence[Measured], names: Names) -> Filled:
     """Work out an exhibit's numbers from a source for each machine; machines without a single number are left out.
 
-    If a column is about programs that are available, it has the numbers of the programs; those of our ports are a grid
-    of their own, whose columns say so.
+    If a column is about programs that are available, it has the numbers of the programs; those of our ports are another
+    grid, whose columns say so.
     """
     filled, book = Filled(paper, exhibit), document()
     if exhibit.static:

@@ -324,7 +324,7 @@ class _Evaluation:
         except Missing as reason:
             if not isinstance(reason, silently):
                 if self.whole:
-                    # Of a kind that no aggregate around this one leaves out.
+                    # No aggregate around this one leaves out an error of this kind.
                     raise Missing(str(reason)) from None
                 self.result.missing.append(str(reason))
             elif isinstance(reason, Failed):

@@ -298,7 +298,7 @@ def gather(
             found.sort(key=lambda record: record.measurement["created"], reverse=True)
             current = [r for r in found if not table or (machine, key, width, r.run.fingerprint) in versions]
             if current:
-                # Of the layouts of an MPI run, the fastest that was proved.
+                # The fastest proved layout of an MPI run.
                 fastest = min(current, key=lambda r: (not _shown(r, ""), _median(r) or np.inf))
                 first = fastest if table else current[0]
                 source.runs.setdefault(key, {})[width] = first
