@@ -22,6 +22,17 @@ def run_python(
     return done
 
 
+def run_mst(
+    *arguments: object, cwd: Path | None = None, input: str | None = None, **environment: object
+) -> subprocess.CompletedProcess[str]:
+    """Run ``mst`` in a new process, with more variables in its environment; return the ended process."""
+    command = [sys.executable, "-m", "mst", *map(str, arguments)]
+    variables = os.environ | {name: str(value) for name, value in environment.items()}
+    return subprocess.run(
+        command, cwd=cwd, env=variables, input=input, capture_output=True, text=True, timeout=120
+    )
+
+
 def module_at(file: Path) -> ModuleType:
     """Return a new module with the definitions of a file."""
     spec = importlib.util.spec_from_file_location(file.stem, file)

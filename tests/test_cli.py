@@ -10,13 +10,14 @@ import subprocess
 import sys
 import time
 import tomllib
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
-from scripts import run_python
+from scripts import run_mst, run_python
 
 import mst
 from mst import registry
@@ -46,16 +47,6 @@ def triangle(tmp_path) -> Path:
     file = tmp_path / "triangle.gr"
     file.write_text(TRIANGLE)
     return file
-
-
-def shell(*arguments: str, **environment: str) -> subprocess.CompletedProcess:
-    return subprocess.run(
-        [sys.executable, "-m", "mst", *arguments],
-        capture_output=True,
-        text=True,
-        env={**os.environ, **environment},
-        timeout=120,
-    )
 
 
 def test_solve_prints_one_json_object(triangle, capsys):
@@ -399,7 +390,7 @@ def test_every_package_of_an_extra_that_is_imported_has_its_remedy():
 
 
 def test_debug_shows_the_traceback(tmp_path):
-    assert "Traceback" in shell("solve", str(tmp_path / "absent.gr"), "--debug").stderr
+    assert "Traceback" in run_mst("solve", tmp_path / "absent.gr", "--debug").stderr
 
 
 def test_help_answers_quickly():
@@ -446,10 +437,7 @@ def test_listing_and_planning_load_no_heavy_package(code):
 
 
 def test_characters_that_a_terminal_lacks_are_escaped():
-    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
-    done = subprocess.run(
-        [sys.executable, "-m", "mst", "list"], capture_output=True, text=True, timeout=60, env=environment
-    )
+    done = run_mst("list", PYTHONIOENCODING="ascii")
     assert done.returncode == 0 and "Bor\\u016fvka" in done.stdout, done.stderr
 
 
@@ -514,18 +502,15 @@ def test_compute_time_excludes_compilation(tmp_path):
 
 
 def test_a_dash_is_standard_input_for_graphs_and_forests(triangle, tmp_path):
-    def piped(*arguments: str) -> subprocess.CompletedProcess:
-        command = [sys.executable, "-m", "mst", *arguments]
-        return subprocess.run(command, input=triangle.read_bytes(), capture_output=True, timeout=120)
-
-    solved = piped("solve", "-", "--algorithm", "kruskal", "--out", str(tmp_path / "forest.gr"))
-    assert solved.returncode == 0 and b"weight 11" in solved.stdout
-    assert piped("verify", "-", str(tmp_path / "forest.gr")).returncode == 0
-    assert piped("convert", "-", "-", "--to", "mtx").stdout.startswith(b"%%MatrixMarket")
-    assert b"only one of the two files can be standard input" in piped("verify", "-", "-").stderr
+    piped = partial(run_mst, input=triangle.read_text())
+    solved = piped("solve", "-", "--algorithm", "kruskal", "--out", tmp_path / "forest.gr")
+    assert solved.returncode == 0 and "weight 11" in solved.stdout
+    assert piped("verify", "-", tmp_path / "forest.gr").returncode == 0
+    assert piped("convert", "-", "-", "--to", "mtx").stdout.startswith("%%MatrixMarket")
+    assert "only one of the two files can be standard input" in piped("verify", "-", "-").stderr
     assert piped("info", "-").returncode == 0
     wrong = piped("solve", "-", "--format", "headed")
-    assert wrong.stderr.startswith(b"mst solve: standard input, line 1: ")
+    assert wrong.stderr.startswith("mst solve: standard input, line 1: ")
 
 
 @pytest.mark.parametrize(
@@ -538,8 +523,7 @@ def test_a_dash_is_standard_input_for_graphs_and_forests(triangle, tmp_path):
     ],
 )
 def test_nothing_of_a_pipe_is_lost(command, last, code, shown):
-    command, rows = [sys.executable, "-m", "mst", *command.split()], "0 1 5\n1 2 7\n2 0 6\n" * 10_000 + last
-    ran = subprocess.run([*command, "/dev/stdin"], input=rows, capture_output=True, text=True, timeout=120)
+    ran = run_mst(*command.split(), "/dev/stdin", input="0 1 5\n1 2 7\n2 0 6\n" * 10_000 + last)
     assert ran.returncode == code and shown in ran.stdout + ran.stderr
 
 

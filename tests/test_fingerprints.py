@@ -6,14 +6,13 @@ import ast
 import os
 import re
 import shutil
-import subprocess
-import sys
 import textwrap
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
 import pytest
+from scripts import run_python
 
 from mst import fingerprints, registry
 from mst.fingerprints import kept, modules
@@ -590,13 +589,8 @@ def test_machine_code_keys_follow_messages_and_names(tmp_path, monkeypatch):
 def test_sources_are_read_in_any_locale(tmp_path):
     """Compiling changes the locale of all threads for moments, too."""
     code = "from mst import registry; print(registry.get('filter-boruvka').source_fingerprint())"
-    done = subprocess.run(
-        [sys.executable, "-X", "utf8=0", "-c", code],
-        env={**os.environ, "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "MST_CACHE": str(tmp_path)},
-        capture_output=True,
-        text=True,
-    )
-    assert done.stdout.split() == [registry.get("filter-boruvka").source_fingerprint()], done.stderr
+    done = run_python(code, LC_ALL="C", PYTHONCOERCECLOCALE=0, PYTHONUTF8=0, MST_CACHE=tmp_path)
+    assert done.stdout.split() == [registry.get("filter-boruvka").source_fingerprint()]
 
 
 # --- fingerprints on disk

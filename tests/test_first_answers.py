@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from types import ModuleType
 
@@ -120,16 +119,8 @@ def test_code_for_small_calls_is_loaded_once_they_have_missed_as_much(new_proces
 
 
 def test_importing_loads_not_even_numpy():
-    loaded = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            "import sys, mst; print('numpy' in sys.modules, mst.Graph.__module__, dir(mst))",
-        ],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
+    code = "import sys, mst; print('numpy' in sys.modules, mst.Graph.__module__, dir(mst))"
+    loaded = run_python(code).stdout
     assert loaded.startswith("False mst.graph [") and "minimum_spanning_forest" in loaded
     assert "TYPE_CHECKING" not in loaded, "completion offers what users import"
     with pytest.raises(AttributeError, match="no attribute 'graphs'"):

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
+from scripts import run_mst
 
 from mst import config, registry
 from mst.bench.records.bundle import export_bundle
@@ -65,8 +62,7 @@ def test_hostile_machine_of_the_environment_writes_nothing(name, tmp_path):
         "results": str(tmp_path / "a/b/results"),
         "experiment": {"title": "x", "graphs": [], "runs": []},
     }
-    environment = os.environ | {"MST_MACHINE": name, config.ENVIRONMENT: json.dumps(document)}
-    command = [sys.executable, "-m", "mst", "run", "kruskal", "grid-16"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=Path.cwd())
+    environment = {"MST_MACHINE": name, config.ENVIRONMENT: json.dumps(document)}
+    done = run_mst("run", "kruskal", "grid-16", **environment)
     assert done.returncode == 2 and "$MST_MACHINE: machine name" in done.stderr
     assert "Traceback" not in done.stderr and not list(tmp_path.rglob("*"))

@@ -13,18 +13,13 @@ import threading
 import zipfile
 
 import pytest
-from scripts import run_python
+from scripts import run_mst, run_python
 
 from mst import InputError, formats
 from mst.cli import main
 from mst.errors import FormatError
 
 EDGES = "0 1 5\n1 2 7\n2 0 6\n"
-
-
-def run(folder, *arguments: str) -> subprocess.CompletedProcess:
-    command = [sys.executable, "-m", "mst", *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
 
 
 @pytest.fixture
@@ -37,7 +32,7 @@ def place(tmp_path):
     "arguments", [("convert", "graph.txt", "-"), ("solve", "graph.txt", "--out", "-", "--json")]
 )
 def test_a_dash_is_standard_output_and_everything_else_is_said_beside_it(place, arguments):
-    ended = run(place, *arguments)
+    ended = run_mst(*arguments, cwd=place)
     assert ended.returncode == 0, ended.stderr
     (place / "found.txt").write_text(ended.stdout)
     assert sorted(formats.read(place / "found.txt").w.tolist())[:2] == [5, 6]
