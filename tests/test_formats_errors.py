@@ -511,14 +511,10 @@ def test_damaged_canonical_files_are_refused(tmp_path):
         for call in (read, read_canonical, read_metadata, lambda p: read_slice(p, 0, 1)):
             with pytest.raises(FormatError):
                 call(path)
-    at = whole.index(struct.pack("<2d", 5.0, 6.0))
-    path.write_bytes(whole[:at] + struct.pack("<d", 7.0) + whole[at + 8 :])
-    assert read_canonical(path).w.tolist() == [7.0, 6.0]
-    with pytest.raises(FormatError, match="digest"):
-        read_canonical(path, verify=True)
     path.write_bytes(whole.replace(b"\x01\x00\x00\x00u\x00", b"\x01\x00\x00\x00\xaa\x00"))
     with pytest.raises(FormatError, match="expected an Arrow IPC file"):
         read(path)
+    at = whole.index(struct.pack("<2d", 5.0, 6.0))
     path.write_bytes(whole[:at] + struct.pack("<d", np.nan) + whole[at + 8 :])
     with pytest.raises(FormatError, match=r"w\[0\] is NaN"):
         read(path)

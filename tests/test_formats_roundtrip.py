@@ -111,7 +111,7 @@ def test_canonical_file_keeps_graph_and_metadata(tmp_path_factory, graph):
         "m": graph.m,
         "digest": content_digest(graph),
     }
-    back = read_canonical(path, verify=True)
+    back = read_canonical(path)
     assert back.u.dtype == graph.u.dtype and back.w.dtype == graph.w.dtype
     for ours, theirs in ((back.u, graph.u), (back.v, graph.v), (back.w, graph.w)):
         assert ours.tobytes() == theirs.tobytes()
@@ -145,8 +145,7 @@ def test_canonical_file_may_have_several_batches(tmp_path, rng):
         with other.open("wb") as file, pa.ipc.new_file(file, table.schema) as writer:
             for start in range(0, 100, 33):
                 writer.write_table(table.slice(start, 33))
-    back = read_canonical(other, verify=True)
-    assert back.w.tolist() == graph.w.tolist()
+    assert content_digest(read_canonical(other)) == content_digest(graph)
     for start, stop in ((0, 100), (10, 20), (30, 70), (33, 66), (99, 100), (50, 50)):
         for ours, theirs in zip(read_slice(other, start, stop), (graph.u, graph.v, graph.w)):
             assert ours.tolist() == theirs[start:stop].tolist()
