@@ -641,7 +641,7 @@ def test_mirrors_of_the_environment(text, mirrors):
 def test_the_environment_comes_before_the_configuration(monkeypatch, tmp_path):
     monkeypatch.setenv("MST_MIRROR", "/first:/second")
     monkeypatch.setenv("MST_DEAD_HOSTS", str(tmp_path / "dead"))
-    made = Sources.from_environment(["/third", "/first"], cache=tmp_path)
+    made = Sources.from_environment(["/third", "/first"])
     assert made.mirrors == ("/first", "/second", "/third")
     assert made.dead_hosts.file == tmp_path / "dead"
 

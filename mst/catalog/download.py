@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mst.atomic import locked, write_text
 from mst.cache import cache_root
@@ -128,15 +128,15 @@ class Sources:
         self._checksums = _Checksums(self.cache / "checksums")
 
     @classmethod
-    def from_environment(cls, mirrors: Iterable[str] = (), offline: bool = False, **options: Any) -> Sources:
+    def from_environment(cls, mirrors: Iterable[str] = (), offline: bool = False) -> Sources:
         """Return sources with the mirrors of ``MST_MIRROR`` in front of `mirrors`.
 
         ``MST_DEAD_HOSTS``, if set, names the file through which the processes of one run share the hosts
         that they gave up.
         """
-        options.setdefault("dead_hosts", os.environ.get("MST_DEAD_HOSTS") or None)
         named = split_mirrors(os.environ.get("MST_MIRROR", ""))
-        return cls(dict.fromkeys([*named, *map(str, mirrors)]), offline, **options)
+        dead_hosts = os.environ.get("MST_DEAD_HOSTS") or None
+        return cls(dict.fromkeys([*named, *map(str, mirrors)]), offline, dead_hosts=dead_hosts)
 
     def fetch(self, *wanted: Wanted) -> Fetched:
         """Return the first of the wanted files that some location has: this machine, the cache, a mirror, official.
