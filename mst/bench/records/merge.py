@@ -27,6 +27,7 @@ from mst.bench.records.schema import read_json
 from mst.bench.records.store import measurement_files, read_measurement
 from mst.bench.records.verify import prove_again
 from mst.errors import InputError, MSTError
+from mst.units import counted
 
 # Entries that differ between conversions of the same graph, or between versions that made it.
 _VOLATILE = frozenset(("seconds", "raw", "tried", "checks", "bytes", "generator"))
@@ -110,9 +111,7 @@ def _union(bundle: Path, tree: Path, results: Path, replaced: Path, *, replace: 
                 moves.append((target, replaced / member))
             moves.append((source, target))
     if conflicts:
-        differ = (
-            "1 file differs from that" if len(conflicts) == 1 else f"{len(conflicts)} files differ from those"
-        )
+        differ = counted(len(conflicts), "file differs from that", "files differ from those")
         found = f"{bundle}: {differ} here, so nothing was imported"
         remedy = "--replace takes the bundle's, --as NAME imports it as another machine"
         more = [f"… and {len(conflicts) - 5} more"] * (len(conflicts) > 5)
