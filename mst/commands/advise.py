@@ -17,7 +17,6 @@ HELP = "show the best algorithm for a graph on this hardware, and its measured m
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     from mst.advice.traits import WEIGHTS
 
     parser.add_argument("graph", nargs="?", metavar="FILE", help="graph file (or use --m and --n)")

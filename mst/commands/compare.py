@@ -21,7 +21,6 @@ HELP = "compare two machines, commits, fingerprints or bundles: faster, slower, 
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     from mst.bench.records.compare import MARGIN, PARTS
 
     side = "a machine, a commit, a fingerprint, a bundle, or a folder of records"
@@ -40,7 +39,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Compare and print."""
     import tempfile
 
     from mst.bench.records.compare import compare

@@ -10,14 +10,12 @@ HELP = "print a script that completes commands and options in bash, zsh or fish"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     parser.add_argument(
         "shell", choices=("bash", "zsh", "fish"), help='for instance: eval "$(mst completion bash)"'
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the script."""
     from mst.commands._parsers import EVERYWHERE, commands, parser
 
     known = commands()

@@ -46,7 +46,6 @@ _WORDS = {
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     parser.add_argument("--cores", default="all", metavar="N", help="cores of this machine (default: all)")
     parser.add_argument(
         "engine",

@@ -14,7 +14,6 @@ HELP = "pack a machine's records, proofs and graph manifests into one file; or e
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     parser.add_argument("machine", nargs="?", metavar="MACHINE", help="name of a machine (default: this one)")
     parser.add_argument("--out", type=Path, metavar="FILE", help="the file to write (default: MACHINE.mst.zip)")
     parser.add_argument(

@@ -12,7 +12,6 @@ HELP = "merge bundles of other machines into the results; conflicts are refused 
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     parser.add_argument("bundles", nargs="+", type=Path, metavar="BUNDLE", help="files of mst export")
     parser.add_argument("--as", dest="rename", metavar="NAME", help="import the machine under this name")
     parser.add_argument("--replace", action="store_true", help="let the bundle win where records differ")

@@ -16,7 +16,6 @@ HELP = "list algorithms, graphs, papers or formats"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     parser.add_argument(
         "kind", nargs="?", default="algorithms", choices=("algorithms", "graphs", "papers", "formats")
     )
@@ -26,7 +25,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the rows."""
     if arguments.markdown:
         if arguments.kind != "algorithms":
             raise ConfigError(f"--markdown prints the algorithms: leave out {arguments.kind} or --markdown")

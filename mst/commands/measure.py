@@ -23,7 +23,6 @@ HELP = "measure and prove every planned run of an experiment, without Snakemake"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     add_scopes(parser)
     add_config(parser)
     parser.add_argument("--within", type=float, metavar="SECONDS", help="start no graph after this time")

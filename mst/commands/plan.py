@@ -21,7 +21,6 @@ HELP = "show the planned runs with their earlier times, and the impossible ones 
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     add_scopes(parser)
     add_config(parser)
     parser.add_argument(
@@ -35,7 +34,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the plan."""
     from mst import config
     from mst.scopes import Scopes
 

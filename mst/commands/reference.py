@@ -11,7 +11,6 @@ HELP = "compute and prove the reference forest of a canonical graph"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     parser.add_argument("manifest", metavar="MANIFEST", type=Path, help="manifest.json beside graph.arrow")
 
 

@@ -18,7 +18,6 @@ HELP = "write the table and the page of all records, imported ones included"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     parser.add_argument(
         "--out",
         type=Path,

@@ -21,7 +21,6 @@ STATUSES = (*FAILED, "disturbed")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     parser.add_argument(
         "statuses", nargs="*", metavar="STATUS", help=f"{', '.join(STATUSES)} (default: all but the last)"
     )

@@ -20,7 +20,6 @@ HELP = "measure one algorithm on one graph of the catalogue, prove its forest an
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     parser.add_argument("algorithm", nargs="?", metavar="ALGORITHM", help="see mst list")
     parser.add_argument("graph", nargs="?", metavar="GRAPH", help="see mst list graphs")
     add_options(parser)

@@ -22,7 +22,6 @@ HELP = "compute the minimum spanning forest of a graph file"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     parser.add_argument(
         "file",
         metavar="FILE",
@@ -47,7 +46,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Read, solve, print."""
     import mst
     from mst import registry
     from mst.formats.files import read_weighted

@@ -22,7 +22,6 @@ Measurement = dict[str, Any]
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     add_scopes(parser)
     add_config(parser)
     parser.add_argument(

@@ -24,7 +24,6 @@ _NAMED = 20
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     parser.add_argument("graph", metavar="GRAPH", nargs="?", type=Path, help="graph file, or -")
     parser.add_argument("forest", metavar="FOREST", nargs="?", type=Path, help="forest file (its edges), or -")
     add_format(

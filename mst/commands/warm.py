@@ -24,7 +24,6 @@ _CODE_BYTES = 32 * 2**20
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     parser.add_argument(
         "algorithms",
         nargs="*",
