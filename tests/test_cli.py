@@ -219,6 +219,16 @@ NAMED = "edge {} of the forest, {{{}}} of weight {}, is not in the graph, "
         ("p tw 4 2\n1 2\n2 3\n", "p tw 4 2\n2 3\n3 4\n", ["{3, 4}, is not in the graph"]),
         ("p sp 4 2\na 1 2 5\na 2 3 6\n", "0 1 5\n1 2 7\n", ["which has no vertex 0", "has weight 5"]),
         ("0 1 1\n", "# Nodes: 3 Edges: 1\n0 1 1\n", ["declares 3 vertices, the graph has 2"]),
+        ("0,1,5\n1,2,7\n", "source,target,weight\n1,2,5\n2,3,7\n", ["has weight 7", "which has no vertex 3"]),
+        *(
+            (graph, f"# Nodes: 4 Edges: 2\n{forest}", mismatches)
+            for graph in ("# Nodes: 3 Edges: 2\n1 2 1.5\n2 3 2.5\n", "1 2 1.5\n2 3 2.5\n")
+            for forest, mismatches in (
+                ("0 1 1.5\n1 2 2.5\n", [FROM_0.format(1)]),
+                ("2 3 1.5\n3 4 2.5\n", ["declares 4 vertices, the graph has 3", "2.5", "no vertex 4"]),
+                ("1 2 1.5\n2 3 2.5\n", []),
+            )
+        ),
     ],
 )
 @pytest.mark.filterwarnings("error")
@@ -631,26 +641,6 @@ def test_forests_that_keep_ids_from_1_are_verified(suffix, tmp_path, capsys):
     graph.write_text("# Nodes: 3 Edges: 2\n0 1 1.5\n1 2 2.5\n")
     assert main(["verify", str(graph), str(forest)]) == 1
     assert "declares 4 vertices, the graph has 3" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("graph", ["# Nodes: 3 Edges: 2\n1 2 1.5\n2 3 2.5\n", "1 2 1.5\n2 3 2.5\n"])
-def test_forests_of_more_vertices_must_keep_the_ids(graph, tmp_path, capsys):
-    (file := tmp_path / "from-1.txt").write_text(graph)
-    (forest := tmp_path / "forest.txt").write_text("# Nodes: 4 Edges: 2\n0 1 1.5\n1 2 2.5\n")
-    assert main(["verify", str(file), str(forest)]) == 1
-    assert FROM_0.format(1) in capsys.readouterr().out
-    forest.write_text("# Nodes: 4 Edges: 2\n2 3 1.5\n3 4 2.5\n")
-    assert main(["verify", str(file), str(forest)]) == 1
-    assert "declares 4 vertices, the graph has 3" in capsys.readouterr().out
-    forest.write_text("# Nodes: 4 Edges: 2\n1 2 1.5\n2 3 2.5\n")
-    assert main(["verify", str(file), str(forest)]) == 0
-
-
-def test_a_forest_with_every_id_of_an_edge_list_one_too_high_is_refuted(tmp_path, capsys):
-    (graph := tmp_path / "graph.csv").write_text("0,1,5\n1,2,7\n")
-    (forest := tmp_path / "forest.csv").write_text("source,target,weight\n1,2,5\n2,3,7\n")
-    assert main(["verify", str(graph), str(forest)]) == 1
-    assert "which has no vertex 3" in capsys.readouterr().out
 
 
 def test_parquet_forests_are_verified_without_a_limit_of_memory(triangle, tmp_path, capsys):
