@@ -326,10 +326,6 @@ def test_forged_digest_is_wrong_where_its_reference_is_here(bundle, results):
 # --- malicious archives
 
 
-def renamed_member(members: Members, name: str) -> Members:
-    return {**members, name: next(c for n, c in members.items() if n.startswith("records/"))}
-
-
 ODD_NAMES = [
     "../evil.json",
     "records/../../evil.json",
@@ -356,8 +352,9 @@ ODD_NAMES = [
 
 @pytest.mark.parametrize("name", ODD_NAMES)
 def test_member_with_an_invalid_name_is_refused(bundle, results, tmp_path, name):
-    evil = packed(tmp_path / "evil.zip", renamed_member(members_of(bundle), name))
-    refused(evil, results)
+    members = members_of(bundle)
+    record = next(content for path, content in members.items() if path.startswith("records/"))
+    refused(packed(tmp_path / "evil.zip", members | {name: record}), results)
 
 
 def refused(evil: Path, results: Path) -> str:
@@ -428,10 +425,14 @@ def test_member_with_a_false_size_is_refused(bundle, results, tmp_path):
     refused(evil, results)
 
 
-def edited(name_part: str, edit: Callable[[dict], object]) -> Callable[[Members], Members]:
+def edited(
+    name_part: str, edit: Callable[[dict], object] = lambda value: None, **values: object
+) -> Callable[[Members], Members]:
+    """Return a function that sets values in the first member with this part in its name, then edits it."""
+
     def change(members: Members) -> Members:
         name = next(n for n in members if name_part in n and (name_part == "proof" or ".proof." not in n))
-        value = json.loads(members[name])
+        value = json.loads(members[name]) | values
         edit(value)
         return {**members, name: json.dumps(value).encode()}
 
@@ -442,7 +443,7 @@ OTHER = fake_records.DESKTOP.as_dict()
 WRONG_CONTENT = {
     "another run": (edited("records/", lambda v: v["run"].update(width=77)), "another run"),
     "another machine": (edited("records/", lambda v: v["run"].update(machine="x")), "another run"),
-    "other hardware": (edited("records/", lambda v: v.update(machine=OTHER)), "hardware other than"),
+    "other hardware": (edited("records/", machine=OTHER), "hardware other than"),
     "a false fingerprint": (
         edited("records/", lambda v: v["machine"].update(cores=1)),
         "does not match its facts",
@@ -454,15 +455,9 @@ WRONG_CONTENT = {
         ),
         "not a measurement: graph is missing",
     ),
-    "a negative version": (
-        edited("records/", lambda v: v.update(schema=-5)),
-        "schema -5, but this mst knows 2",
-    ),
-    "version 0": (edited("records/", lambda v: v.update(schema=0)), "schema 0, but this mst knows 2"),
-    "a true version": (
-        edited("records/", lambda v: v.update(schema=True)),
-        "schema True, but this mst knows 2",
-    ),
+    "a negative version": (edited("records/", schema=-5), "schema -5, but this mst knows 2"),
+    "version 0": (edited("records/", schema=0), "schema 0, but this mst knows 2"),
+    "a true version": (edited("records/", schema=True), "schema True, but this mst knows 2"),
     "no number": (
         edited("records/", lambda v: v["samples"]["compute"][0].append(math.nan)),
         "NaN is not a real number",
@@ -488,48 +483,39 @@ WRONG_CONTENT = {
         "needs samples of every process",
     ),
     "a time of no calendar": (
-        edited("records/", lambda v: v.update(started="2026-13-01T10:00:00+00:00")),
+        edited("records/", started="2026-13-01T10:00:00+00:00"),
         "not a measurement: started",
     ),
     "a time without its zone": (
-        edited("records/", lambda v: v.update(created="2026-11-01T10:00:00")),
+        edited("records/", created="2026-11-01T10:00:00"),
         "not a measurement: created",
     ),
     "a time of another zone": (
-        edited("records/", lambda v: v.update(created="2026-11-01T10:00:00+01:00")),
+        edited("records/", created="2026-11-01T10:00:00+01:00"),
         "not a measurement: created",
     ),
-    "an unknown status": (edited("records/", lambda v: v.update(status="<b>")), "not a measurement: status"),
-    "an unknown key": (edited("records/", lambda v: v.update(sampels=1)), "unknown key 'sampels'"),
-    "an unknown grade": (edited("proof", lambda v: v.update(grade="proved")), "not a proof: grade"),
-    "a proof of another status": (
-        edited("proof", lambda v: v.update(grade=None)),
-        "status ok contradicts grade None",
-    ),
+    "an unknown status": (edited("records/", status="<b>"), "not a measurement: status"),
+    "an unknown key": (edited("records/", sampels=1), "unknown key 'sampels'"),
+    "an unknown grade": (edited("proof", grade="proved"), "not a proof: grade"),
+    "a proof of another status": (edited("proof", grade=None), "status ok contradicts grade None"),
     "a forged digest": (
         edited("records/", lambda v: v["forest"].update(digest="0" * 64)),
         "digests of forest and",
     ),
-    "the future": (edited("records/", lambda v: v.update(schema=99)), "update mst"),
+    "the future": (edited("records/", schema=99), "update mst"),
     "a proof of nothing": (edited("proof", lambda v: v.pop("status")), "not a proof: status"),
-    "another graph": (edited("manifests/", lambda v: v.update(name="x")), "another graph"),
-    "foreign facts": (edited("machines/", lambda v: v.update(OTHER)), "a machine other than"),
-    "no manifest": (edited("manifests/", lambda v: v.update(n="many")), "not a manifest: n"),
-    "half a range": (
-        edited("manifests/", lambda v: v.update(weight_max=None)),
-        "not a manifest: weight_min and weight_max",
-    ),
+    "another graph": (edited("manifests/", name="x"), "another graph"),
+    "foreign facts": (edited("machines/", **OTHER), "a machine other than"),
+    "no manifest": (edited("manifests/", n="many"), "not a manifest: n"),
+    "half a range": (edited("manifests/", weight_max=None), "not a manifest: weight_min and weight_max"),
     "parameters of no generator": (
-        edited("manifests/", lambda v: v.update(generator={"parameters": "n=5"})),
+        edited("manifests/", generator={"parameters": "n=5"}),
         "not a manifest: generator.parameters",
     ),
-    "a negative size": (
-        edited("manifests/", lambda v: v.update(m=-5)),
-        "not a manifest: m: must be at least 0 (got -5)",
-    ),
-    "a later bundle": (edited(HEADER, lambda v: v.update(version=9)), "update mst"),
+    "a negative size": (edited("manifests/", m=-5), "not a manifest: m: must be at least 0 (got -5)"),
+    "a later bundle": (edited(HEADER, version=9), "update mst"),
     "no bundle": (edited(HEADER, lambda v: v.pop("format")), "not a bundle"),
-    "a name to break out": (edited(HEADER, lambda v: v.update(machine="../x")), "no usable name"),
+    "a name to break out": (edited(HEADER, machine="../x"), "no usable name"),
     "no fingerprint": (edited(HEADER, lambda v: v.pop("fingerprint")), "not a bundle"),
 }
 
