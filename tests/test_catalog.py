@@ -124,11 +124,7 @@ def changed(entry: catalog.Entry, **keys) -> catalog.Entry:
         ("mirror_names: [triangle.txt]", "address: ['ftp://h/x']", "sources.0.address.0: "),
         (", mirror_names: [triangle.txt]", "", "sources.0: a source needs a path, an address or mirror_names"),
         ("family: known-answer", "family: known-answer\n    generator: path", "either sources or a generator"),
-        (
-            "family: known-answer",
-            "family: known-answer\n    parameters: {n: 3}",
-            "parameters need a generator",
-        ),
+        ("family: known-answer", "family: known-answer\n    parameters: {n: 3}", "parameters need a generator"),
         ("family: known-answer", "family: known-answer\n    weights: {low: 2, high: 1}", "weights"),
         ("family: known-answer", "family: known-answer\n    weights: {dtype: int8}", "weights.dtype"),
         ("    title: A", "    title: B\n    title: A", "line 6: key 'title' is given twice"),

@@ -15,12 +15,7 @@ ARCHITECTURES = (75, 80, 86, 89, 90, 100, 103, 120)
 ALWAYS = (75, 90, 120)
 # Every variant that the algorithms ask for; the first of a source is compiled to machine code everywhere.
 VARIANTS = {
-    "filter_boruvka.cu": [
-        {"KEY_BITS": 32},
-        {"KEY_BITS": 64},
-        {"TIMED": 1},
-        {"ITEMS_PER_THREAD": 4},
-    ],
+    "filter_boruvka.cu": [{"KEY_BITS": 32}, {"KEY_BITS": 64}, {"TIMED": 1}, {"ITEMS_PER_THREAD": 4}],
     "edge_keys.cu": [
         {"WEIGHT": weight, "KEY_BITS": bits, "WIDE": wide}
         for weight in range(4)
@@ -45,11 +40,7 @@ VARIANTS = {
     "gunrock.cu": [{"KEY_BITS": 32}, {"KEY_BITS": 64}],
     "mark_edges.cu": [{}],
     "prove_forest.cu": [{"KEY_BITS": 32}, {"KEY_BITS": 64}],
-    "boruvka_points.cu": [
-        {},
-        {"DIMENSIONS": 3, "LISTED": 7},
-        {"DIMENSIONS": 16, "LISTED": 32, "CORES": 1},
-    ],
+    "boruvka_points.cu": [{}, {"DIMENSIONS": 3, "LISTED": 7}, {"DIMENSIONS": 16, "LISTED": 32, "CORES": 1}],
 }
 
 
@@ -85,8 +76,7 @@ def known():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "architecture",
-    [a if a in ALWAYS else pytest.param(a, marks=pytest.mark.nightly) for a in ARCHITECTURES],
+    "architecture", [a if a in ALWAYS else pytest.param(a, marks=pytest.mark.nightly) for a in ARCHITECTURES]
 )
 @pytest.mark.parametrize("source", VARIANTS)
 def test_first_variant_compiles_to_machine_code_for_every_architecture(source, architecture, known):

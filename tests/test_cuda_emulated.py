@@ -177,9 +177,7 @@ ECL_MST += [dict(without="compression", compression="jumping"), dict(rung=2, wit
 
 
 @pytest.mark.parametrize(
-    "options",
-    [pytest.param(o, marks=[pytest.mark.slow] * (i % 5 > 0)) for i, o in enumerate(ECL_MST)],
-    ids=str,
+    "options", [pytest.param(o, marks=[pytest.mark.slow] * (i % 5 > 0)) for i, o in enumerate(ECL_MST)], ids=str
 )
 def test_every_option_of_ecl_mst_finds_the_forest(emulator_folder, options):
     algorithm = registry.get("ecl-mst-cuda")

@@ -224,8 +224,7 @@ def test_editing_an_operator_or_a_constant_changes_the_algorithms_that_reach_it(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name,old,new",
-    [("jucele", "BLOCK = 64", "BLOCK = 128"), ("gunrock", "KEY_BITS=p.key_bits", "KEY_BITS=64")],
+    "name,old,new", [("jucele", "BLOCK = 64", "BLOCK = 128"), ("gunrock", "KEY_BITS=p.key_bits", "KEY_BITS=64")]
 )
 def test_launch_sizes_and_macros_count(copy, before, name, old, new):
     file = copy.root / "algorithms" / "cuda" / f"{name}.py"
@@ -378,10 +377,7 @@ PAIRS = {
         {"a": "def k(depth, b):\n    return depth - b\ndef solve(**o):\n    return k(b=1, **o)\n"},
         {"a": "def k(b, depth):\n    return b - depth\ndef solve(**o):\n    return k(b=1, **o)\n"},
     ),
-    "fields swapped": (
-        {"a": RECORD.format("a", "b")},
-        {"a": RECORD.format("b", "a")},
-    ),
+    "fields swapped": ({"a": RECORD.format("a", "b")}, {"a": RECORD.format("b", "a")}),
     "two arrays or one": (
         {
             "a": "import numpy as np\nA = np.empty(3)\nB = np.empty(3)\ndef solve(p):\n    A[0] = p\n    return B\n"
@@ -464,14 +460,8 @@ PAIRS = {
         {"a": SUBCLASSES + "class L(K):\n    one = 1\n"},
         {"a": SUBCLASSES + "class L(K):\n    one = 2\n"},
     ),
-    "one of two imports": (
-        {"a": EITHER.format("one")},
-        {"a": EITHER.format("six")},
-    ),
-    "one of two imports of a module": (
-        {"a": TRIED.format("one")},
-        {"a": TRIED.format("six")},
-    ),
+    "one of two imports": ({"a": EITHER.format("one")}, {"a": EITHER.format("six")}),
+    "one of two imports of a module": ({"a": TRIED.format("one")}, {"a": TRIED.format("six")}),
     "all names of another package": (
         {"a": "from one import *\ndef solve(p):\n    return f(p)\n"},
         {"a": "from two import *\ndef solve(p):\n    return f(p)\n"},

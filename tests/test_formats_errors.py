@@ -241,11 +241,7 @@ MALFORMED = [
         None,
         "line 6: 'EOF': expected the weights of the matrix; 'EOF' is not a number",
     ),
-    (
-        EXPLICIT_3 + b"EDGE_WEIGHT_SECTION\n1 2\n",
-        None,
-        "expected 3 weights, found 2",
-    ),
+    (EXPLICIT_3 + b"EDGE_WEIGHT_SECTION\n1 2\n", None, "expected 3 weights, found 2"),
     (
         EXPLICIT_3.replace(b"3", b"999999999") + b"EDGE_WEIGHT_SECTION\n1 2\n",
         None,
@@ -290,11 +286,7 @@ MALFORMED = [
     (struct.pack("<4i", 2, 1, 0, 1), "ecl", "expected 3 row offsets, but the file ends 4 bytes early"),
     (struct.pack("<6i", 2, 1, 0, 1, 1, 2), "ecl", "entry 0 names vertex 2, outside 0 … 1"),
     (struct.pack("<6i", 2, 1, 0, 2, 1, 1), "ecl", "the row offsets do not ascend from 0 to 1"),
-    (
-        struct.pack("<9i", 4, 0, 0, 2**31 - 1, -(2**31), -1, 0, 0, 0),
-        "ecl",
-        "the row offsets do not ascend",
-    ),
+    (struct.pack("<9i", 4, 0, 0, 2**31 - 1, -(2**31), -1, 0, 0, 0), "ecl", "the row offsets do not ascend"),
     (struct.pack("<8i", 2, 1, 0, 1, 1, 1, 5, 6), "ecl", "the file continues after its last entry"),
     (struct.pack("<2i", 2, 2**31 - 1), "bhargava-zaia", "bytes early"),
     (struct.pack("<5i", 2, 1, 0, 2, 5), "bhargava-zaia", "entry 0 names vertex 2"),

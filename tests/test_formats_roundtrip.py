@@ -12,13 +12,7 @@ from hypothesis import strategies as st
 
 from mst import Graph
 from mst.formats import FORMATS, detect, read, read_raw, write
-from mst.formats.canonical import (
-    content_digest,
-    read_canonical,
-    read_metadata,
-    read_slice,
-    write_canonical,
-)
+from mst.formats.canonical import content_digest, read_canonical, read_metadata, read_slice, write_canonical
 
 BY_ROWS = ("canonical", "dimacs", "edges", "headed", "pbbs", "bhargava-zaia", "matrix-market")
 BY_VERTEX = ("metis", "ecl", "galois", "galois-float", "gbbs")

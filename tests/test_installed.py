@@ -90,8 +90,7 @@ def test_graphs_and_forests_can_be_pickled():
 
 
 @pytest.mark.parametrize(
-    "graph",
-    ["mst.Graph(2, [0], [1], [5])", "formats.read(sys.argv[1])", "generators.generate('path', n=2)"],
+    "graph", ["mst.Graph(2, [0], [1], [5])", "formats.read(sys.argv[1])", "generators.generate('path', n=2)"]
 )
 def test_graphs_of_any_origin_are_pickled_without_what_is_kept(graph, tmp_path):
     (file := tmp_path / "a.txt").write_text("0 1 5\n")

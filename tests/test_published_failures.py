@@ -137,8 +137,7 @@ def test_swaps_make_a_cycle_of_parents():
 
 
 @pytest.mark.parametrize(
-    "find,undone",
-    [(published.link_to_grandparent, True), (published.link_to_other_grandparent, False)],
+    "find,undone", [(published.link_to_grandparent, True), (published.link_to_other_grandparent, False)]
 )
 def test_grandparent_linking_may_undo_a_union(find, undone):
     """All interleavings of a find of vertex 0 and a union that links it below vertex 1."""

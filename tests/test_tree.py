@@ -279,11 +279,7 @@ def test_linkage_is_scipys_where_no_distances_tie(rng):
 
 def test_trees_are_linked_at_infinity_in_the_order_of_their_smallest_vertices():
     forest = solve((7, [6, 2, 4], [5, 3, 0], [1, 2, 3]))  # {0, 4}, {1}, {2, 3}, {5, 6}
-    assert forest.linkage()[3:].tolist() == [
-        [1, 9, np.inf, 3],
-        [8, 10, np.inf, 5],
-        [7, 11, np.inf, 7],
-    ]
+    assert forest.linkage()[3:].tolist() == [[1, 9, np.inf, 3], [8, 10, np.inf, 5], [7, 11, np.inf, 7]]
     assert solve((3, [], [], [])).linkage().tolist() == [[0, 1, np.inf, 2], [2, 3, np.inf, 3]]
     assert solve((1, [], [], [])).linkage().shape == (0, 4)
 

@@ -36,11 +36,7 @@ experiment:
             "measure: {budget: .inf}\n  title:",
             "FILE, line 4: experiment.measure.budget: must be a finite number (got inf)",
         ),
-        (
-            "widths: powers",
-            "widths: [0]",
-            "FILE, line 9: experiment.runs.1.widths.0: must be above 0 (got 0)",
-        ),
+        ("widths: powers", "widths: [0]", "FILE, line 9: experiment.runs.1.widths.0: must be above 0 (got 0)"),
         (
             "widths: powers",
             "widths: [true]",
@@ -113,11 +109,7 @@ experiment:
             "      options: {covered: []}",
             "FILE, line 8: experiment.runs.1: option covered has no value: give one, or leave the option out",
         ),
-        (
-            "programs: {}",
-            "programs:\n  mine: {title: x}",
-            "FILE, line 3: programs.mine.command is missing",
-        ),
+        ("programs: {}", "programs:\n  mine: {title: x}", "FILE, line 3: programs.mine.command is missing"),
         (
             "programs: {}",
             "programs:\n  mine:\n    command: x {graph}\n    comand: y",

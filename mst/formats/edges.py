@@ -24,15 +24,7 @@ import numpy as np
 from mst.errors import FormatError
 from mst.formats import headed, metis, plain
 from mst.formats.arcs import are_symmetric
-from mst.formats.base import (
-    MAX_VERTICES_PER_ROW,
-    Blocks,
-    FileSummary,
-    Format,
-    RawGraph,
-    RawStream,
-    ambiguous,
-)
+from mst.formats.base import MAX_VERTICES_PER_ROW, Blocks, FileSummary, Format, RawGraph, RawStream, ambiguous
 from mst.formats.ids import Ids
 from mst.formats.source import Source, first_lines
 from mst.formats.table import Layout, Table, read_declared_rows, stream_rows, write_rows

@@ -14,10 +14,7 @@ from mst.formats.table import Layout, read_table, write_rows
 from mst.formats.text import Text
 from mst.graph import Graph
 
-_LAYOUTS = {
-    b"EdgeArray": Layout("uv", "`<u> <v>`"),
-    b"WeightedEdgeArray": Layout("uvw", "`<u> <v> <weight>`"),
-}
+_LAYOUTS = {b"EdgeArray": Layout("uv", "`<u> <v>`"), b"WeightedEdgeArray": Layout("uvw", "`<u> <v> <weight>`")}
 
 
 def sniff(source: Source) -> bool:

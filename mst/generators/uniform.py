@@ -15,10 +15,7 @@ from mst.generators.definition import (
 
 @generator(
     "random graph G(n, m): exactly m of the n(n-1)/2 pairs, all sets equally likely",
-    dict(
-        n=Parameter(int, "vertices", high=MAX_VERTICES),
-        m=Parameter(int, "edges, exactly"),
-    ),
+    dict(n=Parameter(int, "vertices", high=MAX_VERTICES), m=Parameter(int, "edges, exactly")),
     connected="on request",
 )
 def uniform(*, n: int, m: int, seed: int, connected: bool) -> Edges:

@@ -12,11 +12,4 @@ from mst.streaming.forest import StreamForest
 from mst.streaming.proof import prove_batches
 from mst.streaming.solve import forest_of_batches, forest_of_file
 
-__all__ = [
-    "EdgeFile",
-    "StreamForest",
-    "forest_of_batches",
-    "forest_of_file",
-    "open_edges",
-    "prove_batches",
-]
+__all__ = ["EdgeFile", "StreamForest", "forest_of_batches", "forest_of_file", "open_edges", "prove_batches"]

@@ -123,11 +123,7 @@ def _forest(
         raise budget.refusal(least)
     try:
         # Each solve, and each filter, takes about as much memory as the one before.
-        with (
-            recycling(),
-            Pool(width) as pool,
-            step("reading the edges", total=edges) as working,
-        ):
+        with recycling(), Pool(width) as pool, step("reading the edges", total=edges) as working:
             running = RunningForest(solve, budget, Threads(pool, width), n, least_n)
             if checkpoint and (state := checkpoint.load()):
                 running.restore(state)

@@ -15,14 +15,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from mst.atomic import locked, write_text
-from mst.bench.records.bundle import (
-    Summary,
-    difference,
-    kind_of,
-    shareable,
-    summary_of,
-    unpack_bundle,
-)
+from mst.bench.records.bundle import Summary, difference, kind_of, shareable, summary_of, unpack_bundle
 from mst.bench.records.schema import read_json
 from mst.bench.records.store import measurement_files, read_measurement
 from mst.bench.records.verify import prove_again

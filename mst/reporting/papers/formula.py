@@ -431,10 +431,7 @@ _OPERATORS: dict[type, np.ufunc] = {
     ast.NotEq: np.not_equal,
 }
 SCALARS: dict[str, np.ufunc] = {"abs": np.abs, "log2": np.log2, "ceil": np.ceil}
-_PAIRED: dict[str, Callable[..., np.ndarray]] = {
-    "pearson": _pearson,
-    "kendall": _kendall,
-}
+_PAIRED: dict[str, Callable[..., np.ndarray]] = {"pearson": _pearson, "kendall": _kendall}
 _EXTREMES: dict[str, Callable[..., np.ndarray]] = {"min": np.min, "max": np.max}
 AGGREGATES: dict[str, Callable[..., np.ndarray]] = {
     "gm": lambda rows: np.exp(np.log(rows).mean(axis=0)),
