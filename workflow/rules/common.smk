@@ -76,19 +76,7 @@ if CONFIG.site and CONFIG.site.scratch and workflow.remote_exec:
 
 RESULTS = Path(CONFIG.results)
 RECORDS = CONFIG.records
-PAGE_SUFFIXES = {
-    ".py",
-    ".html",
-    ".j2",
-    ".css",
-    ".js",
-    ".json",
-    ".yaml",
-    ".csv",
-    ".md",
-    ".svg",
-    ".mplstyle",
-}
+PAGE_SUFFIXES = ".py .html .j2 .css .js .json .yaml .csv .md .svg .mplstyle".split()
 SCOPES = [
     *dict.fromkeys(["default", CONFIG.scope]),
     *(f"papers/{name}" for name in PAPERS),

@@ -19,7 +19,7 @@ rule plan:
     conda:
         "../../envs/cpu.yaml"
     params:
-        scope=lambda wildcards: scope_of(wildcards),
+        scope=scope_of,
         request=lambda wildcards: request_digest(scope_of(wildcards)),
     script:
         "../scripts/plan.py"
@@ -48,7 +48,7 @@ rule table:
     params:
         # The default page shows all measurements, the others only those of their scope.
         only_planned=lambda wildcards: scope_of(wildcards) != "default",
-        scope=lambda wildcards: scope_of(wildcards),
+        scope=scope_of,
     script:
         "../scripts/table.py"
 

@@ -3,15 +3,15 @@
 # GPUs, or a rank for each unit of its width on as many nodes as these need. Another job proves every measurement; a
 # wrong forest is recorded there, and the last gate turns it into a failure.
 
+BATCH = RESULTS / f"{{where}}{BATCHES}/{{machine}}/{{graph}}/{{part}}/{{number}}"
+
 
 rule measure:
     input:
         manifest=lambda wildcards: graph_file(wildcards.graph, "manifest.json"),
         graph=lambda wildcards: ancient(graph_file(wildcards.graph, "graph.arrow")),
     output:
-        RESULTS
-        / f"{{where}}{BATCHES}/{{machine}}/{{graph}}/{{part}}/{{number}}"
-        / MEASURED,
+        BATCH / MEASURED,
     log:
         RESULTS / "logs/{where}runs/{machine}/{graph}/{part}-{number}.log",
     wildcard_constraints:
@@ -24,7 +24,7 @@ rule measure:
     resources:
         **run_resources(),
     params:
-        scope=lambda wildcards: scope_of(wildcards),
+        scope=scope_of,
     shell:
         "{resources.launcher} python -P -m mst run --scope {params.scope:q}"
         " --batch {wildcards.machine}/{wildcards.graph}/{wildcards.part}"
@@ -61,15 +61,11 @@ use rule measure as measure_ranks with:
 
 rule prove:
     input:
-        measured=RESULTS
-        / f"{{where}}{BATCHES}/{{machine}}/{{graph}}/{{part}}/{{number}}"
-        / MEASURED,
+        measured=BATCH / MEASURED,
         reference=lambda wildcards: graph_file(wildcards.graph, "reference.json"),
         graph=lambda wildcards: ancient(graph_file(wildcards.graph, "graph.arrow")),
     output:
-        RESULTS
-        / f"{{where}}{BATCHES}/{{machine}}/{{graph}}/{{part}}/{{number}}"
-        / PROVED,
+        BATCH / PROVED,
     log:
         RESULTS / "logs/{where}proofs/{machine}/{graph}/{part}-{number}.log",
     wildcard_constraints:
