@@ -1,4 +1,4 @@
-"""Runs code in other processes, and loads scripts, which are in no package."""
+"""Runs code in other processes, waits for them, and loads scripts, which are in no package."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import importlib.util
 import os
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 from textwrap import dedent
 from types import ModuleType
@@ -31,6 +33,17 @@ def run_mst(
     return subprocess.run(
         command, cwd=cwd, env=variables, input=input, capture_output=True, text=True, timeout=120
     )
+
+
+def wait_until(
+    condition: Callable[[], object], seconds: float, *, process: subprocess.Popen | None = None
+) -> None:
+    """Wait for a condition; fail once these seconds have passed, or if a process ends before."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"waited for {seconds} s"
+        assert process is None or process.poll() is None, process.communicate()
+        time.sleep(0.05)
 
 
 def module_at(file: Path) -> ModuleType:

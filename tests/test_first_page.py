@@ -11,6 +11,7 @@ import types
 from pathlib import Path
 
 import pytest
+from scripts import wait_until
 
 from mst import catalog, config, progress
 from mst.bench.planning.experiment import Measure
@@ -220,10 +221,7 @@ def started(tmp_path, argument):
         start_new_session=True,
         preexec_fn=lambda: [signal.signal(n, signal.SIG_DFL) for n in (signal.SIGINT, signal.SIGHUP)],
     )
-    deadline = time.monotonic() + 60
-    while not (tmp_path / "lock").exists():
-        assert process.poll() is None and time.monotonic() < deadline
-        time.sleep(0.05)
+    wait_until((tmp_path / "lock").exists, 60, process=process)
     return process
 
 

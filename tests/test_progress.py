@@ -6,6 +6,7 @@ import io
 import time
 
 import pytest
+from scripts import wait_until
 
 from mst import progress
 
@@ -24,10 +25,7 @@ def impatient(monkeypatch):
 
 def shown(stream: io.StringIO, text: str) -> str:
     """Wait for a text on a stream; return all that was written."""
-    deadline = time.monotonic() + 20
-    while text not in stream.getvalue():
-        assert time.monotonic() < deadline, stream.getvalue()
-        time.sleep(0.01)
+    wait_until(lambda: text in stream.getvalue(), 20)
     return stream.getvalue()
 
 

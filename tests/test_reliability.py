@@ -21,7 +21,7 @@ import fake_records
 import psutil
 import pytest
 import yaml
-from scripts import module_at
+from scripts import module_at, wait_until
 from workflow_clone import Clone
 
 from mst.bench.launch import find_launcher
@@ -80,8 +80,8 @@ class Place:
         text = GATED.format(folder=self.folder, action=action)
         (self.folder / "algorithms" / "probe_gated.py").write_text(text)
 
-    def configure(self, **measure: object) -> None:
-        """Write the configuration."""
+    def configure(self, *algorithms: str, width: int = 1, **measure: object) -> None:
+        """Write the configuration of these algorithms, or of both."""
         wanted = {"processes": 3, "samples": 2, "budget": 30, "timeout": 120} | measure
         config = {
             "machine": "box",
@@ -90,7 +90,7 @@ class Place:
                 "title": "small",
                 "graphs": ["dense-small"],
                 "measure": wanted,
-                "runs": [{"algorithms": ["kruskal", "probe-gated"]}],
+                "runs": [{"algorithms": algorithms or ["kruskal", "probe-gated"], "widths": [width]}],
             },
         }
         (self.folder / "config.yaml").write_text(yaml.safe_dump(config))
@@ -121,27 +121,15 @@ class Place:
         out, errors = process.communicate(timeout=240)
         return process.returncode, out + errors
 
-    def until(self, condition: Callable[[], object]) -> None:
-        """Wait for a condition, 100 s at most."""
-        deadline = time.monotonic() + 100
-        while not condition():
-            assert time.monotonic() < deadline, "waited for 100 s"
-            time.sleep(0.05)
-
     def waiting(self) -> bool:
         """Return whether the third process of the gated algorithm waits."""
         with contextlib.suppress(FileNotFoundError):
             return len(set((self.folder / "solves").read_text().split())) > 2
         return False
 
-    def records(self) -> dict[str, dict]:
-        """Return the measurements by algorithm."""
-        found = self.results.glob("records/box/*/*/*/*/????????????.json")
-        return {path.parts[-4]: json.loads(path.read_text()) for path in found}
-
-    def unfinished(self) -> dict[str, dict]:
-        """Return the kept processes by algorithm."""
-        found = self.results.glob("unfinished/box/*/*/*/*/????????????.json")
+    def records(self, kind: str = "records") -> dict[str, dict]:
+        """Return the measurements by algorithm, or the kept processes, which are ``unfinished``."""
+        found = self.results.glob(f"{kind}/box/*/*/*/*/????????????.json")
         return {path.parts[-4]: json.loads(path.read_text()) for path in found}
 
     def assert_whole(self) -> None:
@@ -150,7 +138,7 @@ class Place:
         assert {name: r["status"] for name, r in records.items()} == {"kruskal": "ok", "probe-gated": "ok"}
         assert all(len(r["samples"]["compute"]) == 3 for r in records.values())
         assert len(list(self.results.glob("records/box/*/*/*/*/*.proof.json"))) == 2
-        assert not self.unfinished() and not list(self.results.rglob("*.part"))
+        assert not self.records("unfinished") and not list(self.results.rglob("*.part"))
 
 
 def processes_of(folder: Path) -> list[str]:
@@ -162,6 +150,11 @@ def processes_of(folder: Path) -> list[str]:
             if named and process.status() != psutil.STATUS_ZOMBIE and process.pid != os.getpid():
                 found.append(" ".join(process.cmdline()))
     return found
+
+
+def await_end(folder: Path) -> None:
+    """Wait until no process works in a folder any more."""
+    wait_until(lambda: not processes_of(folder), 100)
 
 
 @pytest.fixture
@@ -179,13 +172,13 @@ def place(tmp_path) -> Iterator[Place]:
 def test_ended_runner_keeps_finished_processes_and_leaves_none_running(place, number):
     (place.folder / "gate").touch()
     process = place.start()
-    place.until(place.waiting)
+    wait_until(place.waiting, 100)
     process.send_signal(number)
     _, errors = process.communicate(timeout=30)
     assert process.returncode == (-number if number == signal.SIGKILL else 130)
     assert "Traceback" not in errors
-    place.until(lambda: not processes_of(place.folder))
-    kept = place.unfinished()
+    await_end(place.folder)
+    kept = place.records("unfinished")
     assert not place.records() and set(kept) == {"kruskal", "probe-gated"}
     (place.folder / "gate").unlink()
     code, output = place.run()
@@ -402,7 +395,7 @@ def test_stopped_process_ends_at_the_time_limit(place):
         records["probe-gated"]["status"] == "timeout" and "more than 20 s" in records["probe-gated"]["reason"]
     )
     assert records["kruskal"]["status"] == "ok" and len(records["kruskal"]["samples"]["compute"]) == 3
-    place.until(lambda: not processes_of(place.folder))
+    await_end(place.folder)
 
 
 def test_clock_that_jumps_ends_nothing(tmp_path, monkeypatch):
@@ -449,18 +442,8 @@ def slow_clone(tmp_path):
 
 
 def await_measuring(clone, engine):
-    deadline = time.monotonic() + 200
-    while not any("fork_server" in command for command in processes_of(clone.folder)):
-        assert time.monotonic() < deadline and engine.poll() is None
-        time.sleep(0.2)
+    wait_until(lambda: "fork_server" in " ".join(processes_of(clone.folder)), 200, process=engine)
     time.sleep(2)
-
-
-def assert_nothing_runs(folder):
-    deadline = time.monotonic() + 60
-    while left := processes_of(folder):
-        assert time.monotonic() < deadline, f"still running: {left}"
-        time.sleep(0.2)
 
 
 @pytest.mark.slow
@@ -472,7 +455,7 @@ def test_runs_end_with_the_workflow_engine(tmp_path):
     # The engine alone, not its group. On SIGTERM it would wait for the jobs that run.
     process.kill()
     process.communicate(timeout=100)
-    assert_nothing_runs(clone.folder)
+    await_end(clone.folder)
 
 
 @pytest.mark.slow
@@ -485,7 +468,7 @@ def test_the_engine_in_a_job_of_a_scheduler_ends_with_the_job(tmp_path):
     await_measuring(clone, job)
     job.kill()
     job.wait()
-    assert_nothing_runs(clone.folder)
+    await_end(clone.folder)
 
 
 RANKS = """import pathlib
@@ -515,14 +498,12 @@ def test_ranks_end_with_the_runner(place, number):
     if find_launcher() is None or len(os.sched_getaffinity(0)) < 2:
         pytest.skip("no mpiexec, or one core")
     (place.folder / "algorithms/probe_gated.py").write_text(RANKS.format(folder=place.folder))
-    config = yaml.safe_load((place.folder / "config.yaml").read_text())
-    config["experiment"]["runs"] = [{"algorithms": ["probe-gated"], "widths": [2]}]
-    (place.folder / "config.yaml").write_text(yaml.safe_dump(config))
+    place.configure("probe-gated", width=2)
     process = place.start()
-    place.until(lambda: (place.folder / "solves").exists())
+    wait_until((place.folder / "solves").exists, 100)
     process.send_signal(number)
     process.communicate(timeout=30)
-    place.until(lambda: not processes_of(place.folder))
+    await_end(place.folder)
 
 
 @pytest.mark.parametrize(
@@ -534,10 +515,7 @@ def test_files_of_the_working_folder_hide_no_modules_of_python(place, algorithm,
         pytest.skip("no mpiexec, or one core")
     for name in ("types.py", "random.py"):
         (place.folder / name).write_text(f"raise SystemExit('this is not {name} of Python')\n")
-    place.configure(processes=1)
-    config = yaml.safe_load((place.folder / "config.yaml").read_text())
-    config["experiment"]["runs"] = [{"algorithms": [algorithm], "widths": [width]}]
-    (place.folder / "config.yaml").write_text(yaml.safe_dump(config))
+    place.configure(algorithm, width=width, processes=1)
     code, output = place.run()
     assert code == 0 and "1 run measured, 0 wrong" in output, output
     assert [record["status"] for record in place.records().values()] == ["ok"]

@@ -10,13 +10,13 @@ import re
 import shutil
 import signal
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
 import pyarrow.parquet as pq
 import pytest
+from scripts import wait_until
 from workflow_clone import GRAPHS, STAND_IN_PAGE, WEIGHTS, Clone, Engine
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow, pytest.mark.timeout(900)]
@@ -269,10 +269,7 @@ def waiting(clone: Clone) -> Iterator[Engine]:
     clone.add_probe("probe-waits", WAITS)
     configure(clone, algorithms=[*ALGORITHMS, "probe-waits"], graphs=["small-grid"])
     process = clone.start()
-    deadline = time.monotonic() + 300
-    while not (clone.folder / "waits").exists():
-        assert process.poll() is None and time.monotonic() < deadline, process.communicate()[0]
-        time.sleep(0.1)
+    wait_until((clone.folder / "waits").exists, 300, process=process)
     try:
         yield process
     finally:
