@@ -19,6 +19,8 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from mst import catalog, config, resources
 from mst.catalog import Manifest, materialise, read_manifest
@@ -827,9 +829,6 @@ def edge_lists(draw):
 
 @given(edge_lists())
 def test_components_equal_scipys_and_degrees_numpys(graph):
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
     n, u, v = graph
     expected, _ = connected_components(coo_array((np.ones(len(u)), (u, v)), shape=(n, n)), directed=False)
     assert count_components(n, u, v) == expected

@@ -20,7 +20,7 @@ from pyarrow import parquet
 from scripts import run_mst, run_python
 
 import mst
-from mst import registry
+from mst import Graph, formats, registry
 from mst.cli import commands, main
 from mst.errors import UnsupportedError, nearest
 
@@ -253,8 +253,6 @@ def test_verify_matches_ends_and_weights_of_every_edge(graph, forest, mismatches
     ],
 )
 def test_verify_accepts_what_solve_writes_and_names_each_changed_weight(dtype, suffix, tmp_path, capsys, rng):
-    from mst import Graph, formats
-
     u, v = rng.integers(0, 50, (2, 300))
     graph = Graph(60, u, v, (rng.random(300) * 100).astype(dtype))
     formats.write(tmp_path / "graph.arrow", graph)

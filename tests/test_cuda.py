@@ -12,8 +12,12 @@ from test_interop import OnlyDLPack
 
 import mst
 from mst import Graph, registry
+from mst.algorithms.cuda import ecl_mst, filter_boruvka
+from mst.algorithms.cuda.device import staging
+from mst.algorithms.cuda.device.proof import prove
 from mst.errors import InputError
 from mst.execute import execute
+from mst.interop.device import device_graph
 
 pytestmark = pytest.mark.cuda
 
@@ -48,8 +52,6 @@ def test_ecl_mst_finds_the_forest_with_long_and_short_worklists(cupy, ahead):
 
 @pytest.mark.parametrize("block", [32, 128, 1024])
 def test_ecl_mst_finds_the_forest_under_races_and_ties(cupy, block, monkeypatch):
-    from mst.algorithms.cuda import ecl_mst
-
     monkeypatch.setattr(ecl_mst, "BLOCK", block)
     rng = np.random.default_rng(block)
     n, m = 3000, 40_000
@@ -69,8 +71,6 @@ def test_ecl_mst_finds_the_forest_under_races_and_ties(cupy, block, monkeypatch)
 
 @pytest.mark.parametrize("weights", ["int32", "float64"])
 def test_proof_on_the_device_accepts_the_forest_and_rejects_others(cupy, weights):
-    from mst.algorithms.cuda.device.proof import prove
-
     rng = np.random.default_rng(6)
     m = 300_000
     there = [cupy.asarray(rng.integers(0, 40_000, m).astype(np.int32)) for _ in range(2)]
@@ -86,8 +86,6 @@ def test_proof_on_the_device_accepts_the_forest_and_rejects_others(cupy, weights
 
 @pytest.mark.parametrize("block", [64, 128, 256, 512, 1024])
 def test_filter_boruvka_finds_the_forest_under_races_and_ties(cupy, block, monkeypatch):
-    from mst.algorithms.cuda import filter_boruvka
-
     monkeypatch.setattr(filter_boruvka, "BLOCK", block)
     rng = np.random.default_rng(block)
     n, m = 5000, 60_000
@@ -233,8 +231,6 @@ def test_tensors_on_a_device_have_a_forest_of_tensors(cupy):
 
 
 def test_dlpack_arrays_become_a_device_graph_without_a_copy(cupy):
-    from mst.interop.device import device_graph
-
     ends = cupy.asarray(np.array([0, 1, 2], np.int32))
     graph = device_graph(
         3, OnlyDLPack(ends), OnlyDLPack(cupy.roll(ends, 1)), OnlyDLPack(cupy.asarray([3.0, 1.0, 2.0]))
@@ -259,8 +255,6 @@ def test_illegal_device_arrays_are_refused_by_row(cupy):
 
 
 def test_phases_of_filter_boruvka_are_not_negative_and_name_the_work_done(cupy):
-    from mst.algorithms.cuda import filter_boruvka
-
     rng = np.random.default_rng(5)
     graph = random_graph(rng, 20_000, 200_000, rng.integers(0, 2**24, 200_000).astype(np.int32))
     problem = filter_boruvka.transfer(
@@ -274,8 +268,6 @@ def test_phases_of_filter_boruvka_are_not_negative_and_name_the_work_done(cupy):
 
 @pytest.mark.parametrize("length", [1, 1000, 100_000, 3_000_001])
 def test_staged_copies_are_whole(cupy, length):
-    from mst.algorithms.cuda.device import staging
-
     rng = np.random.default_rng(length)
     ends, weights = rng.integers(0, 2**31, length).astype(np.int32), rng.random(length)
     there = cupy.zeros(length, np.int32), cupy.zeros(length)

@@ -19,6 +19,7 @@ from mst.algorithms.cuda.device import keys, memory, staging
 from mst.errors import ConfigError, OutOfMemoryError
 from mst.interop import device as device_arrays
 from mst.interop import gpu_call
+from mst.interop.device import forest_of_unchecked, unchecked_graph
 from mst.kernels.cuda import loader
 
 
@@ -245,8 +246,6 @@ def test_auto_solves_device_arrays_in_the_same_way(device, monkeypatch):
 
 @alone
 def test_rows_and_single_vertices_are_left_to_graph(device):
-    from mst.interop.device import forest_of_unchecked, unchecked_graph
-
     u = np.zeros(3, np.int32)
     assert forest_of_unchecked(unchecked_graph(1, u, u, u), {}) is None
     assert forest_of_unchecked(unchecked_graph(2, u, u, u), {"start": "csr"}) is None

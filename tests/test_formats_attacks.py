@@ -13,6 +13,7 @@ import zipfile
 
 import numpy as np
 import pytest
+import scipy.sparse
 from scripts import run_python
 
 from mst import FormatError, Graph, InputError
@@ -188,8 +189,6 @@ def test_galois_files_whose_weights_would_be_read_as_another_type_are_not_writte
 
 
 def test_members_of_npz_files_that_are_not_needed_stay_unread(tmp_path):
-    import scipy.sparse
-
     path = tmp_path / "matrix.npz"
     scipy.sparse.save_npz(path, scipy.sparse.csr_array([[0, 5], [5, 0]]))
     with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive, archive.open("unused.npy", "w") as member:

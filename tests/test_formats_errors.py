@@ -14,9 +14,10 @@ import tracemalloc
 import zipfile
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
-from mst import FormatError, Graph, InputError, formats
+from mst import FormatError, Graph, InputError, OutOfMemoryError, formats
 from mst.formats import FORMATS, detect, read, read_raw, write
 from mst.formats.canonical import read_canonical, read_metadata, read_slice, write_canonical
 
@@ -492,8 +493,6 @@ def test_npz_arrays_of_invalid_headers_are_refused(tmp_path, header):
 
 
 def test_damaged_canonical_files_are_refused(tmp_path):
-    import pyarrow as pa
-
     path = tmp_path / "a.arrow"
     graph = Graph(3, [0, 1], [1, 2], [5.0, 6.0])
     write_canonical(path, graph)
@@ -550,8 +549,6 @@ def test_slice_outside_the_file_is_refused(tmp_path):
 
 
 def test_memory_error_while_reading_names_the_file(tmp_path, monkeypatch):
-    from mst import OutOfMemoryError
-
     path = tmp_path / "a.gr"
     write(path, Graph(2, [0], [1], [1]))
     monkeypatch.setattr(

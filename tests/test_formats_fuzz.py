@@ -10,6 +10,7 @@ import time
 
 import numpy as np
 import pytest
+import scipy.sparse
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
@@ -49,8 +50,6 @@ def damaged(content: bytes, dice: random.Random) -> bytes:
 
 def written_samples(folder) -> dict[str, bytes]:
     """Return the content of a small file of every writable format and of some others."""
-    import scipy.sparse
-
     rng = np.random.default_rng(3)
     u, v = rng.integers(0, 12, 30), rng.integers(0, 12, 30)
     edges = u != v

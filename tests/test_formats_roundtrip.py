@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pandas
+import pyarrow as pa
+import pyarrow.feather
 import pytest
 from adversarial import DTYPES
 from drawn import graphs
@@ -129,8 +131,6 @@ def test_canonical_file_is_mapped_not_copied(tmp_path, rng):
 
 
 def test_canonical_file_may_have_several_batches(tmp_path, rng):
-    import pyarrow as pa
-
     path, other = tmp_path / "a.arrow", tmp_path / "b.arrow"
     graph = Graph(9, rng.integers(0, 9, 100), rng.integers(0, 9, 100), rng.integers(0, 9, 100))
     write_canonical(path, graph)
@@ -146,8 +146,6 @@ def test_canonical_file_may_have_several_batches(tmp_path, rng):
 
 
 def test_other_arrow_readers_read_the_canonical_file(tmp_path):
-    import pyarrow.feather
-
     path = tmp_path / "a.arrow"
     write_canonical(path, Graph(3, [0, 1], [1, 2], [0.5, 2.5], name="tiny"))
     table = pyarrow.feather.read_table(path)

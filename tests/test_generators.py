@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import networkx as nx
 import numba
 import numpy as np
+import psutil
 import pytest
 import scipy.sparse.csgraph
 import scipy.spatial
@@ -18,8 +19,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mst
+from mst.cli import main
 from mst.errors import ConfigError, InputError, OutOfMemoryError
 from mst.generators import GENERATORS, binomial, generate, geometric
+from mst.generators.delaunay import _along_a_line
 from mst.generators.points import BITS, random_points
 from mst.kernels.generate import delaunay as generate_delaunay
 from mst.kernels.generate import hilbert
@@ -682,8 +685,6 @@ def test_sums_of_three_products_are_exact(a, bc, b, ca, c, ab):
 
 
 def test_collinear_points_are_joined_along_their_line():
-    from mst.generators.delaunay import _along_a_line
-
     assert ends(_along_a_line(np.array([5, 1, 3]), np.array([5, 1, 3]))) == {(1, 2), (0, 2)}
     assert len(_along_a_line(np.array([], np.int64), np.array([], np.int64))) == 0
 
@@ -804,8 +805,6 @@ def test_bad_parameters_are_refused(name, parameters, error, message):
     ],
 )
 def test_graphs_that_do_not_fit_in_memory_are_refused(name, parameters, purpose, monkeypatch):
-    import psutil
-
     monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=1_500_000))
     with pytest.raises(OutOfMemoryError) as raised:
         generate(name, **parameters)
@@ -823,8 +822,6 @@ def test_parameters_are_read_from_numbers_and_strings():
 
 
 def test_command_writes_a_graph(tmp_path, capsys):
-    from mst.cli import main
-
     file = tmp_path / "road.gr"
     arguments = ["generate", "road", "--param", "rows=9", "columns=8", "--param", "share=2/3", "--connected"]
     more = ["--seed", "3", "--weights", "int32:1:1000:distinct", "--order", "sorted", "--out", str(file)]
@@ -840,8 +837,6 @@ def test_command_writes_a_graph(tmp_path, capsys):
 
 
 def test_command_lists_every_generator(capsys):
-    from mst.cli import main
-
     assert main(["generate", "--list"]) == 0
     output = capsys.readouterr().out
     for name, known in GENERATORS.items():
@@ -877,8 +872,6 @@ def test_command_says_that_vertices_without_edges_are_lost(name, lost, capsys, t
     ],
 )
 def test_command_refuses(arguments, message, capsys, tmp_path, monkeypatch):
-    from mst.cli import main
-
     monkeypatch.chdir(tmp_path)
     assert main(["generate", *arguments]) == 2
     assert message in capsys.readouterr().err

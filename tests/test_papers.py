@@ -16,10 +16,11 @@ from claim_names import Everything, claims_by_id
 from mst.bench.records.bundle import export_bundle
 from mst.bench.records.reference import references
 from mst.bench.records.store import load_records
+from mst.cli import main
 from mst.errors import ConfigError, FormatError
 from mst.reporting.charts.style import save, setup
 from mst.reporting.papers import claims, drawing, evidence, section
-from mst.reporting.papers.exhibits import Exhibit, Exhibits, exhibits, fill
+from mst.reporting.papers.exhibits import Cell, Exhibit, Exhibits, exhibits, fill
 from mst.reporting.papers.formula import Result
 from mst.reporting.papers.observations import Measured, Printed, gather, read_manifests
 from mst.reporting.papers.published import published
@@ -458,8 +459,6 @@ def test_damaged_bundles_are_refused_and_leave_nothing(elsewhere):
 
 @pytest.mark.slow
 def test_report_shows_references_apart(elsewhere, tmp_path, monkeypatch):
-    from mst.cli import main
-
     monkeypatch.chdir(tmp_path)
     (own := tmp_path / "own").mkdir()
     assert main(["report", "--results", str(own)]) == 0
@@ -471,6 +470,4 @@ def test_report_shows_references_apart(elsewhere, tmp_path, monkeypatch):
 
 
 def test_cells_mark_unknown_values():
-    from mst.reporting.papers.exhibits import Cell
-
     assert [cell_text(c) for c in (Cell(2.0), Cell(), Cell(unfit=True))] == ["2", "–", "NC"]

@@ -16,6 +16,15 @@ from scipy.spatial import Delaunay, cKDTree
 
 import mst
 from mst import InputError, UnsupportedError
+from mst.graph import frozen
+from mst.kernels.parallel import runtime
+from mst.kernels.parallel.runtime import Schedule, new_tallies, workers
+from mst.kernels.points import kd_tree
+from mst.kernels.points.equal import equal_points, without_equal
+from mst.kernels.points.relabel import relabel
+from mst.kernels.points.rows import write_rows
+from mst.kernels.points.state import Components, Edges
+from mst.points import _in_order
 
 
 def squares(a, b) -> np.ndarray:
@@ -149,11 +158,6 @@ def test_tree_of_a_large_grid_is_that_of_its_near_pairs(sides, repeats, samples)
 
 
 def test_nodes_above_leaves_without_points_have_the_component_of_the_others():
-    from mst.kernels.parallel.runtime import Schedule, new_tallies
-    from mst.kernels.points import kd_tree
-    from mst.kernels.points.relabel import relabel
-    from mst.kernels.points.state import Components
-
     n = 32 * 5 + 1
     schedule = Schedule(1, 1, new_tallies(1))
     tree = kd_tree.build(np.random.default_rng(19).random((n, 2)), schedule)
@@ -172,9 +176,6 @@ def test_nodes_above_leaves_without_points_have_the_component_of_the_others():
 @pytest.mark.parametrize("kind", ["random", "grid", "equal in one dimension"])
 @pytest.mark.parametrize("width", range(1, 1 + min(2, len(os.sched_getaffinity(0)))))
 def test_tree_of_leaves_splits_its_points_at_medians(monkeypatch, local, copied, kind, width):
-    from mst.kernels.parallel.runtime import Schedule, new_tallies, workers
-    from mst.kernels.points import kd_tree
-
     rng = np.random.default_rng(16)
     for n in (1, 32, 33, 700, 2000):
         X = rng.random((n, 3)) if kind == "random" else rng.integers(0, 5, (n, 3)).astype(float)
@@ -203,11 +204,6 @@ def test_tree_of_leaves_splits_its_points_at_medians(monkeypatch, local, copied,
 @pytest.mark.parametrize(("tied", "size"), [(1, 9000), (2, 9000), (70, 9000), (2000, 2000)])
 @pytest.mark.parametrize("width", range(1, 1 + min(2, len(os.sched_getaffinity(0)))))
 def test_edges_whose_weights_share_their_first_bits_are_put_in_order(tied, size, width):
-    from mst.kernels.parallel.runtime import Schedule, new_tallies, workers
-    from mst.kernels.points.rows import write_rows
-    from mst.kernels.points.state import Edges
-    from mst.points import _in_order
-
     rng = np.random.default_rng(22)
     n = 9000
     names = rng.permutation(n).astype(np.int32)
@@ -232,10 +228,6 @@ def test_edges_whose_weights_share_their_first_bits_are_put_in_order(tied, size,
 @pytest.mark.parametrize("values", [1, 3, 1000])
 @pytest.mark.parametrize("width", range(1, 1 + min(2, len(os.sched_getaffinity(0)))))
 def test_equal_points_are_found(values, width):
-    from mst.graph import frozen
-    from mst.kernels.parallel.runtime import Schedule, new_tallies, workers
-    from mst.kernels.points.equal import equal_points, without_equal
-
     X = np.random.default_rng(23).integers(0, values, (20_000, 2)) * np.array([-0.0, 1.0])
     with workers(width):
         schedule = Schedule(width, 1, new_tallies(width))
@@ -342,9 +334,7 @@ def test_approximate_trees_are_labelled_connected_and_no_lighter(k):
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="takes two cores")
 @pytest.mark.parametrize("samples", [1, 6])
 def test_threads_that_wait_at_random_find_the_tree_of_one(monkeypatch, samples):
-    from mst.kernels.parallel import runtime
-
-    rng, new_tallies = np.random.default_rng(24), runtime.new_tallies
+    rng = np.random.default_rng(24)
     for seed in range(1, 16):
         X = rng.permutation(np.argwhere(np.ones((14, 14, 14)))) if seed % 2 else rng.random((3000, 3)).round(2)
         expected = rows(mst.from_points(X, min_samples=samples, threads=1))

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import jinja2
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 from jinja2 import meta
 from markupsafe import escape
@@ -27,6 +28,7 @@ from mst.reporting.data import mean_interval, standard_errors
 from mst.reporting.page import explorer
 from mst.reporting.page.build import render, write_report
 from mst.reporting.page.chapters import PAGE_SOURCES, ReportData, chapters, frame
+from mst.reporting.papers.exhibits import exhibits
 from mst.reporting.table import COLUMNS, write_table
 from mst.units import count, seconds, size, times
 
@@ -44,8 +46,6 @@ def test_energy_is_in_the_table_only_with_that_of_the_processor(report):
 
 
 def test_table_holds_every_record_and_every_impossible_run(report):
-    import pyarrow.parquet as pq
-
     rows = pq.read_table(report / "table.parquet").to_pylist()
     records = list(load_records(report / "records"))
     impossible = [row for row in rows if row["status"] in ("unsupported", "unavailable")]
@@ -283,8 +283,6 @@ def test_no_row_or_column_of_an_exhibit_is_without_a_number(report):
 
 
 def test_every_exhibit_has_an_address(report):
-    from mst.reporting.papers.exhibits import exhibits
-
     for paper, made in exhibits().items():
         page = (report / "report" / f"{paper}.html").read_text()
         for exhibit in made:

@@ -8,6 +8,8 @@ import fake_records
 import pandas as pd
 import pytest
 
+from mst import advice
+from mst.reporting.page import chooser
 from mst.reporting.page.build import write_report
 
 pytestmark = pytest.mark.browser
@@ -60,10 +62,7 @@ def test_the_contents_stay_in_view(open_page):
 
 
 def test_the_chooser_answers_in_a_sentence_with_a_call_to_copy(open_page):
-    from mst.advice import table
-    from mst.reporting.page import chooser
-
-    page, made = open_page(1280), chooser.choices(table())
+    page, made = open_page(1280), chooser.choices(advice.table())
     last = len(made["sizes"]) - 1
     page.select_option(".chooser select[name=hardware]", "0")
     page.select_option(".chooser select[name=kind]", "5")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fake_records
+import pyarrow.parquet as pq
 import pytest
 
 from mst import registry
@@ -23,8 +24,6 @@ def asked(tmp_path, monkeypatch):
 
 
 def test_records_and_manifests_of_every_machine_reach_the_page(tmp_path, asked, capsys):
-    import pyarrow.parquet as pq
-
     elsewhere = fake_records.write_experiment(tmp_path / "elsewhere", graphs=fake_records.GRAPHS[:2])
     for file in elsewhere["manifests"]:
         target = file.parent / "0a1b2c3d" / "manifest.json"
@@ -85,8 +84,6 @@ def test_a_damaged_plan_is_named_with_the_remedy(tmp_path, asked, capsys, conten
 
 
 def test_runs_by_the_present_code_are_shown_and_those_by_other_code_counted(tmp_path, asked, capsys):
-    import pyarrow.parquet as pq
-
     present = registry.get("kruskal").source_fingerprint()
     commits = {}
     for day, commit, code in ((20, "a" * 40, "0" * 12), (21, "b" * 40, present), (22, "c" * 40, "1" * 12)):

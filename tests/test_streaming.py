@@ -18,7 +18,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from pyarrow import parquet
+from pyarrow import dataset, parquet
 from scripts import run_python
 
 import mst
@@ -241,9 +241,6 @@ def test_edges_are_read_and_filtered_during_a_solve(small_table):
 
 
 def test_tables_and_datasets(small_table, tmp_path):
-    import pyarrow as pa
-    from pyarrow import dataset, parquet
-
     rng = np.random.default_rng(9)
     table = pa.table(
         {"source": rng.integers(0, 99, 3000), "target": rng.integers(0, 99, 3000), "weight": rng.random(3000)}
@@ -577,9 +574,6 @@ def test_memory_stays_within_the_bound(algorithm, times):
 @pytest.mark.slow
 def test_memory_stays_within_the_bound_with_a_file(tmp_path):
     """Decoding Parquet ahead is part of the bound."""
-    import pyarrow as pa
-    from pyarrow import parquet
-
     schema = pa.schema([("u", "int32"), ("v", "int32"), ("w", "float32")])
     rng, rows = np.random.default_rng(0), 1 << 20
     with parquet.ParquetWriter(tmp_path / "e.parquet", schema, compression="none", use_dictionary=False) as out:

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from scripts import module_at
 
+from mst import DependencyError, registry
+
 ROOT = Path(__file__).resolve().parent.parent
 ENVS = ROOT / "envs"
 
@@ -64,8 +66,6 @@ def test_copyleft_peers_are_an_extra_of_their_own():
 
 
 def test_an_algorithm_without_its_copyleft_package_names_the_extra(monkeypatch):
-    from mst import DependencyError, registry
-
     monkeypatch.setattr(registry, "is_importable", lambda package: package != "igraph")
     with pytest.raises(DependencyError, match=r"igraph, which is not installed: pip install '.\[peers-gpl\]'"):
         registry.get("igraph").load()

@@ -13,12 +13,13 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from mst import registry
+from mst import catalog, config, minimum_spanning_forest, registry
 from mst.bench.records import store
 from mst.cli import main
 from mst.commands.table import PARTS, table
 from mst.config import load
 from mst.errors import MSTError
+from mst.generators import generate
 from mst.reporting import table as tidy
 from mst.reporting.processes import processes
 from mst.reporting.table import set_aside_of, write_table
@@ -99,16 +100,11 @@ def proof_registered(monkeypatch):
 
 
 def test_every_benchmark_names_graphs_of_the_catalogue(proof_registered):
-    from mst import catalog, config
-
     for file in sorted(BENCHMARKS.glob("*.yaml")):
         config.check_graphs(load(file), catalog.load())
 
 
 def test_proof_is_timed_as_an_algorithm_and_returns_the_forest(proof_registered):
-    from mst import minimum_spanning_forest
-    from mst.generators import generate
-
     graph = generate("uniform", n=200, m=900)
     found = minimum_spanning_forest(graph, algorithm="proof")
     assert found.edge_ids.tolist() == minimum_spanning_forest(graph, algorithm="kruskal").edge_ids.tolist()
