@@ -84,6 +84,7 @@ def program(tmp_path, monkeypatch):
 EDGES = dict(edges=r"^edge (?P<u>\d+) (?P<v>\d+)$", first_vertex=1)
 TOTAL = dict(total=r"weight (-?\d+)")
 GRAPH = Graph(5, [0, 1, 0, 2, 2, 1], [1, 2, 2, 2, 1, 0], np.array([5, 7, 6, 1, 9, 5], np.int32))
+MANIFEST = {"name": "g", "n": 5, "m": 6, "digest": content_digest(GRAPH), "weight_dtype": "int32"}
 
 
 @pytest.mark.parametrize("output", (False, True), ids=("printed", "written"))
@@ -313,20 +314,11 @@ def test_the_configuration_lists_programs_before_it_reads_experiments(program):
     ],
 )
 def test_runs_of_a_program_are_measured_and_proved(program, tmp_path, mode, fields, status, grade):
-    algorithm = program(mode, **fields)
-    graph = Graph(4, [0, 1, 0, 2], [1, 2, 2, 3], np.array([5, 7, 6, 2], np.int32), name="g")
-    file = tmp_path / "graph.arrow"
-    write_canonical(file, graph, {"name": "g"})
-    manifest = {"name": "g", "n": 4, "m": 4, "digest": content_digest(graph), "weight_dtype": "int32"}
-    make_reference(file, manifest, tmp_path / "reference.json")
-    run = Run("here", "g", algorithm.id, "default", 1, "0" * 12)
-    measure = Measure(processes=1, samples=1, budget=5, timeout=60)
-    measured = next(
-        measure_runs([Request(run, tmp_path / run.path, measure)], manifest=manifest, graph_file=file)
-    )
-    assert measured["status"] == "ok", measured["detail"]
-    assert measured["counters"] == [{"clock": "process"}]
-    proof = verify_record(tmp_path / run.path, tmp_path / "reference.json")
+    measured = measure_program(program(mode, **fields), tmp_path)
+    assert measured["counters"] == [{"clock": "process"}] * 2
+    make_reference(tmp_path / "graph.arrow", MANIFEST, tmp_path / "reference.json")
+    (record,) = tmp_path.rglob("000000000000.json")
+    proof = verify_record(record, tmp_path / "reference.json")
     assert (proof["status"], proof["grade"]) == (status, grade), proof["reason"]
 
 
@@ -340,10 +332,9 @@ def test_a_program_is_started_for_samples_alone(program, tmp_path, paradigm):
 
 def measure_program(algorithm, folder):
     write_canonical(folder / "graph.arrow", GRAPH, {"name": "g"})
-    manifest = {"name": "g", "n": 5, "m": 6, "digest": content_digest(GRAPH), "weight_dtype": "int32"}
     run = Run("here", "g", algorithm.id, "default", 1, "0" * 12)
     request = Request(run, folder / run.path, Measure(processes=2, samples=1, budget=9, timeout=60))
-    measured = next(measure_runs([request], manifest=manifest, graph_file=folder / "graph.arrow"))
+    measured = next(measure_runs([request], manifest=MANIFEST, graph_file=folder / "graph.arrow"))
     assert measured["status"] == "ok", measured["detail"]
     return measured
 

@@ -30,7 +30,7 @@ from mst.bench.measure.runner import Request, measure_runs
 from mst.bench.planning.experiment import Measure
 from mst.bench.records.bundle import export_bundle
 from mst.bench.records.store import Run, read_measurement
-from mst.formats.canonical import content_digest, read_canonical, write_canonical
+from mst.formats.canonical import read_metadata, write_canonical
 from mst.graph import Graph
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -408,13 +408,7 @@ def test_clock_that_jumps_ends_nothing(tmp_path, monkeypatch):
 
     monkeypatch.setattr(driver, "datetime", JumpingClock)
     file = graph_file(tmp_path)
-    manifest = {
-        "name": "ring",
-        "n": 4,
-        "m": 4,
-        "digest": content_digest(read_canonical(file)),
-        "weight_dtype": "int64",
-    }
+    manifest = read_metadata(file) | {"weight_dtype": "int64"}
     run = Run("here", "ring", "kruskal", "default", 1, "0" * 12)
     request = Request(run, tmp_path / "records" / run.path, Measure(processes=3, samples=2, budget=20))
     measured = next(measure_runs([request], manifest=manifest, graph_file=file))
