@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from expected import by_kruskal
+from checked_threads import counters_by_threads
 
 from mst.algorithms.threads import filter_boruvka_threads as ours
 from mst.algorithms.threads._blocks import cut_into_blocks
@@ -20,13 +20,6 @@ ANY = replace(THREADS, leaving=1.0, light_leaving=1e6, per_vertex_in_blocks=(1e6
 """Cuts every graph into blocks."""
 
 WIDTHS = sorted({2, min(3, launched()), min(8, launched())})
-
-
-def solved(graph, width, policy=ANY, seed=0):
-    result = ours.solve_storage(
-        graph, ours.edge_list(graph, graph.w), width, ours.Options(policy, delay_seed=seed)
-    )
-    return np.sort(result.edge_ids), result.counters
 
 
 def grid(rows, columns):
@@ -73,8 +66,7 @@ def test_blocks_find_the_forest(rng, dtype, at_vertices, monkeypatch):
         for n, u, v, w in graphs(rng):
             w = np.asarray(w, dtype) if dtype == np.int32 else w / 7 - 3
             graph = Graph(n, u, v, w)
-            found, counted = solved(graph, WIDTHS[turn % len(WIDTHS)], policy, seed=turn % 3)
-            assert np.array_equal(found, by_kruskal(graph))
+            counted = counters_by_threads(graph, WIDTHS[turn % len(WIDTHS)], policy, seed=turn % 3)
             cut += ("blocks_at_vertices" if at_vertices else "blocks") in counted
             deferred += counted.get("deferred", 0)
     assert cut > 200 and deferred > 1000
@@ -92,8 +84,7 @@ def test_a_grid_is_solved_in_blocks_and_few_edges_are_left(rng, order):
         "by column": u % 60,
     }[order]
     graph = Graph(30_000, u, v, w.astype(np.int32))
-    found, counted = solved(graph, 2, THREADS)
-    assert np.array_equal(found, by_kruskal(graph))
+    counted = counters_by_threads(graph, 2)
     assert counted["blocks"] == 2
     # A border crosses up to two rows of edges, and a block defers no more than leave it.
     assert counted["leaving"] < 2 * 60 and counted["deferred"] <= 2 * counted["leaving"]
@@ -108,9 +99,8 @@ def test_blocks_begin_with_the_lightest_edges_of_vertices_if_weights_follow_them
         (rng.permutation(len(u)), False),
     ):
         graph = Graph(125_000, u, v, w.astype(np.int32))
-        found, counted = solved(graph, 2, THREADS)
+        counted = counters_by_threads(graph, 2)
         assert counted["blocks"] == 2 and ("blocks_at_vertices" in counted) == follow
-        assert np.array_equal(found, by_kruskal(graph))
 
 
 def test_blocks_have_about_as_many_edges(rng):
@@ -134,8 +124,7 @@ def test_graphs_whose_ids_do_not_follow_places_are_not_cut(rng):
         generate("uniform", n=2000, m=8000, seed=1),
         Graph(300, np.zeros(2000, np.int32), rng.integers(0, 300, 2000), rng.integers(0, 9, 2000)),
     ):
-        found, counted = solved(graph, 2, THREADS)
-        assert "blocks" not in counted and np.array_equal(found, by_kruskal(graph))
+        assert "blocks" not in counters_by_threads(graph, 2)
 
 
 def test_many_light_edges_between_blocks_are_too_many_unless_rows_are_in_order_and_heavy_ones_are_not(rng):
@@ -150,9 +139,7 @@ def test_many_light_edges_between_blocks_are_too_many_unless_rows_are_in_order_a
         (-np.arange(len(u)), True),
     ):
         graph = Graph(20_000, u, v, w.astype(np.int32))
-        found, counted = solved(graph, 2, THREADS)
-        assert ("blocks" in counted) == expected
-        assert np.array_equal(found, by_kruskal(graph))
+        assert ("blocks" in counters_by_threads(graph, 2)) == expected
 
 
 @pytest.mark.parametrize(
@@ -174,8 +161,7 @@ def test_all_threads_join_many_heavy_edges_between_communities(rng, values):
     v = np.where(far, rng.integers(0, 20_000, len(u)), u // 20 * 20 + rng.integers(0, 20, len(u)))
     w = np.where(far, 2000 + rng.integers(0, values, len(u)), rng.integers(0, 1000, len(u)))
     graph = Graph(20_000, u, v, w.astype(np.int32))
-    found, counted = solved(graph, 2, replace(THREADS, per_vertex_in_blocks=(1e6,) * 3))
-    assert np.array_equal(found, by_kruskal(graph))
+    counted = counters_by_threads(graph, 2, replace(THREADS, per_vertex_in_blocks=(1e6,) * 3))
     assert counted["blocks"] == 2 and counted["leaving"] > 0 and counted["light"] < counted["leaving"] / 2
 
 

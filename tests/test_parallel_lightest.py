@@ -7,6 +7,7 @@ from dataclasses import replace
 import adversarial
 import numpy as np
 import pytest
+from checked_threads import counters_by_threads
 from expected import by_kruskal
 
 from mst.algorithms.threads import filter_boruvka_threads as ours
@@ -16,12 +17,6 @@ from mst.kernels.filter_boruvka.policy import THREADS
 from mst.kernels.parallel.runtime import launched
 
 WIDTHS = sorted({2, min(3, launched()), min(8, launched())})
-
-
-def solved(graph, width, policy, seed=0):
-    options = ours.Options(policy, delay_seed=seed)
-    result = ours.solve_storage(graph, ours.edge_list(graph, graph.w), width, options)
-    return np.sort(result.edge_ids), result.counters
 
 
 @pytest.mark.parametrize("dtype", [np.int32, pytest.param(np.float64, marks=pytest.mark.slow)])
@@ -39,8 +34,7 @@ def test_workers_begin_with_the_lightest_edges_of_vertices_if_weights_follow_the
         )
     ):
         graph = Graph(n, u, v, w.astype(dtype))
-        found, counted = solved(graph, WIDTHS[turn % len(WIDTHS)], policy)
-        assert np.array_equal(found, by_kruskal(graph))
+        counted = counters_by_threads(graph, WIDTHS[turn % len(WIDTHS)], policy)
         assert ("at_vertices" in counted) == follow
         # A vertex without a lighter neighbour shares its edge with the one to which it leads.
         assert not follow or n // 2 < counted["at_vertices"] < n
@@ -50,8 +44,7 @@ def test_few_edges_each_are_not_worth_a_sample(rng):
     u, v = rng.integers(0, 9000, (2, 60_000))
     graph = Graph(9000, u, v, np.maximum(u, v))
     for policy, begins in ((THREADS, False), (replace(THREADS, fewest_at_vertices=30_000), True)):
-        found, counted = solved(graph, 2, policy)
-        assert ("at_vertices" in counted) == begins and np.array_equal(found, by_kruskal(graph))
+        assert ("at_vertices" in counters_by_threads(graph, 2, policy)) == begins
 
 
 def test_workers_may_begin_with_the_lightest_edges_on_any_graph(monkeypatch, rng):
@@ -60,8 +53,7 @@ def test_workers_may_begin_with_the_lightest_edges_on_any_graph(monkeypatch, rng
     begun = 0
     for turn in range(2):
         for graph in (*adversarial.small(rng), *adversarial.medium(rng, n=120, m=400)):
-            found, counted = solved(graph, WIDTHS[turn % len(WIDTHS)], policy, seed=turn)
-            assert np.array_equal(found, by_kruskal(graph)), graph.name
+            counted = counters_by_threads(graph, WIDTHS[turn % len(WIDTHS)], policy, seed=turn)
             begun += "at_vertices" in counted
     assert begun > 20
 
@@ -79,8 +71,7 @@ def test_trees_join_their_lightest_edges_if_light_ones_left_most_vertices_of_a_d
         )
     ):
         graph = Graph(n, u, v, w.astype(dtype))
-        found, counted = solved(graph, WIDTHS[turn % len(WIDTHS)], THREADS, seed=turn)
-        assert np.array_equal(found, by_kruskal(graph))
+        counted = counters_by_threads(graph, WIDTHS[turn % len(WIDTHS)], THREADS, seed=turn)
         assert ("at_trees" in counted) == apart
         assert not apart or counted["at_trees"] > n // 3
 
@@ -92,8 +83,7 @@ def test_the_edges_that_join_clusters_of_a_dense_graph_come_before_heavier_ones(
     inside = clusters[u] == clusters[v]
     for width in WIDTHS:
         graph = Graph(n, u, v, (np.where(inside, 0, 2**20) + rng.integers(0, 2**20, len(u))).astype(dtype))
-        found, counted = solved(graph, width, THREADS)
-        assert np.array_equal(found, by_kruskal(graph))
+        counted = counters_by_threads(graph, width, THREADS)
         assert 0 < counted["further"] < len(u) // 3 and counted["light"] < len(u) // 2
 
 
@@ -107,11 +97,10 @@ def test_few_trees_of_a_dense_graph_join_their_lightest_edges_until_they_span(dt
     for apart, joined in ((10**6 + noise, 11), (10**6 + noise // 10_000, 11), (np.full(m, greatest), 0)):
         graph = Graph(n, u, v, np.where(inside, noise, apart).astype(dtype))
         for width in WIDTHS:
-            found, counted = solved(graph, width, policy)
-            assert np.array_equal(found, by_kruskal(graph))
+            counted = counters_by_threads(graph, width, policy)
             assert counted["at_trees"] >= joined
             shared = solve_sharing_passes(graph, 2)
-            assert np.array_equal(np.sort(shared.edge_ids), found)
+            assert np.array_equal(np.sort(shared.edge_ids), by_kruskal(graph))
 
 
 @pytest.mark.parametrize("by_worker", [False, True])
@@ -125,10 +114,10 @@ def test_the_first_of_equal_edges_is_the_lightest_for_any_number_of_workers(by_w
         policy = replace(
             THREADS, fewest_at_vertices=0, smallest_chunk=64, largest_chunk=64, per_vertex_further=0.0
         )
-        counts = [solved(graph, width, policy, seed=width)[1].get("at_trees") for width in WIDTHS]
+        counts = [counters_by_threads(graph, width, policy, seed=width).get("at_trees") for width in WIDTHS]
         assert len(set(counts)) == 1
         for width in WIDTHS:
-            assert np.array_equal(solved(graph, width, policy, seed=1)[0], by_kruskal(graph))
+            counters_by_threads(graph, width, policy, seed=1)
 
 
 def test_trees_of_any_graph_may_join_their_lightest_edges(rng, monkeypatch):
@@ -147,8 +136,7 @@ def test_trees_of_any_graph_may_join_their_lightest_edges(rng, monkeypatch):
     begun = further = 0
     for turn in range(2):
         for graph in (*adversarial.small(rng), *adversarial.medium(rng, n=120, m=400)):
-            found, counted = solved(graph, WIDTHS[turn % len(WIDTHS)], policy, seed=turn)
-            assert np.array_equal(found, by_kruskal(graph)), graph.name
+            counted = counters_by_threads(graph, WIDTHS[turn % len(WIDTHS)], policy, seed=turn)
             begun += "at_trees" in counted
             further += counted.get("further", 0) > 0
     assert begun > 20 and further > 20
@@ -162,5 +150,4 @@ def test_threads_race_for_the_lightest_edges_of_hubs(monkeypatch, rng):
         hubs, n, m = int(rng.integers(1, 5)), int(rng.integers(10, 2000)), 20_000
         u, v = rng.integers(0, hubs, m), rng.integers(0, n, m)
         graph = Graph(max(n, hubs), u, v, rng.integers(0, (2, 50, 10**6)[turn % 3], m).astype(np.int32))
-        found, counted = solved(graph, WIDTHS[-1], policy, seed=turn % 3)
-        assert np.array_equal(found, by_kruskal(graph)) and "at_vertices" in counted
+        assert "at_vertices" in counters_by_threads(graph, WIDTHS[-1], policy, seed=turn % 3)

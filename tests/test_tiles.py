@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from checked_threads import counters_by_threads
 from expected import by_kruskal
 
 from mst.algorithms._filter_boruvka.tiles import rows_left_by_tiles
 from mst.algorithms.sequential import filter_boruvka
-from mst.algorithms.threads import filter_boruvka_threads as ours
 from mst.graph import Graph, frozen
 from mst.kernels.filter_boruvka.parallel.tiles import filter_tiles
 from mst.kernels.filter_boruvka.policy import THREADS
@@ -89,9 +89,7 @@ def test_only_weights_that_follow_rows_in_no_order_are_filtered(rng, weights, fi
     found = filter_boruvka.solve(filter_boruvka.prepare(graph, width=1, filter=True, input="edges"))
     assert np.array_equal(np.sort(found.edge_ids), by_kruskal(graph))
     assert ("tiles" in found.counters) == filtered
-    result = ours.solve_storage(graph, ours.edge_list(graph, graph.w), 2)
-    assert np.array_equal(np.sort(result.edge_ids), by_kruskal(graph))
-    assert ("tiles" in result.counters) == filtered
+    assert ("tiles" in counters_by_threads(graph, 2)) == filtered
 
 
 def test_rows_of_far_ends_and_shuffled_ones_are_not_filtered(rng):
@@ -113,6 +111,4 @@ def test_what_tiles_leave_is_solved_in_blocks_or_in_batches(rng, blocks):
             rng, n, m, int(rng.integers(1, 60)), 0.1, ["by community", "random", "equal"][turn % 3]
         )
         for few in (0, 1 << 14):
-            options = ours.Options(replace(policy, few_left=few), delay_seed=turn % 3)
-            result = ours.solve_storage(graph, ours.edge_list(graph, graph.w), min(3, launched()), options)
-            assert np.array_equal(np.sort(result.edge_ids), by_kruskal(graph))
+            counters_by_threads(graph, min(3, launched()), replace(policy, few_left=few), seed=turn % 3)
