@@ -52,9 +52,7 @@ def convert(graph: Any, *, threads: int = 1) -> Graph | None:
         return from_scipy(graph, threads=threads)
     if "networkx" in origins and hasattr(graph, "edges"):
         return from_networkx(graph)
-    if "pandas" in origins and hasattr(graph, "columns"):
-        return from_table(graph, threads=threads)
-    if hasattr(graph, "__arrow_c_stream__"):
+    if ("pandas" in origins and hasattr(graph, "columns")) or hasattr(graph, "__arrow_c_stream__"):
         return from_table(graph, threads=threads)
     return None
 
