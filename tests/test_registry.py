@@ -14,7 +14,10 @@ from mst.execute import _of_module, implementation_of
 from mst.facts import Facts
 from mst.registry import Option, read_literal
 
-LITERAL = 'ALGORITHM = dict(id="mine", paradigm="sequential", title="Mine"{more})\n'
+
+def literal(more: str = "") -> str:
+    """Return the literal of an algorithm, with more keys."""
+    return f'ALGORITHM = dict(id="mine", paradigm="sequential", title="Mine"{more})\n'
 
 
 @pytest.mark.parametrize(
@@ -25,45 +28,27 @@ LITERAL = 'ALGORITHM = dict(id="mine", paradigm="sequential", title="Mine"{more}
         ('\nALGORITHM = dict(id="a" + b)\n', r"mine.py, line 2: ALGORITHM must be a literal"),
         ("ALGORITHM = make()\n", "line 1: ALGORITHM must be a literal"),
         ('ALGORITHM = dict(id="a")\n', "line 1: ALGORITHM lacks paradigm, title"),
-        (LITERAL.format(more=", titel=3"), r"unknown key 'titel' \(did you mean 'title'\?\)"),
-        (LITERAL.replace("sequential", "magic").format(more=""), "paradigm 'magic' must be one of sequential"),
-        (LITERAL.format(more=", options=dict(a=3)"), "option 'a' must be a mapping with a default"),
+        (literal(", titel=3"), r"unknown key 'titel' \(did you mean 'title'\?\)"),
+        (literal().replace("sequential", "magic"), "paradigm 'magic' must be one of sequential"),
+        (literal(", options=dict(a=3)"), "option 'a' must be a mapping with a default"),
+        (literal(", options=dict(a=dict(help='x'))"), "option 'a' must be a mapping with a default"),
         (
-            LITERAL.format(more=", options=dict(a=dict(help='x'))"),
-            "option 'a' must be a mapping with a default",
-        ),
-        (
-            LITERAL.format(more=", options=dict(a=dict(default=1, choises=(1, 2)))"),
+            literal(", options=dict(a=dict(default=1, choises=(1, 2)))"),
             r"option 'a': unknown key 'choises' \(did you mean 'choices'\?\)",
         ),
-        (
-            LITERAL.format(more=", options=dict(a=dict(default=1, choices=1))"),
-            "choices must list the default, 1",
-        ),
-        (
-            LITERAL.format(more=", options=dict(a=dict(default=1, choices=(2,)))"),
-            "choices must list the default",
-        ),
-        (
-            LITERAL.format(more=", options=dict(a=dict(default=None))"),
-            "default must be a number, a string or a bool",
-        ),
-        (LITERAL.format(more=", options=dict(a=dict(default=1, min='0'))"), "min and max must be numbers"),
-        (
-            LITERAL.format(more=", options=dict(width=dict(default=1))"),
-            "option 'width': use letters, .* none of comm",
-        ),
-        (LITERAL.format(more=", options=3"), "line 1: options must be a mapping, got 3"),
-        (
-            LITERAL.format(more=', requires=("numba")'),
-            r"requires must be a tuple of names, such as \(\"numba\",\)",
-        ),
-        (LITERAL.format(more=', exact="no"'), "exact must be True or False, got 'no'"),
-        (LITERAL.format(more=', ties="all"'), "ties 'all' must be one of order, any"),
-        (LITERAL.format(more=', input="list"'), "input 'list' must be one of edges, csr"),
-        (LITERAL.format(more=", limits=9"), "limits must be a mapping, got 9"),
-        (LITERAL.format(more=', limits=dict(n="9")'), "limits must give n or m as whole numbers, got n = '9'"),
-        (LITERAL.replace('"mine"', "5").format(more=""), "id must be a string, got 5"),
+        (literal(", options=dict(a=dict(default=1, choices=1))"), "choices must list the default, 1"),
+        (literal(", options=dict(a=dict(default=1, choices=(2,)))"), "choices must list the default"),
+        (literal(", options=dict(a=dict(default=None))"), "default must be a number, a string or a bool"),
+        (literal(", options=dict(a=dict(default=1, min='0'))"), "min and max must be numbers"),
+        (literal(", options=dict(width=dict(default=1))"), "option 'width': use letters, .* none of comm"),
+        (literal(", options=3"), "line 1: options must be a mapping, got 3"),
+        (literal(', requires=("numba")'), r"requires must be a tuple of names, such as \(\"numba\",\)"),
+        (literal(', exact="no"'), "exact must be True or False, got 'no'"),
+        (literal(', ties="all"'), "ties 'all' must be one of order, any"),
+        (literal(', input="list"'), "input 'list' must be one of edges, csr"),
+        (literal(", limits=9"), "limits must be a mapping, got 9"),
+        (literal(', limits=dict(n="9")'), "limits must give n or m as whole numbers, got n = '9'"),
+        (literal().replace('"mine"', "5"), "id must be a string, got 5"),
     ],
 )
 def test_wrong_literal_is_refused_with_its_line(add_algorithm, text, message):
@@ -73,7 +58,7 @@ def test_wrong_literal_is_refused_with_its_line(add_algorithm, text, message):
 
 def test_an_algorithm_that_is_not_in_utf_8_is_named(add_algorithm):
     file = add_algorithm("")
-    file.write_bytes(b"# caf\xe9\n" + LITERAL.format(more="").encode())
+    file.write_bytes(b"# caf\xe9\n" + literal().encode())
     with pytest.raises(ConfigError, match=r"mine\.py is not text in UTF-8"):
         read_literal(file)
 
@@ -87,14 +72,14 @@ def test_literal_in_braces_is_read(add_algorithm):
 
 
 def test_two_files_of_one_id_are_refused(add_algorithm):
-    add_algorithm(LITERAL.replace("mine", "kruskal").format(more=""))
+    add_algorithm(literal().replace("mine", "kruskal"))
     with pytest.raises(ConfigError, match=r"kruskal.py both define 'kruskal'"):
         registry.algorithms()
 
 
 def test_algorithm_in_a_folder_of_the_environment_is_found_and_runs(add_algorithm):
     add_algorithm(
-        LITERAL.format(more=", options=dict(add=dict(default=0))")
+        literal(", options=dict(add=dict(default=0))")
         + """
 def prepare(graph, *, width, add):
     return graph, add
@@ -118,8 +103,8 @@ def skip(facts, *, width, add):
 
 def test_files_of_one_name_in_two_folders_are_two_modules(add_algorithm, tmp_path, monkeypatch):
     (tmp_path / "more").mkdir()
-    add_algorithm(LITERAL.format(more=""), "same.py")
-    add_algorithm(LITERAL.replace("mine", "theirs").format(more=""), "more/same.py")
+    add_algorithm(literal(), "same.py")
+    add_algorithm(literal().replace("mine", "theirs"), "more/same.py")
     monkeypatch.setenv(registry.EXTRA_FOLDERS, f"{tmp_path}:{tmp_path / 'more'}")
     assert [registry.get(name).load().ALGORITHM["id"] for name in ("mine", "theirs")] == ["mine", "theirs"]
 
@@ -130,9 +115,7 @@ def test_files_with_an_underscore_are_not_listed(add_algorithm):
 
 
 def test_skip_runs_without_importing_its_module(add_algorithm):
-    text = "import a_module_that_is_not_there\n" + LITERAL.format(
-        more=', requires=("a_module_that_is_not_there",)'
-    )
+    text = "import a_module_that_is_not_there\n" + literal(', requires=("a_module_that_is_not_there",)')
     add_algorithm(text + "def skip(facts, *, width) -> str | None:\n    return 'never'\n")
     algorithm = registry.get("mine")
     assert algorithm.skip(Facts(1, 1)) == "never"
@@ -150,7 +133,7 @@ def test_the_remedy_for_cugraph_is_no_extra(monkeypatch):
 
 
 def test_graph_above_a_limit_is_skipped_without_loading_code(add_algorithm):
-    add_algorithm(LITERAL.format(more=", limits=dict(m=10)"))
+    add_algorithm(literal(", limits=dict(m=10)"))
     assert registry.get("mine").skip(Facts(5, 11)) == "m = 11 is above its limit of 10"
     assert registry.get("mine").skip(Facts(5, 10)) is None
 
@@ -228,7 +211,7 @@ def test_unknown_option_or_algorithm_is_refused_with_the_nearest_known():
 
 @pytest.mark.parametrize("value", ["a/b", "a,b=c"])
 def test_an_option_that_cannot_name_a_folder_is_refused(add_algorithm, value):
-    algorithm = read_literal(add_algorithm(LITERAL.format(more=", options=dict(mode=dict(default='a'))")))
+    algorithm = read_literal(add_algorithm(literal(", options=dict(mode=dict(default='a'))")))
     with pytest.raises(ConfigError, match=f"mode={value}"):
         algorithm.options_slug({"mode": value})
 
