@@ -816,9 +816,8 @@ def test_invalid_records_are_put_aside_to_be_measured_again(origin, tmp_path):
     assert not [file for file in broken.values() if file.exists()]
     assert all(file.with_name(f"{file.name}.refused").is_file() for file in broken.values())
     assert not [reason for folder in results.glob("records/*") for reason in put_invalid_aside(folder)]
-    assert (
-        proof_path(broken["truncated"]).with_name(proof_path(broken["truncated"]).name + ".refused").is_file()
-    )
+    proof = proof_path(broken["truncated"])
+    assert proof.with_name(f"{proof.name}.refused").is_file()
 
 
 def test_the_bundles_that_come_with_a_clone_merge(results):

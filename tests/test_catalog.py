@@ -634,10 +634,8 @@ def test_obtain_makes_a_graph_once(triangle, tmp_path, sources, monkeypatch):
     reweighed = changed(triangle, weights={"low": 5, "high": 5})
     assert catalog.obtain(reweighed, folder, sources=sources)[1].weight_max == 5
     monkeypatch.setenv("MST_CACHE", str(tmp_path / "cache"))
-    assert (
-        catalog.obtain(triangle, sources=sources)[0]
-        == tmp_path / "cache" / "graphs" / f"triangle-{triangle.recipe}"
-    )
+    cached = tmp_path / "cache" / "graphs" / f"triangle-{triangle.recipe}"
+    assert catalog.obtain(triangle, sources=sources)[0] == cached
 
 
 # Local files of a user
@@ -681,10 +679,8 @@ def test_unusable_local_file_is_kept_and_named(own, tmp_path, sources):
     assert file.read_text() == "0 1 5\n1 two 7\n"
     pinned = changed(entry, sources=[{"path": str(file), "sha256": "0" * 64}])
     manifest = materialise(pinned, tmp_path / "out", sources=sources)
-    assert (
-        manifest.status == "unavailable"
-        and "differs from that in the catalogue, 000" in manifest.tried[0].reason
-    )
+    assert manifest.status == "unavailable"
+    assert "differs from that in the catalogue, 000" in manifest.tried[0].reason
     file.unlink()
     manifest = materialise(entry, tmp_path / "out", sources=sources)
     tried = manifest.tried[0]

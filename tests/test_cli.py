@@ -36,9 +36,8 @@ def triangle(tmp_path) -> Path:
 
 
 def test_solve_prints_one_json_object(triangle, capsys):
-    assert (
-        main(["solve", str(triangle), "--json", "--algorithm", "kruskal", "--option", "sort=comparison"]) == 0
-    )
+    chosen = ["--algorithm", "kruskal", "--option", "sort=comparison"]
+    assert main(["solve", str(triangle), "--json", *chosen]) == 0
     found = json.loads(capsys.readouterr().out)
     keys = "file vertices edges components forest_edges weight algorithm options width seconds"
     assert list(found) == keys.split()

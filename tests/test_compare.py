@@ -279,9 +279,8 @@ def test_unknown_and_ambiguous_names_are_refused(results):
 
 
 def test_command_prints_a_table(results, capsys):
-    assert (
-        main(["compare", fake_records.OLD_COMMIT[:8], fake_records.COMMIT[:8], "--results", str(results)]) == 0
-    )
+    commits = [fake_records.OLD_COMMIT[:8], fake_records.COMMIT[:8]]
+    assert main(["compare", *commits, "--results", str(results)]) == 0
     out = capsys.readouterr().out
     assert "faster" in out and "kruskal" in out and "1 faster, 1 same" in out
 

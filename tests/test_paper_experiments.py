@@ -218,9 +218,8 @@ def test_program_without_an_option_of_an_optional_block_is_not_run_there(tmp_pat
     try:
         registry.use_programs({"mine": described})
         (row,) = planned(parse(Experiment, value, "test"), LAPTOP, tmp_path)
-        assert (
-            row.status == "unsupported" and row.reason == "command-mine is configured without the option rung"
-        )
+        assert row.status == "unsupported"
+        assert row.reason == "command-mine is configured without the option rung"
         registry.use_programs({"mine": {**described, "options": {"rung": {"default": 0}}}})
         rows = planned(parse(Experiment, value, "test"), LAPTOP, tmp_path)
         assert [(row.status, row.options) for row in rows] == [("planned", "rung=1"), ("planned", "rung=2")]

@@ -330,12 +330,10 @@ def test_the_front_page_says_that_every_record_is_proved_only_where_none_is_wron
 def test_reasons_of_files_set_aside_are_escaped(rows):
     reason = "</script><script>window.taken=2</script>"
     stem, front = next(render(ReportData(rows, [], [], {}, "kruskal", [], set_aside=[reason])))
-    assert (
-        stem == ""
-        and "1 record file set aside" in front
-        and str(escape(reason)) in front
-        and reason not in front
-    )
+    assert stem == ""
+    assert "1 record file set aside" in front
+    assert str(escape(reason)) in front
+    assert reason not in front
 
 
 def test_sections_hold_their_own_content_only(rows):

@@ -65,10 +65,8 @@ def test_two_threads_share_the_passes_over_large_graphs_that_one_core_joins():
         problem = ours.prepare(graph, width=2, input="edges", hand_over=True)
         assert problem.on_one_core is not None and problem.width == width
         result, alone = ours.solve(problem), one_core.solve(problem.on_one_core)
-        assert (
-            np.array_equal(*(np.sort(x.edge_ids) for x in (result, alone)))
-            and result.counters["width"] == width
-        )
+        assert np.array_equal(*(np.sort(x.edge_ids) for x in (result, alone)))
+        assert result.counters["width"] == width
         assert {"sample", "select light", "join"} <= set(ours.phases(problem))
     assert not rules.shares_passes(10**7, 1, THREADS) and not rules.shares_passes(10**7, 4, THREADS)
 

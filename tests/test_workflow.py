@@ -75,10 +75,8 @@ def test_an_interpreter_that_the_engine_cannot_start_is_named(tmp_path):
     command = [python, "-m", "snakemake", "--cores", "1", "--dry-run"]
     environment = clone.environment() | {"PYTHONPATH": paths}
     done = subprocess.run(command, cwd=clone.folder, env=environment, capture_output=True, text=True)
-    assert (
-        done.returncode == 1
-        and f"cannot start scripts with {python}: its path has a blank" in done.stdout + done.stderr
-    )
+    assert done.returncode == 1
+    assert f"cannot start scripts with {python}: its path has a blank" in done.stdout + done.stderr
 
 
 def test_report_of_the_engine_embeds_pages_and_figures(paged):
