@@ -76,8 +76,8 @@ def count(value: float | None) -> str:
     Examples
     --------
     >>> from mst.units import count
-    >>> count(9999), count(12_345)
-    ('9,999', '12.3 k')
+    >>> count(9999), count(12_345), count(None)
+    ('9,999', '12.3 k', '')
     """
     if value is None or not known(value):
         return ""
