@@ -115,7 +115,7 @@ def copy(tmp_path, monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def before(tmp_path_factory):
+def before():
     """Return the fingerprints of the package as it is."""
     return {a.id: a.source_fingerprint() for a in registry.algorithms().values() if not a.program}
 

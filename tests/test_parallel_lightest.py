@@ -120,7 +120,7 @@ def test_the_first_of_equal_edges_is_the_lightest_for_any_number_of_workers(by_w
             counters_by_threads(graph, width, policy, seed=1)
 
 
-def test_trees_of_any_graph_may_join_their_lightest_edges(rng, monkeypatch):
+def test_trees_of_any_graph_may_join_their_lightest_edges(rng):
     policy = replace(
         THREADS,
         smallest_chunk=16,
