@@ -134,7 +134,7 @@ def check_forest(
     Raises
     ------
     InputError
-        `epsilon` is negative or NaN, or given for a graph with negative weights; or `threads` is less than 1.
+        `epsilon` is negative or not finite, or given for a graph with negative weights; or `threads` is less than 1.
 
     Examples
     --------
@@ -146,8 +146,8 @@ def check_forest(
     >>> check_forest(graph, [0, 2], reference_weight=10, epsilon=0.25).ok
     True
     """
-    if not epsilon >= 0:
-        raise InputError(f"epsilon must be a number ≥ 0, got {epsilon!r}")
+    if not 0 <= epsilon < math.inf:
+        raise InputError(f"epsilon must be a finite number ≥ 0, got {epsilon!r}")
     if epsilon and graph.m and graph.w.min() < 0:
         raise InputError(f"epsilon = {epsilon} is not a bound if weights are negative: leave it out")
 
@@ -195,8 +195,6 @@ def check_weight(total: int | float | str, reference: int | float, *, forest_edg
     if isinstance(found, Fraction) and isinstance(known, Fraction):
         if isinstance(reference, float):
             allowed += abs(known) * forest_edges / 2**53
-        elif allowed == Fraction(1, 2):
-            allowed = Fraction(0)
         ok = abs(found - known) <= allowed
     else:
         ok = found == known or repr(found) == repr(known) == "nan"
@@ -476,11 +474,11 @@ def _excess(total: int | float, reference: int | float, epsilon: float) -> str:
         return f"total {total} is {side} the minimum {reference}"
     if total < reference:
         return f"total {total} is below the minimum {reference}: the reference is not minimum"
-    if total == reference or math.isinf(reference):
+    if total == reference:
         return ""
     rounding = 0 if isinstance(total, int) and isinstance(reference, int) else Fraction(1, 2**52)
-    bound = (1 + Fraction(epsilon)) * (1 + rounding) * Fraction(reference)
-    if math.isfinite(total) and Fraction(total) <= bound:
+    factor = (1 + Fraction(epsilon)) * (1 + rounding)
+    if math.isfinite(total) and math.isfinite(reference) and Fraction(total) <= factor * Fraction(reference):
         return ""
     return f"total {total} is above (1 + {epsilon}) times the minimum {reference}"
 

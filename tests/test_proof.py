@@ -88,6 +88,7 @@ def test_every_exchange_of_one_edge_is_refused_with_a_true_witness(threads, rng,
 def test_a_wrong_edge_is_named():
     assert prove(TRIANGLE, [0, 1, 2]).reason.startswith("edge 1 (1–2, weight 7) closes a cycle")
     assert prove(TRIANGLE, [0]).details == {"edge": 1}
+    assert check_forest(Graph(2, [0], [1], [0]), [], reference_weight=0).details == {"edge": 0}
     assert prove(TRIANGLE, [0]).reason == (
         "edge 1 (1–2, weight 7) joins two trees: the forest does not span its graph"
     )
@@ -122,8 +123,9 @@ def test_wide_vertex_ids_are_proved_too():
 
 def test_a_broken_key_transform_cannot_pass(monkeypatch):
     monkeypatch.setattr(order, "keys", lambda weights: np.zeros(len(weights), np.uint32))
-    with pytest.raises(AssertionError, match="bug in mst"):
-        prove(Graph(3, [0, 1, 2], [1, 2, 0], [9, 8, 7]), [1, 2])
+    for ids in ([1, 2], [0, 1]):  # the right forest, and that of the wrong order
+        with pytest.raises(AssertionError, match="bug in mst"):
+            prove(Graph(3, [0, 1, 2], [1, 2, 0], [9, 8, 7]), ids)
 
 
 @pytest.mark.parametrize("threads", (0, -3))
@@ -143,12 +145,16 @@ def test_approximate_forests_keep_their_bound():
     assert "below" in check_forest(TRIANGLE, [0, 2], reference_weight=12).reason
     found = check_forest(TRIANGLE, [0, 2], reference_weight=12, epsilon=0.5)
     assert "the reference is not minimum" in found.reason
+    floats = Graph(3, [0, 1, 2], [1, 2, 0], [5.0, 7.0, 6.0])
+    assert check_forest(floats, [0, 1], reference_weight=11.0, epsilon=0.0910).ok
+    assert check_forest(Graph(2, [], [], []), [], reference_weight=0, epsilon=0.1).ok
     with pytest.raises(InputError, match="negative"):
-        check_forest(Graph(2, [0], [1], [-1]), [0], reference_weight=-1, epsilon=0.1)
-    with pytest.raises(InputError, match="epsilon"):
-        check_forest(TRIANGLE, [0, 2], reference_weight=11, epsilon=-0.1)
-    with pytest.raises(InputError, match="epsilon"):
-        check_forest(TRIANGLE, [0, 2], reference_weight=11, epsilon=math.nan)
+        check_forest(Graph(2, [0, 0], [1, 1], [5, -1]), [1], reference_weight=-1, epsilon=0.1)
+    for epsilon in (-0.1, math.nan, math.inf):
+        with pytest.raises(InputError, match="epsilon must be a finite number ≥ 0"):
+            check_forest(TRIANGLE, [0, 2], reference_weight=11, epsilon=epsilon)
+    for reference in (-math.inf, math.nan):
+        assert not check_forest(TRIANGLE, [0, 2], reference_weight=reference, epsilon=0.1).ok
 
 
 def test_totals_that_are_not_finite_hide_nothing():
@@ -156,6 +162,7 @@ def test_totals_that_are_not_finite_hide_nothing():
     assert check_forest(graph, [1, 2], reference_weight=math.inf).ok
     assert not check_forest(graph, [0, 1], reference_weight=math.inf).ok
     assert not check_forest(graph, [0], reference_weight=math.inf).ok
+    assert not check_forest(graph, [0, 1], reference_weight=6.0, epsilon=0.1).ok
     opposite = Graph(4, [0, 1, 2], [1, 2, 0], [np.inf, -np.inf, 5.0])
     assert check_forest(opposite, [1, 2], reference_weight=-math.inf).ok
     both = Graph(4, [0, 2, 2], [1, 3, 3], [np.inf, -np.inf, 0.0])
@@ -177,9 +184,12 @@ INF, NAN = math.inf, math.nan
         ("1.2e3", 1260, 0, False),
         ("11", 11.3, 0, True),
         ("11", 11.6, 0, False),
+        (-0.1 - 0.2, -0.3, 2, True),
+        (1 + 2**-52, 1.0, 1, False),
         ("inf", INF, 0, True),
         ("-inf", INF, 0, False),
         ("nan", NAN, 0, True),
+        ("nan", 5, 0, False),
         ("none", NAN, 0, False),
         (INF, 5, 0, False),
         (5, INF, 0, False),
@@ -218,13 +228,26 @@ def test_one_wrong_edge_among_thousands_is_found(weights, rng):
     assert check_forest(graph, swapped, reference_weight=int(oracles.exact_total(graph, ids))).ok
 
 
-def test_medium_graphs_are_proved_alike_by_one_thread_and_two(rng):
+def test_medium_graphs_are_proved_alike_by_one_thread_and_two(rng, monkeypatch):
     for graph in adversarial.medium(rng, n=500, m=4_000):
         ids = oracles.by_python_kruskal(graph)
-        assert prove(graph, ids).ok and prove(graph, ids, threads=2).ok, graph.name
+        assert prove(graph, ids, threads=2).ok, graph.name
+        with monkeypatch.context() as patched:  # one thread accepts a right forest by its scan alone
+            patched.setattr("mst.proof._forest", None)
+            assert prove(graph, ids).ok, graph.name
         if len(ids) > 1:
             one, two = prove(graph, ids[1:]), prove(graph, ids[1:], threads=2)
             assert not one.ok and one.reason == two.reason, graph.name
+
+
+def test_every_missing_edge_is_noticed_by_the_scan_of_light_and_heavy_edges(rng):
+    n, m = 300, 3_000
+    u, v = (np.append(rng.integers(0, n, m), end) for end in (7, n))
+    graph = Graph(n + 1, u, v, np.append(rng.integers(0, 1000, m), 1000))  # only the last row reaches vertex n
+    ids = oracles.by_python_kruskal(graph)
+    assert prove(graph, ids).ok and m in ids
+    for missing in ids:
+        assert not prove(graph, [e for e in ids if e != missing]).ok, missing
 
 
 def test_rounding_of_a_total_hides_no_heavier_edge():
