@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 from mst import order
 from mst.errors import InputError
 from mst.graph import Graph
+from mst.kernels.primitives import radix
+from mst.kernels.primitives.radix import sorted_records
 from mst.proof import check_forest, check_weight, prove
 
 TRIANGLE = Graph(3, [0, 1, 2], [1, 2, 0], [5, 7, 6])
@@ -126,6 +128,17 @@ def test_a_broken_key_transform_cannot_pass(monkeypatch):
     for ids in ([1, 2], [0, 1]):  # the right forest, and that of the wrong order
         with pytest.raises(AssertionError, match="bug in mst"):
             prove(Graph(3, [0, 1, 2], [1, 2, 0], [9, 8, 7]), ids)
+
+
+def test_a_sort_that_repeats_an_edge_cannot_pass(monkeypatch):
+    def repeating(words, ids):
+        found = sorted_records(words, ids)
+        found.words[1] = found.words[0]  # edge 2 in place of edge 1
+        return found
+
+    monkeypatch.setattr(radix, "sorted_records", repeating)
+    with pytest.raises(AssertionError, match="bug in mst"):
+        prove(Graph(3, [0, 1, 2], [1, 2, 0], [9, 8, 7]), [0, 2])
 
 
 @pytest.mark.parametrize("threads", (0, -3))
@@ -240,14 +253,17 @@ def test_medium_graphs_are_proved_alike_by_one_thread_and_two(rng, monkeypatch):
             assert not one.ok and one.reason == two.reason, graph.name
 
 
-def test_every_missing_edge_is_noticed_by_the_scan_of_light_and_heavy_edges(rng):
+@pytest.mark.parametrize("parts", (1, 10))
+def test_forests_of_light_edges_alone_are_refused(parts, rng):
+    """With ten parts, no tree is so large that a bitmap replaces the roots of heavy edges."""
     n, m = 300, 3_000
-    u, v = (np.append(rng.integers(0, n, m), end) for end in (7, n))
-    graph = Graph(n + 1, u, v, np.append(rng.integers(0, 1000, m), 1000))  # only the last row reaches vertex n
-    ids = oracles.by_python_kruskal(graph)
-    assert prove(graph, ids).ok and m in ids
-    for missing in ids:
-        assert not prove(graph, [e for e in ids if e != missing]).ok, missing
+    first = rng.integers(0, parts, m) * (n // parts)
+    ends = first + rng.integers(0, n // parts, (2, m))
+    graph = Graph(n, *ends, rng.integers(0, 1000, m))
+    ids = sorted(oracles.by_python_kruskal(graph), key=lambda e: (graph.w[e], e))
+    assert prove(graph, ids).ok and len(ids) == n - parts
+    for size in range(len(ids)):
+        assert not prove(graph, ids[:size]).ok, size
 
 
 def test_rounding_of_a_total_hides_no_heavier_edge():
