@@ -190,10 +190,32 @@ def test_real_sets_on_a_busy_machine_are_not_judged_different():
 def test_missing_verdict_has_a_reason():
     noisy = judge([1.0, 1.3, 0.8, 1.1, 1.2], [1.2, 1.0, 1.4, 1.1, 1.3])
     assert (noisy.verdict, noisy.reason) == (CANNOT_TELL, "the difference is within the noise")
-    assert "busy" in judge([1.0] * 5, [1.3] * 5, flags=["busy", "fewer-processes"]).reason
+    assert judge([1.0] * 5, [1.3] * 5, flags=["busy", "fewer-processes"]).reason == "flagged busy"
     assert "one process" in judge([1.0], [2.0] * 5).reason
-    assert judge([], [1.0] * 5).reason == "nothing was measured"
-    assert judge([0.0] * 5, [1.0] * 5).verdict == CANNOT_TELL
+    assert judge([], [1.0] * 5).reason == judge([1.0] * 5, []).reason == "nothing was measured"
+    short = judge([0.0] * 5, [1.0] * 5)
+    assert (short.verdict, short.reason) == (CANNOT_TELL, "too short to be timed")
+
+
+@pytest.mark.parametrize(
+    "flag, factor",
+    [("spread", 1.15), ("busy", 2), ("stolen", 2), ("throttled", 2), ("width-not-granted", 2)],
+)
+def test_flag_widens_the_interval(flag, factor):
+    assert judge([1.0] * 5, [factor] * 5).verdict == SLOWER
+    flagged = judge([1.0] * 5, [factor] * 5, flags=[flag])
+    assert (flagged.verdict, flagged.reason) == (CANNOT_TELL, f"flagged {flag}")
+
+
+def test_both_ends_of_the_widened_interval_lie_within_the_margin_of_the_same():
+    found = judge([1.0] * 5, [0.95, 1.0, 1.0, 1.0, 1.05])
+    shift = 1.96 * np.sqrt(2) * 0.02
+    assert (found.low, found.high) == pytest.approx(
+        (np.exp(-np.hypot(np.log(0.95), shift)), np.exp(np.hypot(np.log(1.05), shift)))
+    )
+    wide = [1.0, 1.02, 1.04, 1.3, 1.4]
+    for sides in (([1.0] * 5, wide), (wide, [1.0] * 5)):
+        assert judge(*sides).verdict == CANNOT_TELL
 
 
 def test_three_processes_suffice_for_a_large_difference():
@@ -271,6 +293,12 @@ def test_unknown_and_ambiguous_names_are_refused(results):
     records = list(load_records(results / "records"))
     with pytest.raises(ConfigError, match="did you mean 'fake-desktop'"):
         select_records(records, "fake-desktp")
+    assert {r.run.machine for r in select_records(records, fake_records.COMMIT[:4])} == {
+        "fake-desktop",
+        "fake-cluster",
+    }
+    with pytest.raises(ConfigError, match="is neither a file nor a machine"):
+        select_records(records, fake_records.COMMIT[:3])
     with pytest.raises(InputError, match="no run with the same graph"):
         compare(
             [r for r in records if r.run.algorithm == "scipy"],
