@@ -8,6 +8,7 @@ import shutil
 import subprocess
 from collections import defaultdict
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import fake_records
@@ -289,14 +290,45 @@ def test_failed_run_has_no_verdict(results):
     assert (only.judgement.verdict, only.judgement.reason) == (CANNOT_TELL, "B ended as timeout")
 
 
+def test_partial_samples_of_a_failed_run_do_not_count(results):
+    (a,) = select_records(list(load_records(results / "records")), "fake-cluster")
+    b = replace(a, measurement=a.measurement | {"status": "timeout"})
+    (only,) = compare([a], [b]).comparisons
+    assert (only.a.count, only.b.count, only.judgement.reason) == (5, 0, "B ended as timeout")
+
+
+def test_other_graph_of_the_same_name_has_no_verdict(results):
+    (a,) = select_records(list(load_records(results / "records")), "fake-cluster")
+    b = replace(a, measurement=a.measurement | {"graph": a.measurement["graph"] | {"digest": "0" * 64}})
+    (only,) = compare([a], [b]).comparisons
+    assert only.judgement.reason == "the graphs have the same name but differ"
+
+
+def test_flag_of_either_side_counts(results):
+    (a,) = select_records(list(load_records(results / "records")), "fake-cluster")
+    conditions = a.measurement["conditions"] | {"flags": ["busy"]}
+    b = replace(a, measurement=a.measurement | {"conditions": conditions})
+    for sides in ((a, b), (b, a)):
+        (only,) = compare(*([side] for side in sides)).comparisons
+        assert only.judgement.reason == "flagged busy"
+
+
+def test_runs_of_other_options_and_layouts_are_compared_apart(tmp_path, rng):
+    runs = [dict(options=options, layout=layout) for options in ("default", "x=1") for layout in ("", "2x8")]
+    for run in runs:
+        record(tmp_path, rng, 1.0, **run)
+    records = list(load_records(tmp_path))
+    found = compare(records, records).comparisons
+    assert [dict(options=each.options, layout=each.layout) for each in found] == runs
+
+
 def test_unknown_and_ambiguous_names_are_refused(results):
     records = list(load_records(results / "records"))
     with pytest.raises(ConfigError, match="did you mean 'fake-desktop'"):
         select_records(records, "fake-desktp")
-    assert {r.run.machine for r in select_records(records, fake_records.COMMIT[:4])} == {
-        "fake-desktop",
-        "fake-cluster",
-    }
+    (cluster,) = select_records(records, "fake-cluster")
+    cluster.measurement["git"] = None  # of an installed package
+    assert {r.run.machine for r in select_records(records, fake_records.COMMIT[:4])} == {"fake-desktop"}
     with pytest.raises(ConfigError, match="is neither a file nor a machine"):
         select_records(records, fake_records.COMMIT[:3])
     with pytest.raises(InputError, match="no run with the same graph"):
@@ -304,6 +336,14 @@ def test_unknown_and_ambiguous_names_are_refused(results):
             [r for r in records if r.run.algorithm == "scipy"],
             [r for r in records if r.run.graph == "com-youtube"],
         )
+
+
+def test_beginning_of_two_commits_is_ambiguous(results, rng):
+    other = fake_records.COMMIT[:4] + "f" * 36
+    record(results / "records", rng, 1.0, commit=other)
+    records = list(load_records(results / "records"))
+    with pytest.raises(ConfigError, match=f"is ambiguous: a commit {fake_records.COMMIT}; a commit {other}"):
+        select_records(records, fake_records.COMMIT[:4])
 
 
 def test_command_prints_a_table(results, capsys):

@@ -402,12 +402,21 @@ def test_ticks_of_the_clock_are_not_the_work_of_others():
     assert outcome.stolen_seconds == 25
 
 
-def flags_of(algorithm: str, width: int = 1, *, stolen: float = 0.0, seconds: float = 0.0, others: float = 0.0):
+def flags_of(
+    algorithm: str,
+    width: int = 1,
+    *,
+    seconds: float = 0.0,
+    others: float = 0.0,
+    medians: tuple[float, ...] = (),
+    **conditions,
+) -> list[str]:
     """Return the flags of a run that took these seconds, while these numbers of cores did other work."""
     run = Run("here", "triangle", algorithm, "default", width, "0" * 12)
-    outcome = Outcome(turn_seconds=seconds, others_seconds=others * seconds)
-    still = {"granted_width": None, "throttled": 0, "after": {"throttled": 0}}
-    return measuring._flags(run, outcome, Measure(), {**still, "stolen_cores": stolen})
+    processes = [{"compute": [median]} for median in medians]
+    outcome = Outcome(turn_seconds=seconds, others_seconds=others * seconds, processes=processes)
+    still = {"granted_width": None, "throttled": 0, "after": {"throttled": 0}, "stolen_cores": 0.0}
+    return measuring._flags(run, outcome, Measure(), {**still, **conditions})
 
 
 def test_short_runs_are_busy_only_beyond_the_error_of_the_clock(monkeypatch):
@@ -421,11 +430,36 @@ def test_short_runs_are_busy_only_beyond_the_error_of_the_clock(monkeypatch):
     assert flags(1, 0.41) == flags(9, 0.24) == flags(1000, 0.16) == ["busy"]
 
 
+@pytest.mark.parametrize(
+    "algorithm, width, facts, flags",
+    [
+        ("kruskal", 1, dict(medians=(1.0, 1.0, 1.0, 1.0, 1.09)), []),
+        ("kruskal", 1, dict(medians=(1.0, 1.0, 1.0, 1.0, 1.11)), ["spread"]),
+        ("kruskal", 1, dict(medians=(1.0,) * 4), ["fewer-processes"]),
+        ("kruskal", 1, dict(throttled=7, after={"throttled": 7}), []),
+        ("kruskal", 1, dict(throttled=7, after={"throttled": 8}), ["throttled"]),
+        ("kruskal", 1, dict(throttled=None, after={"throttled": None}), []),
+        ("parlay-boruvka", 16, {}, []),
+        ("parlay-boruvka", 17, {}, ["oversubscribed"]),
+        ("ghs-mpi", 17, {}, ["oversubscribed"]),
+        ("edge-boruvka-cuda", 17, {}, []),
+        ("parlay-boruvka", 8, dict(granted_width=8), []),
+        ("parlay-boruvka", 8, dict(granted_width=7), ["width-not-granted"]),
+        ("parlay-boruvka", 32, dict(granted_width=16), ["oversubscribed"]),
+    ],
+)
+def test_flags_are_set_at_their_limits(algorithm, width, facts, flags, monkeypatch):
+    monkeypatch.setattr(measuring, "granted_cores", lambda: 16)
+    assert flags_of(algorithm, width, **facts) == flags
+
+
 def test_stolen_time_is_a_share_of_the_processors_of_a_run(monkeypatch):
     monkeypatch.setattr(measuring, "granted_cores", lambda: 16)
-    assert flags_of("kruskal", stolen=0.03) == flags_of("edge-boruvka-cuda", stolen=0.03) == ["stolen"]
-    assert flags_of("parlay-boruvka", 8, stolen=0.15) == []
-    assert flags_of("parlay-boruvka", 8, stolen=0.17) == ["stolen"]
+    assert (
+        flags_of("kruskal", stolen_cores=0.03) == flags_of("edge-boruvka-cuda", stolen_cores=0.03) == ["stolen"]
+    )
+    assert flags_of("parlay-boruvka", 8, stolen_cores=0.15) == []
+    assert flags_of("parlay-boruvka", 8, stolen_cores=0.17) == ["stolen"]
 
 
 def test_measurement_has_samples_machine_memory_and_forest(probe):
