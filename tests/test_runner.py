@@ -203,6 +203,33 @@ def test_counters_and_memory_are_those_of_each_process_and_phases_of_three(probe
     assert probe("probe-threads", processes=1, has_phases=True, phases=False)["phases"] == []
 
 
+def test_commit_and_uncommitted_changes_are_recorded(tmp_path, monkeypatch):
+    monkeypatch.setattr(measuring, "__file__", str(tmp_path / "mst/bench/measure/measurement.py"))
+    monkeypatch.setenv("MST_COMMIT", "of-a-copy")
+    state = measuring.git_state.__wrapped__
+    assert state() == {"commit": "of-a-copy", "dirty": False}
+    git = [
+        "git",
+        "-C",
+        str(tmp_path),
+        "-c",
+        "user.name=a",
+        "-c",
+        "user.email=a@b",
+        "-c",
+        "commit.gpgsign=false",
+    ]
+    (file := tmp_path / "a.py").write_text("1")
+    for command in (["init", "-q"], ["add", "a.py"], ["commit", "-qm", "one"]):
+        subprocess.run([*git, *command], check=True)
+    head = subprocess.run(
+        [*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True
+    ).stdout.strip()
+    assert state() == {"commit": head, "dirty": False}
+    file.write_text("2")
+    assert state() == {"commit": head, "dirty": True}
+
+
 def test_versions_are_of_packages_by_any_name_and_those_that_a_program_states(monkeypatch):
     known = {"cupy": ["cupy-cuda13x"]}
     monkeypatch.setattr(measuring, "_distributions", lambda: known)
