@@ -203,8 +203,7 @@ class Forest:
             raise InputError(f"nodes has {len(names)} names for {self.graph.n} vertices")
         u, v, w = (array.tolist() for array in self.edges())
         tree = networkx.Graph()
-        for name in names:  # add_nodes_from takes a pair for a node and its attributes
-            tree.add_node(name)
+        tree.add_nodes_from(names)
         if len(tree) != self.graph.n:
             raise InputError(f"nodes has only {len(tree)} different names for {self.graph.n} vertices")
         tree.add_edges_from(

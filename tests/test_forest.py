@@ -63,6 +63,18 @@ def test_approximate_forests_are_labelled():
     assert solve(graph).exact
     forest = mst.minimum_spanning_forest(graph, algorithm="bucket")
     assert not forest.exact and repr(forest).startswith("<Approximate forest: 3 edges")
+    larger = forest.add_edges([0], [2], [9])
+    assert (larger.exact, larger.algorithm) == (False, "bucket")
+
+
+@pytest.mark.parametrize("how", [dict(algorithm="bucket"), dict(maximum=True), {}])
+def test_unpickled_forest_is_of_the_same_kind(how):
+    graph = Graph(4, [0, 1, 2, 3], [1, 2, 3, 0], [5, 7, 6, 8], name="ring")
+    forest = mst.minimum_spanning_forest(graph, **how)
+    again = pickle.loads(pickle.dumps(forest))
+    for name in ("algorithm", "seconds", "exact", "maximum", "weight"):
+        assert getattr(again, name) == getattr(forest, name)
+    assert again.graph.name == "ring" and again.edge_ids.tolist() == forest.edge_ids.tolist()
 
 
 def test_digest_is_of_little_endian_ids():
@@ -96,6 +108,7 @@ def test_to_networkx_names_nodes_and_keeps_numbers(rng):
 
 
 BILLIONS = range(2**31 - 2, 2**31 + 1)
+OF_32_BITS = range(2**31 - 3, 2**31)
 
 
 @pytest.mark.parametrize(
@@ -109,6 +122,7 @@ BILLIONS = range(2**31 - 2, 2**31 + 1)
         ("# Nodes: 3 Edges: 2\n8 6 1.5\n7 8 2.5\n", range(6, 9)),
         (f"{2**63 - 1} {2**63 - 3} 1.5\n{2**63 - 2} {2**63 - 1} 2.5\n", range(2**63 - 3, 2**63)),
         (f"{BILLIONS[2]} {BILLIONS[0]} 1.5\n{BILLIONS[1]} {BILLIONS[2]} 2.5\n", BILLIONS),
+        (f"{OF_32_BITS[2]} {OF_32_BITS[0]} 1.5\n{OF_32_BITS[1]} {OF_32_BITS[2]} 2.5\n", OF_32_BITS),
         ("2 0 1.5\n1 2 2.5\n", None),
         ("p sp 4 2\na 3 1 1.5\na 2 3 2.5\n", range(1, 5)),
         ("p tw 4 2\n3 1 1.5\n2 3 2.5\n", range(1, 5)),
@@ -142,6 +156,8 @@ def test_files_have_their_ids_back(text, ids, tmp_path):
     for known in (forest, pickle.loads(pickle.dumps(forest))):
         u, v, w = (known.to_table()[name].to_pylist() for name in "uvw")
         assert {(min(edge), max(edge), x) for *edge, x in zip(u, v, w)} == ordered
+        if isinstance(ids, range):
+            assert known.to_table()["u"].type == ("int32" if max(ids) < 2**31 else "int64")
         tree = known.to_networkx()
         assert set(tree) == set(range(forest.graph.n) if ids is None else ids)
         assert {(min(edge), max(edge)) for edge in tree.edges} == {edge[:2] for edge in ordered}
