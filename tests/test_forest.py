@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import pickle
+from types import SimpleNamespace
 
 import adversarial
 import networkx
@@ -14,7 +15,7 @@ from scipy.sparse import csr_array
 
 import mst
 from mst import Forest, Graph, InputError
-from mst.forest import digest
+from mst.forest import _distinct_rows, digest
 
 
 def solve(graph) -> Forest:
@@ -35,11 +36,12 @@ def test_ids_are_sorted_and_cannot_be_changed():
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("dtype", [np.uint32, np.int32, np.int64, ">i8"])
+@pytest.mark.parametrize("dtype", [np.uint16, np.uint32, np.int32, np.int64, ">i8"])
 def test_many_ids_are_sorted_and_checked_as_few_are(threads, dtype, rng, monkeypatch):
     import mst.kernels.primitives.jit  # noqa: F401  a bitmap is used only where this is loaded
 
     monkeypatch.setattr("mst.forest.MANY", 1000)
+    monkeypatch.setattr("mst.forest._FEW_OF_64_BITS", 0)
     monkeypatch.setattr("mst.forest._FEWEST_TO_SHARE", 2)
     m = 6000
     graph = Graph(4000, rng.integers(0, 4000, m), rng.integers(0, 4000, m), rng.integers(0, 9, m))
@@ -56,6 +58,12 @@ def test_many_ids_are_sorted_and_checked_as_few_are(threads, dtype, rng, monkeyp
         changed[5] = wrong
         with pytest.raises(InputError, match=message or "-1 is not an edge"):
             Forest(graph, changed, threads=threads)
+
+
+def test_ids_of_another_byte_order_are_not_read_as_large_ones():
+    ids = np.arange(1, 40_000, dtype=">i4")
+    edges = SimpleNamespace(n=2**25, m=2**25)  # the ids would also be rows if their bytes were swapped
+    assert _distinct_rows(ids, edges, 1).tolist() == ids.tolist()
 
 
 def test_approximate_forests_are_labelled():
