@@ -264,7 +264,7 @@ def _bound(value: Any, field: str, dtype: str) -> int | float:
     try:
         if not dtype.startswith("int"):
             bound: int | float = float(value)
-            legal = math.isfinite(bound) and abs(bound) <= float(np.finfo(dtype).max)
+            legal = abs(bound) <= float(np.finfo(dtype).max)
         else:
             bound = int(value) if isinstance(value, str) else int(Fraction(value))
             info = np.iinfo(dtype)

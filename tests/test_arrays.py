@@ -11,6 +11,7 @@ import pytest
 
 import mst
 from mst import Graph, InputError, UnsupportedError
+from mst.arrays import as_numpy, contiguous, importer, is_on_device
 from mst.interop import device
 
 EDGES = (0, 1, 2, 0), (1, 2, 0, 3), (5.0, 7.0, 6.0, 8.0)
@@ -145,6 +146,34 @@ def test_tensors_that_cannot_be_read_are_refused_in_other_calls():
     ):
         with pytest.raises(InputError, match="no data on meta"):
             call()
+
+
+def test_lack_of_memory_is_no_wrong_argument():
+    class Large:
+        def __array__(self, *_, **__):
+            raise MemoryError
+
+    with pytest.raises(MemoryError):
+        as_numpy(Large(), "X")
+
+
+def test_error_of_a_thread_that_copies_is_raised(monkeypatch):
+    def copyto(*_, **__):
+        raise MemoryError
+
+    monkeypatch.setattr(np, "copyto", copyto)
+    with pytest.raises(MemoryError):
+        contiguous(np.arange(6)[::2], np.dtype(np.float32), 2)
+
+
+@pytest.mark.parametrize("kind, expected", [(1, False), (2, True), (3, False), (13, True)])
+def test_memory_of_cuda_is_on_a_device(kind, expected):
+    assert is_on_device(Tensor([0], place=(kind, 0))) is expected
+
+
+def test_arrays_of_numpys_namespace_give_numpys():
+    array = SimpleNamespace(__dlpack__=None, __array_namespace__=lambda: np)
+    assert importer([array]) is None
 
 
 def test_graph_takes_tensors_with_gradients():

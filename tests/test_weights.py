@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mst.errors import InputError
@@ -182,6 +182,16 @@ def test_ids_of_more_than_32_bits():
     assert np.array_equal(hash_weights(v[::-1], u[::-1], seed=1, spec=spec), weights[::-1])
 
 
+@pytest.mark.parametrize("shift", range(0, 40, 3))
+def test_distinct_weights_depend_on_the_order_of_ids_alone(shift, rng):
+    u, v = rng.integers(0, 60, (2, 500))
+    spec = WeightSpec("int32", 1, 10**6, distinct=True)
+    weights = hash_weights(u << shift, v << shift, seed=1, spec=spec)
+    ranks = np.lexsort((np.arange(500), np.maximum(u, v), np.minimum(u, v)))
+    in_order = hash_weights(np.arange(500), np.arange(500), seed=1, spec=spec)
+    assert np.array_equal(weights[ranks], in_order)
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("distinct", [False, True])
 def test_no_edges(dtype, distinct):
@@ -262,6 +272,7 @@ def test_unit_interval_is_the_usual_one():
     st.floats(allow_nan=False, allow_infinity=False, width=32),
     st.floats(allow_nan=False, allow_infinity=False, width=32),
 )
+@example("float32", 2.0**-60, 1.0)
 def test_every_float_of_a_lattice_is_exact(dtype, low, high):
     if not low < high:
         return
@@ -315,6 +326,7 @@ def test_specs_take_defaults_and_numpy_dtypes():
         (("int32", 1.5, 3), "low = 1.5 is not a value of int32"),
         (("int32", "one", 3), "low = 'one' is not a value of int32"),
         (("int64", float("nan"), 3), "low = nan"),
+        (("int64", 1, float("inf")), "high = inf"),
         (("float32", 0, 1e39), "high = 1e+39 is not a value of float32"),
         (("float64", 0, float("inf")), "high = inf"),
         (("float64", None, 1), "low = None"),
@@ -333,6 +345,7 @@ def test_bad_specs_are_refused(arguments, message):
     "text",
     [
         "int32:1:9:sideways",
+        "int32:1:9:random",
         "int32:ascending",
         "int32:1:9:ascending:distinct",
         "int32:1",
@@ -356,8 +369,8 @@ def test_too_few_values_for_distinct_weights():
 
 @pytest.mark.parametrize(
     ("u", "v"),
-    [([0, 1], [1]), ([[0]], [[1]]), ([0.5], [1]), (["a"], [1])],
-    ids=["lengths", "2-d", "float", "text"],
+    [([0, 1], [1]), ([[0]], [[1]]), ([0.5], [1]), ([1], [0.5]), (["a"], [1])],
+    ids=["lengths", "2-d", "float", "float v", "text"],
 )
 def test_bad_ends_are_refused(u, v):
     with pytest.raises(InputError):
