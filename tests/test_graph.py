@@ -125,7 +125,10 @@ def test_csr_without_edges_is_empty():
     assert Graph(2, [1], [1], [3]).csr().offsets.tolist() == [0, 0, 0]
 
 
-@pytest.mark.parametrize("weights", [[0.5, 2**53 + 1], (2**53 + 1, 0.5), [0.5, np.array(2**53 + 1)]])
+@pytest.mark.parametrize(
+    "weights",
+    [[0.5, 2**53 + 1], (2**53 + 1, 0.5), [0.5, np.array(2**53 + 1)], [0.5, np.int64(2**53 + 1)]],
+)
 def test_whole_weights_that_floats_would_round_are_refused(weights):
     with pytest.raises(
         InputError, match=r"w\[[01]\] has weight 9007199254740993, which float64 cannot represent"

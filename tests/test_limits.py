@@ -29,8 +29,8 @@ def group(tmp_path, monkeypatch):
     limits.processor_quota.cache_clear()
 
 
-VERSION_1 = "5:memory:/docker/x\n4:cpu,cpuacct:/docker/x\n0::/system.slice\n"
-"""The groups of a process in a container, which sees its own groups as the topmost ones."""
+VERSION_1 = "6:cpuset:/apart\n5:memory:/docker/x\n4:cpu,cpuacct:/docker/x\n0::/system.slice\n"
+"""The groups of a process in a container, which sees its own groups as the topmost ones; that of processors differs."""
 
 
 def test_groups_above_limit_the_time_of_their_members(group):
@@ -39,7 +39,14 @@ def test_groups_above_limit_the_time_of_their_members(group):
 
 
 def test_time_by_groups_of_version_1(group):
-    group(VERSION_1, {"cpu/cpu.cfs_quota_us": "200000\n", "cpu/cpu.cfs_period_us": "100000\n"})
+    for folder, quota in (("cpu", 200_000), ("cpu/apart", 50_000)):
+        group(
+            VERSION_1,
+            {
+                f"{folder}/cpu.cfs_{name}_us": f"{value}\n"
+                for name, value in (("quota", quota), ("period", 100_000))
+            },
+        )
     assert limits.processor_quota() == 2
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from fractions import Fraction
 
 import adversarial
@@ -127,8 +128,14 @@ def test_totals_of_rows_do_not_depend_on_how_they_are_divided(dtype, threads, rn
         assert total(weights, rows[10:], threads=threads) == -math.inf
 
 
-def test_partial_sums_may_leave_the_range():
+@pytest.mark.parametrize("loaded", [False, True])
+def test_partial_sums_may_leave_the_range(loaded, monkeypatch):
+    import numba  # noqa: F401
+
+    if not loaded:
+        monkeypatch.delitem(sys.modules, "numba")
     top = np.finfo(np.float64).max
+    assert math.isnan(total(np.array([math.inf, -math.inf, math.inf])))
     assert total(np.array([top, top, -top])) == top
     assert total(np.array([top, top])) == math.inf and total(np.array([-top, -top])) == -math.inf
     assert total(np.array([2**63 - 1] * 5)) == 5 * (2**63 - 1)
