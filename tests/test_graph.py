@@ -20,6 +20,7 @@ GOOD = dict(n=3, u=[0, 1], v=[1, 2], w=[1, 2])
         (dict(n=float("inf")), "vertex count"),
         (dict(n=2**63), "9,223,372,036,854,775,808 vertices do not fit into any memory: number them from 0"),
         (dict(u=[0]), "u, v and w must have the same length, got 1, 2 and 2"),
+        (dict(v=[0]), "the same length, got 2, 1 and 2"),
         (dict(w=[1, 2, 3]), "the same length, got 2, 2 and 3"),
         (dict(u=[0, 3]), r"u\[1\] = 3 is not a vertex: ids run from 0 to 2 \(n = 3\)"),
         (dict(v=[-1, 2]), r"v\[0\] = -1 is not a vertex: ids run from 0 to 2 \(n = 3\); shift the ids"),
@@ -139,6 +140,7 @@ def test_whole_weights_that_floats_would_round_are_refused(weights):
 @pytest.mark.parametrize("dtype", [np.int32, np.int64, np.uint32, np.uint64, np.int8])
 def test_threads_check_as_one_does(dtype, rng, monkeypatch):
     monkeypatch.setattr("mst.graph.MANY", 100)
+    monkeypatch.setattr("mst.graph._FEW", 100)
     u, v = (rng.integers(0, 100, 1000).astype(dtype) for _ in "uv")
     w = rng.standard_normal(1000)
     one, two = (Graph(100, u, v[::-1], w, threads=threads) for threads in (1, 2))
@@ -156,13 +158,17 @@ def test_threads_check_as_one_does(dtype, rng, monkeypatch):
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 def test_threads_find_nan_and_take_infinities(dtype, rng, monkeypatch):
     monkeypatch.setattr("mst.graph.MANY", 100)
+    monkeypatch.setattr("mst.graph._FEW", 100)
     ends, w = rng.integers(0, 9, 1000), np.full(1000, -np.inf, dtype)
     w[:9] = np.inf
     assert np.isinf(Graph(9, ends, ends, w, threads=2).w).all()
     for nan in (np.nan, -np.nan):
         w[700] = nan
-        with pytest.raises(InputError, match=r"w\[700\] is NaN"):
-            Graph(9, ends, ends, w, threads=2)
+        for threads in (1, 2):
+            with pytest.raises(InputError, match=r"w\[700\] is NaN"):
+                Graph(9, ends, ends, w, threads=threads)
+        with pytest.raises(InputError, match=r"w\[0\] is NaN"):
+            Graph(9, ends[:1], ends[:1], w[700:701])
 
 
 def test_negative_ids_of_a_narrow_dtype_are_refused_below_many_vertices():
