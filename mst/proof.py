@@ -285,13 +285,16 @@ def _timed(
     started, width = perf_counter(), _width(threads)
     ids, reason, witness = _ascending_ids(graph, edge_ids)
     facts: dict[str, Any] = dict(n=graph.n, m=graph.m, forest_edges=len(ids))
-    if not reason and grade == "identical" and width == 1 and _is_minimum(graph, ids):
+    scanned = not reason and grade == "identical" and width == 1
+    if scanned and _is_minimum(graph, ids):
         facts.update(components=graph.n - len(ids), weight=order.total(graph.w, ids))
     elif not reason:
         forest, reason, witness = _forest(graph, ids, width)
         if forest is not None:
             facts.update(components=graph.n - len(ids), weight=forest.weight)
             reason, witness = check(forest, width)
+        if scanned and not reason:
+            raise AssertionError(f"two proofs for {graph!r} contradict each other: report this as a bug in mst")
     return Proof(not reason, grade, reason, **facts, seconds=perf_counter() - started, details=witness)
 
 

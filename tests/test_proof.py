@@ -106,6 +106,9 @@ def test_a_wrong_edge_is_named():
     ties = Graph(2, [0, 0], [1, 1], [3, 3])
     assert "as heavy as, and before," in prove(ties, [1]).reason
     assert check_forest(ties, [1], reference_weight=3).ok
+    ring = Graph(4, [0, 2, 0, 1], [1, 3, 3, 2], [5] * 4)
+    for proof in proofs(ring, [0, 1, 3]):
+        assert proof.details == {"edge": 2, "path_maximum": 3}
 
 
 def test_the_order_of_ids_and_their_dtype_do_not_matter():
@@ -128,6 +131,12 @@ def test_a_broken_key_transform_cannot_pass(monkeypatch):
     for ids in ([1, 2], [0, 1]):  # the right forest, and that of the wrong order
         with pytest.raises(AssertionError, match="bug in mst"):
             prove(Graph(3, [0, 1, 2], [1, 2, 0], [9, 8, 7]), ids)
+
+
+def test_a_refusal_by_the_scan_is_not_overruled(monkeypatch):
+    monkeypatch.setattr("mst.proof._is_minimum", lambda *_: False)
+    with pytest.raises(AssertionError, match="bug in mst"):
+        prove(TRIANGLE, [0, 2])
 
 
 def test_a_sort_that_repeats_an_edge_cannot_pass(monkeypatch):
@@ -241,13 +250,22 @@ def test_one_wrong_edge_among_thousands_is_found(weights, rng):
     assert check_forest(graph, swapped, reference_weight=int(oracles.exact_total(graph, ids))).ok
 
 
-def test_medium_graphs_are_proved_alike_by_one_thread_and_two(rng, monkeypatch):
+@pytest.mark.parametrize("threads, part", [(1, 1024), (2, 1250)])
+def test_first_and_last_rows_of_all_blocks_are_compared(threads, part):
+    """Of 40,000 rows, two threads share 32 equal parts, and each compares 1,024 rows at a time."""
+    u, v = np.zeros(40_000, np.int32), np.ones(40_000, np.int32)
+    for start in range(0, len(u), part):
+        for row in (start, start + 1, start + 1022, start + 1023, start + 1024, start + part - 1):
+            w = np.full(len(u), 6)
+            w[0], w[row % len(u)] = 5, 4
+            if row % len(u):
+                assert prove(Graph(2, u, v, w), [0], threads=threads).details["edge"] == row % len(u)
+
+
+def test_medium_graphs_are_proved_alike_by_one_thread_and_two(rng):
     for graph in adversarial.medium(rng, n=500, m=4_000):
         ids = oracles.by_python_kruskal(graph)
-        assert prove(graph, ids, threads=2).ok, graph.name
-        with monkeypatch.context() as patched:  # one thread accepts a right forest by its scan alone
-            patched.setattr("mst.proof._forest", None)
-            assert prove(graph, ids).ok, graph.name
+        assert prove(graph, ids).ok and prove(graph, ids, threads=2).ok, graph.name
         if len(ids) > 1:
             one, two = prove(graph, ids[1:]), prove(graph, ids[1:], threads=2)
             assert not one.ok and one.reason == two.reason, graph.name
