@@ -31,6 +31,7 @@ from mst.kernels.proof.reconstruction import (
     find_root_paths,
     find_tie_bounds,
     gather_edges,
+    id_dtype,
     link_trees,
     put_in_order,
     root_path_dtype,
@@ -293,6 +294,10 @@ def test_reconstruction_tree_gives_joining_edges_and_root_paths(dtype, rng):
         assert root_paths[x]["root"] == root and links[root, 1] == n - 1 + len(tree[x])
         assert root_paths[x]["weight"] == graph.w[by_rank[max(rank, 0)]]
         assert tie_bounds[x] == (by_rank[rank] + 1 if rank >= 0 else 0)
+
+
+def test_ids_of_all_edges_fit_their_dtype():
+    assert (id_dtype(2**32 - 2), id_dtype(2**32 - 1)) == (np.uint32, np.uint64)
 
 
 def test_places_out_of_order_are_detected():

@@ -17,7 +17,8 @@ from mst import order
 from mst.errors import InputError
 from mst.graph import Graph
 from mst.kernels.primitives import radix
-from mst.kernels.primitives.radix import sorted_records
+from mst.kernels.primitives.radix import Records, sorted_records
+from mst.kernels.proof import building
 from mst.proof import check_forest, check_weight, prove
 
 TRIANGLE = Graph(3, [0, 1, 2], [1, 2, 0], [5, 7, 6])
@@ -68,7 +69,7 @@ def test_check_forest_accepts_exactly_the_forests_of_least_weight(data):
 @pytest.mark.parametrize("threads", (1, 2))
 def test_every_exchange_of_one_edge_is_refused_with_a_true_witness(threads, rng, monkeypatch):
     for limit in ("LARGE", "OUT_OF_CACHE"):
-        monkeypatch.setattr(f"mst.kernels.proof.building.{limit}", 0)
+        monkeypatch.setattr(building, limit, 0)
     graph = Graph(12, rng.integers(0, 12, 40), rng.integers(0, 12, 40), rng.integers(0, 9, 40))
     truth = oracles.by_python_kruskal(graph)
     rank = {e: (graph.w[e], e) for e in range(graph.m)}
@@ -148,6 +149,22 @@ def test_a_sort_that_repeats_an_edge_cannot_pass(monkeypatch):
     monkeypatch.setattr(radix, "sorted_records", repeating)
     with pytest.raises(AssertionError, match="bug in mst"):
         prove(Graph(3, [0, 1, 2], [1, 2, 0], [9, 8, 7]), [0, 2])
+
+
+@pytest.mark.parametrize("places", [[2, 3, 0, 1], [1, 0, 2, 3]])
+def test_a_wrong_sort_by_threads_cannot_pass(places, monkeypatch):
+    """It is wrong where the parts of two threads meet, or in one of them."""
+    wrong = Records(np.empty(0, np.uint64), np.array(places, np.uint32))
+    monkeypatch.setattr(building, "sorted_by", lambda *_: wrong)
+    monkeypatch.setattr(building, "LARGE", 0)
+    with pytest.raises(AssertionError, match="bug in mst"):
+        prove(Graph(5, [0, 1, 2, 3], [1, 2, 3, 4], [5, 6, 7, 8]), [0, 1, 2, 3], threads=2)
+
+
+def test_threads_name_a_self_loop_that_is_the_lightest_edge(monkeypatch):
+    for limit in ("LARGE", "OUT_OF_CACHE"):
+        monkeypatch.setattr(building, limit, 0)
+    assert prove(Graph(2, [0, 1], [1, 1], [4, 1]), [0, 1], threads=2).reason.endswith("is a self-loop")
 
 
 @pytest.mark.parametrize("threads", (0, -3))
