@@ -151,14 +151,16 @@ def test_a_sort_that_repeats_an_edge_cannot_pass(monkeypatch):
         prove(Graph(3, [0, 1, 2], [1, 2, 0], [9, 8, 7]), [0, 2])
 
 
-@pytest.mark.parametrize("places", [[2, 3, 0, 1], [1, 0, 2, 3]])
-def test_a_wrong_sort_by_threads_cannot_pass(places, monkeypatch):
-    """It is wrong where the parts of two threads meet, or in one of them."""
-    wrong = Records(np.empty(0, np.uint64), np.array(places, np.uint32))
-    monkeypatch.setattr(building, "sorted_by", lambda *_: wrong)
+@pytest.mark.parametrize("wrong", [1023, 5])
+def test_a_wrong_sort_by_threads_cannot_pass(wrong, monkeypatch):
+    """It is wrong where two parts of 1,024 edges meet, or within one of them."""
+    i = np.arange(4096)
+    places = i.astype(np.uint32)
+    places[[wrong, wrong + 1]] = wrong + 1, wrong
+    monkeypatch.setattr(building, "sorted_by", lambda *_: Records(np.empty(0, np.uint64), places))
     monkeypatch.setattr(building, "LARGE", 0)
     with pytest.raises(AssertionError, match="bug in mst"):
-        prove(Graph(5, [0, 1, 2, 3], [1, 2, 3, 4], [5, 6, 7, 8]), [0, 1, 2, 3], threads=2)
+        prove(Graph(4097, i, i + 1, i // 2), i, threads=2)
 
 
 def test_threads_name_a_self_loop_that_is_the_lightest_edge(monkeypatch):
