@@ -31,10 +31,12 @@ class Fake:
         absent: tuple = (),
         unfit: tuple = (),
         failed: tuple = (),
-        processes: int = 5,
+        processes: int | dict[str, int] = 5,
+        drift: dict[str, float] | None = None,
+        objection: str = "",
     ):
         self.scatter, self.absent, self.unfit, self.failed = scatter, absent, unfit, failed
-        self.processes = processes
+        self.processes, self.drift, self.objection = processes, drift or {}, objection
 
     def leaf(self, quantity, selection, graph, name=""):
         if (selection.algorithm, graph) in self.unfit:
@@ -48,8 +50,12 @@ class Fake:
             return Leaf({"phase": 0.5, "share": 0.25, "counter": 7.0}[quantity])
         if quantity != "T":
             return Leaf({"I": 0.1, "memory": 64.0, "spread": 0.01, "excess": 0.0}.get(quantity, 1.0))
-        steps = np.linspace(-1, 1, self.processes)
-        return Leaf(value, tuple(value * (1 + self.scatter * steps)), record=f"{selection}/{graph}")
+        name = selection.algorithm
+        steps = np.linspace(-1, 1, self.processes if isinstance(self.processes, int) else self.processes[name])
+        session = (name, self.drift[name]) if name in self.drift else None
+        record = f"{selection}/{graph}"
+        medians = tuple(value * (1 + self.scatter * steps))
+        return Leaf(value, medians, record, objection=self.objection, session=session)
 
     def fact(self, name, graph):
         return {"n": 10.0, "m": 40.0, "degree": 8.0}.get(name, 1.0)
@@ -131,6 +137,7 @@ def test_other_python_is_refused(text):
         ("gm(T('slow', g) for g in GG)", "'G'"),
         ("gmean(T('slow', g) for g in G)", "mean"),
         ("T('slow')", "2 arguments"),
+        ("T('slow', 'a', 'b')", "2 arguments, got 3"),
         ("T('slow[mode]', 'a')", "name=value"),
     ],
 )
@@ -246,6 +253,36 @@ def test_interval_of_an_extreme_allows_for_terms_that_are_missing():
     alone = evaluate("min(T('slow', g) for g in ('a',))", Fake(0.1), NAMES)
     assert (every.compared, part.compared, alone.compared) == (3, 3, 1)
     assert part.low < alone.low < alone.high < part.high
+    both = "min(T('slow', g) for g in G) / min(T('quick', g) for g in G)"
+    assert evaluate(both, Fake(0.1, absent=(("slow", "b"),)), NAMES).compared == 3
+    assert evaluate("min(T('slow', 'a'), n('a'))", Fake(0.1), NAMES).compared == 2
+
+
+def test_run_of_few_processes_widens_no_other_interval_wherever_it_stands():
+    few = Fake(0.1, processes={"slow": 3, "quick": 9})
+    one, other = (
+        evaluate(f"max({terms})", few, NAMES)
+        for terms in ("T('slow', 'a'), T('quick', 'b')", "T('quick', 'b'), T('slow', 'a')")
+    )
+    assert (one.low, one.high) == pytest.approx((other.low, other.high))
+
+
+def test_drift_between_sessions_adds_to_the_scatter_of_processes():
+    text, drift = "T('slow', 'a') / T('quick', 'a')", {"slow": 0.2, "quick": 0.06}
+    scattered, drifting, both = (
+        evaluate(text, source, NAMES)
+        for source in (Fake(0.1), Fake(1e-12, drift=drift), Fake(0.1, drift=drift))
+    )
+    for end in ("low", "high"):
+        parts = [np.log(getattr(result, end) / 2) for result in (scattered, drifting)]
+        assert abs(np.log(getattr(both, end) / 2)) == pytest.approx(np.hypot(*parts))
+    same = evaluate("T('slow', 'a') / T('slow', 'b')", Fake(1e-12, drift=drift), NAMES)
+    assert same.high - same.low < 1e-9, "the speed of one session cancels"
+
+
+def test_differences_have_intervals_and_objections_are_listed():
+    less = evaluate("T('quick', 'a') - T('slow', 'a')", Fake(0.1, objection="disturbed"), NAMES)
+    assert less.low < less.value == -1 < less.high and less.objections == ["disturbed"]
 
 
 def test_best_names_the_width_that_it_chose():
@@ -255,5 +292,6 @@ def test_best_names_the_width_that_it_chose():
 
 
 def test_division_by_zero_is_missing_not_infinite():
-    with pytest.raises(Missing, match="zero or undefined"):
-        evaluate("T('slow', 'a') / (n('a') - 10)", Fake(), NAMES)
+    for text in ("T('slow', 'a') / (n('a') - 10)", "1 / (T('slow', 'a') - 1.8)"):
+        with pytest.raises(Missing, match="zero or undefined"):
+            evaluate(text, Fake(0.1), NAMES)
