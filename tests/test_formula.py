@@ -15,6 +15,7 @@ from mst.reporting.papers.formula import (
     Unfit,
     evaluate,
     functions,
+    of_all_terms,
     parse_selection,
 )
 
@@ -34,7 +35,9 @@ class Fake:
         processes: int | dict[str, int] = 5,
         drift: dict[str, float] | None = None,
         objection: str = "",
+        unmeasured: tuple[str, ...] = (),
     ):
+        self.unmeasured = unmeasured
         self.scatter, self.absent, self.unfit, self.failed = scatter, absent, unfit, failed
         self.processes, self.drift, self.objection = processes, drift or {}, objection
 
@@ -63,6 +66,12 @@ class Fake:
     def has(self, graph):
         return graph != "original"
 
+    def measured(self, graph):
+        return graph not in self.unmeasured
+
+    def stands_in(self, other, graph):
+        return True
+
 
 def value(text, source=None, **bound):
     return evaluate(text, source or Fake(), NAMES, bound).value
@@ -87,6 +96,7 @@ def value(text, source=None, **bound):
         ("abs(0 - 3) + log2(8) + ceil(0.2)", 7),
         ("pearson((T('quick', g), 0 - T('slow', g)) for g in G)", -0.989743),
         ("kendall((T('quick', g), T('slow', g)) for g in G)", 1),
+        ("pearson((n(g), T('slow', g)) for g in G)", 0),
         ("max(where_run(T('slow', g) for g in G))", 32),
         ("I('slow', 'a') + M('slow', 'a')", 1.1),
         ("phase('quick', 'a', 'union') + share('quick', 'a', 'union') + counter('quick', 'a', 'rounds')", 7.75),
@@ -189,6 +199,8 @@ def test_run_that_occurs_twice_has_the_same_draws():
 def test_missing_term_is_left_out_and_listed():
     result = evaluate("gm(T('slow', g) for g in G)", Fake(absent=(("slow", "b"),)), NAMES)
     assert result.value == pytest.approx(8) and result.missing == ["slow on b: not run"]
+    with pytest.raises(Missing, match="slow on b: not run"):
+        evaluate("gm(T('slow', g) for g in G)", Fake(absent=(("slow", "b"),)), NAMES, whole=True)
     assert sorted(result.used) == ["a", "c"] and result.records == ["slow/a", "slow/c"]
 
 
@@ -226,8 +238,8 @@ def test_fewest_processes_of_any_run_are_those_of_the_result():
     assert evaluate("n('a')", Fake(processes=1), NAMES).processes is None
 
 
-def test_interval_of_three_and_five_processes_is_from_the_least_to_the_greatest():
-    for processes in (3, 5):
+def test_interval_of_fewer_than_nine_processes_is_from_the_least_to_the_greatest():
+    for processes in (3, 5, 8):
         result = evaluate("T('slow', 'a')", Fake(0.1, processes=processes), NAMES)
         assert (result.low, result.high) == (1.8, 2.2)
     nine = evaluate("T('slow', 'a')", Fake(0.1, processes=9), NAMES)
@@ -256,6 +268,7 @@ def test_interval_of_an_extreme_allows_for_terms_that_are_missing():
     both = "min(T('slow', g) for g in G) / min(T('quick', g) for g in G)"
     assert evaluate(both, Fake(0.1, absent=(("slow", "b"),)), NAMES).compared == 3
     assert evaluate("min(T('slow', 'a'), n('a'))", Fake(0.1), NAMES).compared == 2
+    assert evaluate("min(n('a'), m('a'))", Fake(0.1), NAMES).compared == 0
 
 
 def test_run_of_few_processes_widens_no_other_interval_wherever_it_stands():
@@ -264,7 +277,7 @@ def test_run_of_few_processes_widens_no_other_interval_wherever_it_stands():
         evaluate(f"max({terms})", few, NAMES)
         for terms in ("T('slow', 'a'), T('quick', 'b')", "T('quick', 'b'), T('slow', 'a')")
     )
-    assert (one.low, one.high) == pytest.approx((other.low, other.high))
+    assert (one.low, one.high) == pytest.approx((other.low, other.high)) and one.processes == 3
 
 
 def test_drift_between_sessions_adds_to_the_scatter_of_processes():
@@ -273,6 +286,7 @@ def test_drift_between_sessions_adds_to_the_scatter_of_processes():
         evaluate(text, source, NAMES)
         for source in (Fake(0.1), Fake(1e-12, drift=drift), Fake(0.1, drift=drift))
     )
+    assert np.log(drifting.high / 2) == pytest.approx(1.96 * np.hypot(0.2, 0.06), rel=0.1)
     for end in ("low", "high"):
         parts = [np.log(getattr(result, end) / 2) for result in (scattered, drifting)]
         assert abs(np.log(getattr(both, end) / 2)) == pytest.approx(np.hypot(*parts))
@@ -289,6 +303,27 @@ def test_best_names_the_width_that_it_chose():
     source = Fake()
     assert evaluate("T('quick@best', 'a') / T('quick', 'a')", source, NAMES).best == {"quick": {"a": 1}}
     assert not evaluate("T('quick@4', 'a')", source, NAMES).best
+
+
+def test_stand_in_replaces_only_a_graph_that_was_not_measured():
+    names = Names({}, {"a": "s"})
+    for source, stand_ins, graph in (
+        (Fake(), True, "a"),
+        (Fake(unmeasured=("a",)), True, "s"),
+        (Fake(unmeasured=("a",)), False, "a"),
+    ):
+        found = evaluate("T('slow', 'a')", source, names, stand_ins=stand_ins)
+        assert (found.used, found.stood_in) == ([graph], {"a": "s"} if graph == "s" else {})
+    lacking = Fake(unmeasured=("a",), absent=(("slow", "s"),))
+    found = evaluate("mean(T('slow', g) for g in ('a', 'b'))", lacking, names, stand_ins=True)
+    assert (found.used, found.stood_in, found.missing) == (["b"], {}, ["slow on s: not run"])
+    with pytest.raises(Missing, match="s only stands in for a graph"):
+        evaluate("T('slow', 's')", Fake(), names)
+
+
+def test_value_of_all_terms_is_not_one_of_some():
+    for name, expected in (("kendall", True), ("pearson", True), ("median", True), ("min", False)):
+        assert of_all_terms(f"{name}((T('slow', g), n(g)) for g in G)") is expected
 
 
 def test_division_by_zero_is_missing_not_infinite():
