@@ -136,6 +136,50 @@ def test_a_direction_needs_the_whole_interval(records, book):
     assert judged(claim(anywhere={"below": 0.5}), source, book).verdict == CONTRADICTED
 
 
+@pytest.mark.parametrize(
+    ("bound", "interval", "holds"),
+    [
+        ({"above": 1}, (1.5, 1.01, 2), True),
+        ({"above": 1}, (1.5, 1, 2), None),
+        ({"above": 1}, (0.9, 0.8, 1), False),
+        ({"below": 1}, (0.5, 0.2, 0.99), True),
+        ({"below": 1}, (0.5, 0.2, 1), None),
+        ({"below": 1}, (1.5, 1, 2), False),
+        ({"near": -2, "within": 0.1}, (-2, -2, -2), True),
+        ({"near": 2, "plus_minus": 0.1}, (2.1, 2.1, 2.1), True),
+        ({"low": 1, "high": 2}, (1.5, 0.81, 2.19), True),
+        ({"low": 1, "high": 2}, (1.5, 0.79, 2), None),
+        ({"low": 1, "high": 2}, (1.5, 1, 2.21), None),
+        ({"low": 1, "high": 2}, (2.5, 1.9, 3), None),
+        ({"low": 1, "high": 2}, (2.5, 2.1, 3), False),
+        ({"low": 1, "high": 2}, (0.5, 0.1, 1.1), None),
+        ({"low": 1, "high": 2}, (0.5, 0.1, 0.9), False),
+        ({"equals": 3}, (3, 3, 3), True),
+        ({"equals": 3}, (4, 4, 4), False),
+    ],
+)
+def test_ends_of_intervals_decide_exactly(bound, interval, holds):
+    assert parse(Criterion, bound, "test").judge(Result(*interval)) is holds
+
+
+@pytest.mark.parametrize(
+    ("facts", "message"),
+    [
+        ({}, "give a criterion"),
+        ({"anywhere": {"above": 1}, "elsewhere": {"above": 1}}, "anywhere excludes there and elsewhere"),
+        ({"anywhere": {"above": 1}, "there": {"above": 1}}, "anywhere excludes there and elsewhere"),
+        ({"anywhere": {"above": 1, "below": 2}}, "give near with within"),
+        ({"anywhere": {"near": 1}}, "give near with within"),
+        ({"anywhere": {"above": 1}, "standing": "imprecise"}, "give standing and arithmetic together"),
+        ({"anywhere": {"above": 1}, "arithmetic": "1 + 1"}, "give standing and arithmetic together"),
+        ({"anywhere": {"above": 1}, "counterexample": {}}, "only a claim about every graph or width"),
+    ],
+)
+def test_contradictory_claims_are_refused(facts, message):
+    with pytest.raises(ConfigError, match=message):
+        claim(**facts)
+
+
 def test_machine_of_the_papers_kind_and_others_have_their_own_criteria(tmp_path, book):
     made = claim(machine="titan", there={"near": 4, "within": 0.1}, elsewhere={"above": 1})
     here = both(both(Records(tmp_path / "a"), "kruskal", 1.0), "boruvka", 2.0).source()
@@ -285,6 +329,19 @@ def test_original_program_judges(records, twice, book):
     assert outcome.verdict == CONTRADICTED and outcome.by == "original"
     assert outcome.result.value == pytest.approx(0.5, rel=0.02)
     assert judged(claim(anywhere={"above": 1}), twice, book, paper="q").by == "port"
+
+
+def test_one_counterexample_of_the_original_program_decides(records, twice, book):
+    book = book.model_copy(update={"originals": {"boruvka": "command-theirs", "kruskal": "kruskal"}})
+    source = records.add("command-theirs", ROAD, 0.5, paradigm="peer", grade="weight").source()
+    outcome = judged(claim(LEAST, anywhere={"above": 1}, every=True), source, book, paper="q")
+    assert (outcome.verdict, outcome.by) == (CONTRADICTED, "original")
+
+
+def test_printed_numbers_have_a_value_only_if_none_is_missing():
+    for graphs, complete in (("'internet',", True), ("'internet', 'grid-1024'", False)):
+        made = claim(f"gm(T('ecl-mst-cuda', g) for g in ({graphs}))", anywhere={"above": 0})
+        assert (claims.own_value(made, "ecl-mst", Names({})) is not None) is complete
 
 
 def test_unproved_wrong_and_failed_runs_count_for_nothing(records, book):
@@ -756,6 +813,10 @@ def test_graphs_made_with_the_numbers_of_a_claim_do_not_confirm_it(records, book
         facts = {"name": ROAD.name, "status": "ok", "n": 5, "m": 4, "generator": generator}
         (source,) = gather(load_records(records.folder), manifests=[facts])
         assert judged(made, source, book).verdict == verdict
+    both_graphs = claim("max(m(g) for g in BOTH)", anywhere={"above": 1}, judge="facts")
+    file = {"name": SOCIAL.name, "status": "ok", "n": 5, "m": 4, "generator": None}
+    (one,) = gather(load_records(records.folder), manifests=[facts, file])
+    assert judged(both_graphs, one, book).verdict == NOT_COMPARABLE
     below = claim("m('USA-road-d.NY')", anywhere={"below": 1}, judge="facts")
     assert judged(below, source, book).verdict == CONTRADICTED, "a contradiction is the paper's own"
 
