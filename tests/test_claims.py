@@ -28,7 +28,7 @@ from mst.reporting.papers.claims import (
     Document,
     Kind,
 )
-from mst.reporting.papers.formula import Names, Result, evaluate, parse_selection
+from mst.reporting.papers.formula import Missing, Names, Result, evaluate, parse_selection
 from mst.reporting.papers.observations import gather
 from mst.reporting.papers.published import published, published_tables
 from mst.yaml_models import parse
@@ -224,6 +224,19 @@ def test_machine_without_needed_hardware_is_not_comparable(twice, book, needs, m
     assert outcome.verdict == NOT_COMPARABLE and message in outcome.reason and outcome.result is None
 
 
+@pytest.mark.parametrize(
+    ("gpu", "lacking"),
+    [
+        ("NVIDIA TITAN V", "needs a GPU of 80 GB, but this machine has NVIDIA TITAN V"),
+        ("NVIDIA H100 NVL", None),
+        ("NVIDIA A100-SXM4-80GB", None),
+    ],
+)
+def test_gpus_of_80_gb_are_known_by_name(gpu, lacking):
+    machine = {"gpus": [gpu], "cores": 1, "hardware_threads": 1}
+    assert claims.Needs(gpu=True, gpu_memory=True).lacking(machine) == lacking
+
+
 def test_missing_numbers_never_confirm(records, book):
     source = both(records, "kruskal", 1.0).source()
     outcome = judged(claim(anywhere={"above": 1}), source, book)
@@ -331,6 +344,13 @@ def test_original_program_judges(records, twice, book):
     assert judged(claim(anywhere={"above": 1}), twice, book, paper="q").by == "port"
 
 
+def test_port_stands_in_for_a_program_that_was_measured_in_part(records, twice, book):
+    book = book.model_copy(update={"originals": {"boruvka": "command-theirs", "kruskal": "kruskal"}})
+    source = records.add("command-theirs", ROAD, 2.0, paradigm="peer", grade="weight").source()
+    outcome = judged(claim(anywhere={"above": 1}), source, book, paper="q")
+    assert (outcome.verdict, outcome.by) == (NOT_MEASURED, "port") and "our port agrees" in outcome.reason
+
+
 def test_one_counterexample_of_the_original_program_decides(records, twice, book):
     book = book.model_copy(update={"originals": {"boruvka": "command-theirs", "kruskal": "kruskal"}})
     source = records.add("command-theirs", ROAD, 0.5, paradigm="peer", grade="weight").source()
@@ -352,6 +372,8 @@ def test_unproved_wrong_and_failed_runs_count_for_nothing(records, book):
     assert "12 ids differ" in outcome.reason and "unproved" in outcome.reason
     ran = judged(claim("sum(ran('boruvka', g) for g in BOTH)", anywhere={"equals": 0}), records.source(), book)
     assert ran.verdict == CONFIRMED
+    unknown = judged(claim("wrong('boruvka', 'com-youtube')", anywhere={"equals": 0}), records.source(), book)
+    assert unknown.verdict == NOT_MEASURED and "unproved" in unknown.reason
     wrong = judged(claim("wrong('boruvka', 'USA-road-d.NY')", anywhere={"equals": 0}), records.source(), book)
     assert wrong.verdict == CONTRADICTED and wrong.result.value == 1
 
@@ -783,10 +805,55 @@ def test_program_states_the_spread_of_the_solves_of_a_process(records, book):
     once = {"compute": [[2.0]] * 5}
     outcome = judged(made, change(records, samples=once), book)
     assert outcome.verdict == NOT_MEASURED and "no spread in its record" in outcome.reason
+    source = change(records, samples={"compute": [[1.0, 1.2]] * 5})
+    assert judged(made, source, book).result.value == pytest.approx(np.sqrt(0.02) / 1.1)
     source = change(records, samples=once, counters=[{"spread": 0.002}] * 5)
     assert judged(made, source, book).verdict == CONFIRMED
     source = change(records, samples=once, counters=[{"spread": 0.02}] * 5)
     assert judged(made, source, book).verdict == CONTRADICTED
+
+
+def test_excess_is_over_the_weight_of_an_exact_forest(records):
+    records.add("bucket", ROAD, 1.0, grade="edges").add("kruskal", ROAD, 1.0)
+    for path in records.folder.rglob("*.json"):
+        value = fake_records.read_json(path)
+        if value.get("forest"):
+            value["forest"]["weight"] = "110" if value["run"]["algorithm"] == "bucket" else "100"
+            path.write_text(json.dumps(value))
+    excess = evaluate("excess('bucket', 'USA-road-d.NY')", records.source(), Names({}))
+    assert excess.value == pytest.approx(0.1)
+
+
+def test_width_that_was_not_granted_is_no_number_of_that_width(records):
+    records.add("cas-boruvka", ROAD, 1.0, width=4, paradigm="threads", flags=("width-not-granted",))
+    with pytest.raises(Missing, match=r"cas-boruvka at width 4 on USA-road-d\.NY"):
+        evaluate("T('cas-boruvka@4', 'USA-road-d.NY')", records.source(), Names({}))
+
+
+def test_of_several_layouts_the_fastest_that_was_proved_counts(records):
+    for layout, seconds, grade in (("1x4", 1.0, None), ("2x2", 2.0, "identical"), ("4x1", 3.0, "identical")):
+        records.add("ghs-mpi", ROAD, seconds, width=4, paradigm="mpi", layout=layout, grade=grade)
+    table = [vars(record.run) | {"current": True} for record in load_records(records.folder)]
+    (source,) = gather(load_records(records.folder), table)
+    found = evaluate("T('ghs-mpi@4', 'USA-road-d.NY')", source, Names({}))
+    assert found.value == pytest.approx(2, rel=0.02)
+
+
+@pytest.mark.parametrize("status", ["unsupported", "unavailable"])
+def test_reason_of_the_plan_says_why_a_number_is_missing(records, status):
+    records.add("kruskal", ROAD, 1.0)
+    row = dict(machine="box", graph=ROAD.name, algorithm="prim-dense", options="default", width=1)
+    table = [vars(record.run) | {"current": True} for record in load_records(records.folder)]
+    table.append(row | {"status": status, "reason": "too large"})
+    (source,) = gather(load_records(records.folder), table)
+    with pytest.raises(Missing, match=r"prim-dense on USA-road-d\.NY: too large"):
+        evaluate("T('prim-dense', 'USA-road-d.NY')", source, Names({}))
+
+
+def test_short_times_count_though_short_steps_do_nothing():
+    assert evidence.objection_to_numbers("T", [1e-5] * 5) == ""
+    assert evidence.objection_to_numbers("phase", [1e-5] * 5) == "the step does nothing"
+    assert evidence.objection_to_numbers("phase", [1e-5] * 4 + [3e-5]) == ""
 
 
 def test_step_that_does_nothing_measures_nothing(records, book):
