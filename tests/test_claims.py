@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import json
 import shutil
+from dataclasses import replace
+from types import SimpleNamespace
 
 import fake_records
 import numpy as np
@@ -28,8 +30,8 @@ from mst.reporting.papers.claims import (
     Document,
     Kind,
 )
-from mst.reporting.papers.formula import Missing, Names, Result, evaluate, parse_selection
-from mst.reporting.papers.observations import gather
+from mst.reporting.papers.formula import Missing, Names, Result, Unfit, evaluate, parse_selection
+from mst.reporting.papers.observations import Printed, gather
 from mst.reporting.papers.published import published, published_tables
 from mst.yaml_models import parse
 
@@ -553,7 +555,8 @@ def test_stand_ins_have_a_verdict_of_their_own(records, stand_ins, seconds, crit
 def test_stand_in_that_differs_by_more_than_a_tenth_counts_for_nothing(records, stand_ins, fact):
     stood_in(records, 2.0)
     true = {**evidence.facts_of_input("any"), "maximum_degree": 40}[fact]
-    near, far = (of_stand_ins(records, **{fact: int(factor * true)}) for factor in (1.1, 2))
+    near, far, less = (of_stand_ins(records, **{fact: int(factor * true)}) for factor in (1.1, 2, 0.5))
+    assert judged(claim(anywhere={"above": 1}), less, stand_ins).on_stand_ins is None
     made = claim(anywhere={"above": 1})
     assert judged(made, near, stand_ins).on_stand_ins.verdict == "confirmed on stand-ins"
     assert judged(made, far, stand_ins).on_stand_ins is None
@@ -822,6 +825,10 @@ def test_excess_is_over_the_weight_of_an_exact_forest(records):
             path.write_text(json.dumps(value))
     excess = evaluate("excess('bucket', 'USA-road-d.NY')", records.source(), Names({}))
     assert excess.value == pytest.approx(0.1)
+    for path in records.folder.rglob("*.json"):
+        path.write_text(path.read_text().replace('"weight": "1', '"weight": "0'))
+    with pytest.raises(Missing, match="no excess in its record"):
+        evaluate("excess('bucket', 'USA-road-d.NY')", records.source(), Names({}))
 
 
 def test_width_that_was_not_granted_is_no_number_of_that_width(records):
@@ -848,6 +855,59 @@ def test_reason_of_the_plan_says_why_a_number_is_missing(records, status):
     (source,) = gather(load_records(records.folder), table)
     with pytest.raises(Missing, match=r"prim-dense on USA-road-d\.NY: too large"):
         evaluate("T('prim-dense', 'USA-road-d.NY')", source, Names({}))
+
+
+def test_disturbed_width_is_the_best_only_where_nothing_is_judged(records):
+    records.add("cas-boruvka", ROAD, 1.0, width=1, paradigm="threads", flags=("busy",))
+    source = records.add("cas-boruvka", ROAD, 2.0, width=4, paradigm="threads").source()
+    for judging, value, objections in ((True, 2, []), (False, 1, ["disturbed (busy)"])):
+        found = evaluate("T('cas-boruvka@best', 'USA-road-d.NY')", replace(source, judging=judging), Names({}))
+        assert (found.value, found.objections) == (pytest.approx(value, rel=0.02), objections)
+
+
+def test_share_of_nothing_and_a_round_that_did_not_come_are_missing(records):
+    records.add("boruvka", ROAD, 1.0)
+    source = change(records, phases=[{"union": 0.0, "map": 0.0}] * 5)
+    for formula in (
+        "share('boruvka', 'USA-road-d.NY', 'map')",
+        "counter('boruvka', 'USA-road-d.NY', 'edges by round[2]')",
+    ):
+        with pytest.raises(Missing, match="in its record"):
+            evaluate(formula, source, Names({}))
+    last = evaluate("counter('boruvka', 'USA-road-d.NY', 'edges by round[-2]')", source, Names({}))
+    assert last.value == 8
+
+
+def test_printed_arcs_are_twice_the_edges_and_runs_that_failed_did_not_run():
+    printed = Printed("ecl-mst", "titan-v")
+    arcs = published("ecl-mst/table-2").number("arcs", ("internet",))
+    assert printed.fact("m", "internet") == arcs / 2
+    jucele = parse_selection("jucele-cuda")
+    assert printed.leaf("ran", jucele, "amazon0601").value == 0
+    with pytest.raises(Unfit, match="jucele-cuda cannot run amazon0601"):
+        printed.leaf("T", jucele, "amazon0601")
+
+
+def test_session_lasts_until_a_pause_after_the_end_of_all_its_runs():
+    def run(path, started, created):
+        times = dict(started=f"2026-11-20T{started}:00+00:00", created=f"2026-11-20T{created}:00+00:00")
+        measurement = times | {"run": {"paradigm": "sequential"}}
+        return SimpleNamespace(path=path, measurement=measurement, run=SimpleNamespace(algorithm="kruskal"))
+
+    runs = [("a", "10:00", "11:00"), ("b", "10:01", "10:02"), ("c", "11:03", "11:04"), ("d", "11:10", "11:11")]
+    found = evidence.sessions(run(*each) for each in runs)
+    assert found["a"] == found["b"] == found["c"] != found["d"]
+
+
+def test_wide_intervals_of_shares_never_judge():
+    shares = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]
+    for wide in (False, True):
+        assert "spread too wide" in evidence.objection_to_numbers("share", shares, wide=wide)
+
+
+def test_stand_in_needs_known_numbers_of_vertices_and_edges(monkeypatch):
+    monkeypatch.setattr(evidence, "facts_of_input", lambda _: {"n": 10, "m": 20})
+    assert evidence.resembles("any", {"n": 10, "m": 20}) and not evidence.resembles("any", {"m": 20})
 
 
 def test_short_times_count_though_short_steps_do_nothing():
