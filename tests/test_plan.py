@@ -229,6 +229,7 @@ def test_batch_of_several_runs_is_complete_with_all_of_them(tmp_path):
     assert folder(done) == "own/box/g/all/10", "the 9th lists only one of them"
     write(own / batch.subfolder / "11", both, MEASURED, PROVED)
     assert folder(done) == "own/box/g/all/11", "the latest that lists all"
+    assert folder(waiting) == "own/box/g/all/12", "it is not known whether these runs are done"
     elsewhere = replace(done, rows=(*done.rows, replace(done.rows[0], run=replace(both[0], algorithm="x"))))
     assert folder(elsewhere) == "own/box/g/all/12"
     write(other / batch.subfolder / "3", [row.run for row in elsewhere.rows], MEASURED, PROVED)

@@ -73,6 +73,10 @@ def test_timed_runs_request_exactly_their_resources():
         1536,
     )
     assert requested["slurm_extra"] == "--exclusive" and requested["slurm_account"] is None
+    assert node.run_resources("peer", 1)["gpu"] == 1 and node.declared().gpus == ("GPU", "GPU")
+    profiled = site(cpu={"hardware": "durbhakula", "cpus": 4}).nodes["cpu"]
+    assert profiled.cpus == 4 and profiled.run_resources("peer", 1)["gpu"] is None
+    assert site(cpu={}).work.resources()["slurm_extra"] is None
     shared = site(cpu={"exclusive": False, "extra": "--nice"}).nodes["cpu"]
     assert shared.run_resources("threads", 4)["slurm_extra"] == "--nice" and shared.run_cpus("threads", 4) == 8
 
@@ -298,15 +302,22 @@ def test_usage_of_three_kinds_of_nodes_is_predicted():
 
 def test_the_wait_for_nodes_is_that_of_the_job_that_started_first(monkeypatch, tmp_path):
     described = site(cpu={"runs": ["threads"], "cpus": 2})
-    runs = [Run("box-cpu", graph, "kruskal", "default", 1, "0" * 12) for graph in ("g", "h")]
-    span = {"started": "2026-01-01T12:00:00+00:00", "created": "2026-01-01T12:01:00+00:00"}
-    measured = [span | {"conditions": {"scheduled": {"job": job}}} for job in "12"]
+    runs = [Run("box-cpu", graph, "kruskal", "default", 1, "0" * 12) for graph in ("g", "h", "i", "other")]
+    minutes = {"started": (0, 0, 5, 0), "created": (1, 1, 7, 9)}
+    spans = [{key: f"2026-01-01T12:0{of[i]}:00+00:00" for key, of in minutes.items()} for i in range(4)]
+    measured = [s | {"conditions": {"scheduled": {"job": job}}} for s, job in zip(spans, "1223")]
     records = [Record(run, tmp_path / run.path, m) for run, m in zip(runs, measured, strict=True)]
     times = "1|2026-01-01T10:00:00|2026-01-01T12:00:00\n2|2026-01-01T13:00:00|2026-01-01T13:00:05\n"
     monkeypatch.setattr(usage, "load_records", lambda folder: records)
     monkeypatch.setattr(output, "scheduler_output", lambda command: times)
-    (found,) = usage.used(tmp_path, runs, described)
-    assert (found.jobs, found.seconds, found.waited) == (2, 120.0, 7200.0)
+    (found,) = usage.used(tmp_path, runs[:3], described)
+    assert (found.jobs, found.runs, found.seconds, found.waited) == (2, 3, 60.0 + 7 * 60, 7200.0)
+
+
+def test_nodes_that_are_free_already_are_not_waited_for(monkeypatch):
+    answer = "sbatch: Job 7 to start at 2020-01-31T12:00:00 using 8 processors on nodes n1 in partition cpu\n"
+    monkeypatch.setattr(usage, "scheduler_output", lambda command: answer)
+    assert usage._waiting(site(cpu={}).nodes["cpu"]) == 0.0
 
 
 def test_batch_takes_the_next_number_when_something_is_missing(tmp_path):
