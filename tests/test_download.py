@@ -137,6 +137,33 @@ def check_whole(fetched: Fetched, server: Server, check="published"):
     )
 
 
+def test_kept_file_is_used_only_for_its_name_and_for_the_published_checksum_of_its_address(serve, sources):
+    bodies = {"/data/a.gz": b"old", "/data/b.gz": b"b"}
+    server = serve(lambda handler, _: send(handler, bodies[handler.path]))
+    a, b = (Wanted("road", (server.address(name),)) for name in ("a.gz", "b.gz"))
+    for one, body in ((a, b"old"), (b, b"b"), (a, b"old")):
+        assert sources().fetch(one).path.read_bytes() == body
+    assert len(server.requests) == 2
+    bodies["/data/a.gz"] = BODY
+    assert sources().fetch(Wanted("road", a.addresses, (), SHA256)).check == "published"
+
+
+def test_kept_file_of_a_mirror_may_have_been_packed_again(sources, folder):
+    (folder / "road.gz").write_bytes(b"packed again")
+    one = Wanted("road", (), ("road.gz",), SHA256)
+    assert sources([str(folder)]).fetch(one).check == "first"
+    (folder / "road.gz").unlink()
+    assert sources([str(folder)]).fetch(one).check == "recorded"
+
+
+def test_remedy_is_named_unless_all_files_are_of_this_machine(sources, tmp_path):
+    own, other = Wanted("road", path=tmp_path / "none"), Wanted("road", names=("road.gz",))
+    for wanted, named in (((own,), False), ((own, other), True)):
+        with pytest.raises(NotFetched) as caught:
+            sources().fetch(*wanted)
+        assert ("set MST_MIRROR" in str(caught.value)) is named
+
+
 def test_fetches_and_keeps_only_the_file_and_its_receipt(serve, sources, tmp_path):
     server = serve()
     check_whole(sources().fetch(wanted(server)), server)

@@ -243,10 +243,8 @@ class Sources:
 
     def _whole(self, location: str, wanted: Wanted, part: PartialFile) -> tuple[str, int, str]:
         """Bring `part` to its full length; return its checksum, its size and the check that it passed."""
-        for fresh in (False, True):
-            resumed = part.size > 0 and not fresh
-            if not resumed:
-                part.discard()
+        while True:
+            resumed = part.size > 0
             if is_remote(location):
                 self._transport.download(location, part, wanted.graph)
             else:
@@ -259,7 +257,6 @@ class Sources:
                 # The partial file of an earlier run may have been of another version: start again.
                 if not resumed:
                     raise
-        raise AssertionError("a fresh file is returned or refused")
 
     @cached_property
     def _transport(self) -> Transport:
