@@ -75,6 +75,8 @@ FILES = [
         [(0, 1), (1, 2)],
     ),
     ("snap of no edges", b"# Nodes: 3 Edges: 0\n", "edges", 3, []),
+    ("snap, counts apart", b"# Nodes: 5\n# Edges: 2\n0 1\n1 3\n", "edges", 5, [(0, 1), (1, 3)]),
+    ("snap, isolated vertex", b"# Nodes: 4 Edges: 2\n1 2\n2 4\n", "edges", 4, [(0, 1), (1, 3)]),
     ("blanks", b"7 3\n3 9\n", "edges", 3, [(1, 0), (0, 2)]),
     ("tabs and weights", b"7\t3\t1.5\n3\t9\t2\n", "edges", 3, [(1, 0, 1.5), (0, 2, 2.0)]),
     ("commas", b"\xef\xbb\xbf7,3, 4\r\n3 ,9,5\r\n", "edges", 3, [(1, 0, 4), (0, 2, 5)]),
@@ -350,6 +352,9 @@ def test_summary_holds_declared_counts_direction_and_remarks(tmp_path):
     path.write_text("# Undirected graph\n# Nodes: 3 Edges: 2\n0 1\n1 2\n")
     summary = read_raw(path).summary
     assert (summary.rows, summary.declared_n, summary.declared_m, summary.direction) == (2, 3, 2, "edges")
+    for kind, direction in (("sym", "edges"), ("asym", "arcs")):
+        path.write_text(f"% {kind} unweighted\n1 2\n2 3\n")
+        assert read_raw(path).summary.direction == direction
     path.write_text("3 2\n2\n1 3\n2\n")
     summary = read_raw(path).summary
     assert (summary.rows, summary.declared_m, summary.direction, summary.mirrored) == (4, 2, "both", 2)

@@ -102,6 +102,7 @@ MALFORMED = [
     (b"# Nodes: 3 Edges: 2\n0 1\n", None, "declares 2 edge rows but has 1"),
     (b"# Nodes: 3 Edges: 1\n0 1\n1 2\n", None, "declares 1 edge row but has more than 1"),
     (b"# Nodes: 2 Edges: 2\n10 20\n20 30\n", None, "declares 2 vertices but names 3"),
+    (b"1e5 2e5\n1 2\n", "edges", "'1e5' is not a vertex id"),
     (
         b"# Nodes: 999999999999 Edges: 2\n0 1\n1 999999999999\n",
         None,

@@ -318,7 +318,7 @@ def _columns_by_name(text: Text, line: bytes, names: list[str]) -> str:
 def _classified(names: list[str]) -> tuple[list[int], list[int]]:
     """Return the indices of the columns whose names are those of ends, and of weights."""
     weights = [i for i, name in enumerate(names) if WEIGHT_NAME.fullmatch(name)]
-    ends = [i for i, name in enumerate(names) if _END_NAME.fullmatch(name) and i not in weights]
+    ends = [i for i, name in enumerate(names) if _END_NAME.fullmatch(name)]
     if len(ends) > 2:  # an edge may have an id, too
         ends = [i for i in ends if names[i] != "id"]
     return ends, weights
