@@ -17,6 +17,7 @@ from scripts import run_python
 
 from mst import ConfigError, FormatError, Graph, InputError, UnsupportedError, formats
 from mst.formats import FORMATS, detect, read, read_raw, write
+from mst.formats import edges as edge_lists
 from mst.formats.source import SUFFIXES
 from mst.streaming import open_edges
 
@@ -570,6 +571,12 @@ def test_graph_of_a_file_whose_name_is_not_text_is_written(tmp_path):
     source.write_text("0 1 5\n")
     formats.write(target, formats.read(source))
     assert formats.read(target).name == "road?"
+
+
+@pytest.mark.parametrize("edges, stated", [([], b"Nodes: 3 Edges: 0"), ([0], b"# Edges: 1")])
+def test_list_with_ids_states_its_vertices_only_without_edges(edges, stated):
+    edge_lists.write(sink := io.BytesIO(), Graph(3, edges, edges, edges), ids=range(1, 4))
+    assert stated in sink.getvalue()
 
 
 def test_list_of_a_header_alone_has_no_edges(tmp_path):
