@@ -475,10 +475,11 @@ def test_second_pass_proves_the_forest_and_refutes_others(n, m, most, end_type, 
         assert not proof.ok and proof.reason
 
 
+IDS = "the ids of the forest's edges are not ascending numbers from 0 to 2"
+ENDS = "the forest has edges to vertices outside 0 … 2"
 REFUTED = {
-    "the ids of the forest's edges are not ascending numbers from 0 to 2": dict(edge_ids=[2, 0]),
-    "the forest has edges to vertices outside 0 … 2": dict(v=[1, 3]),
     "edge 0 (0–0, weight 5) closes a cycle": dict(u=[0, 2], v=[0, 0]),
+    "edge 2 (2–0, weight 6) closes a cycle": dict(u=[0, 1, 2], v=[1, 2, 0], w=[5, 5, 6], edge_ids=[0, 1, 2]),
     "edge 2 is 2–1 of weight 6 in the forest, but 2–0 of weight 6 in the stream": dict(v=[1, 1]),
     "edge 2 is 2–0 of weight 4 in the forest, but 2–0 of weight 6 in the stream": dict(w=[5, 4]),
     "edge 2 (2–0, weight 6) is lighter than edge 1 (1–2, weight 7) on its path": dict(
@@ -514,10 +515,17 @@ def test_ties_at_any_weight_are_refuted_by_their_ids(weight):
     assert "is as heavy as, and before," in prove_batches(later, batches).reason
 
 
-@pytest.mark.parametrize("reason", REFUTED)
-def test_proofs_name_what_is_wrong(reason):
+@pytest.mark.parametrize(
+    "reason, wrong",
+    [
+        *REFUTED.items(),
+        *((IDS, dict(edge_ids=ids)) for ids in ([2, 0], [0, 3], [-1, 2], [2, 2])),
+        *((ENDS, ends) for ends in (dict(v=[1, 3]), dict(u=[0, -1]))),
+    ],
+)
+def test_proofs_name_what_is_wrong(reason, wrong):
     right = dict(n=3, m=3, u=[0, 2], v=[1, 0], w=[5, 6], edge_ids=[0, 2])
-    given = {**right, **REFUTED[reason]}
+    given = {**right, **wrong}
     arrays = {key: np.array(value, np.int32) for key, value in given.items() if isinstance(value, list)}
     forest = StreamForest(**{**given, **arrays, "edge_ids": arrays["edge_ids"].astype(np.int64)})
     proof = prove_batches(forest, [([0, 1], [1, 2], [5, 7]), ([2], [0], [6])])
