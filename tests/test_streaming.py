@@ -542,6 +542,20 @@ def test_weights_are_not_rounded_to_those_of_the_forest():
     assert nan.reason == "edge 1 has weight nan, which float64 cannot represent"
 
 
+def test_negative_ends_in_the_stream_are_refuted():
+    forest = mst.minimum_spanning_forest([([0, 1], [1, 2], [5, 7])])
+    proof = prove_batches(forest, [([0, 1], [1, -1], [5, 7])])
+    assert proof.reason == "edge 1 has the end -1, but the forest has 3 vertices"
+
+
+def test_a_broken_key_transform_proves_no_forest_of_a_stream(monkeypatch):
+    batches = [([0, 1], [1, 2], [9, 8])]
+    forest = mst.minimum_spanning_forest(batches)
+    monkeypatch.setattr("mst.order.keys", lambda weights: np.zeros(len(weights), np.uint32))
+    with pytest.raises(AssertionError, match="bug in mst"):
+        prove_batches(forest, batches)
+
+
 def test_a_forest_with_nan_is_refuted():
     ends = np.array([0, 1], np.int32), np.array([1, 2], np.int32)
     forest = StreamForest(3, 2, *ends, np.array([math.nan, math.inf]), np.arange(2))
