@@ -280,6 +280,14 @@ def test_a_producer_may_fill_its_arrays_again(small_table, given):
     assert (mst.minimum_spanning_forest(batches(), n=50).edge_ids == expected).all()
 
 
+@pytest.mark.parametrize("later", [np.int64, np.float32, np.float64])
+def test_earlier_weights_are_kept_when_later_ones_are_wider(later):
+    forest = mst.minimum_spanning_forest(
+        [([0, 1], [1, 2], np.array([5, 7], np.int32)), ([2], [3], np.array([9], later))]
+    )
+    assert (forest.u.tolist(), forest.v.tolist(), forest.w.tolist()) == ([0, 1, 2], [1, 2, 3], [5, 7, 9])
+
+
 def test_no_edges():
     assert mst.minimum_spanning_forest([]).components == 0
     assert mst.minimum_spanning_forest(iter([([], [], [])]), n=5).components == 5
@@ -288,8 +296,17 @@ def test_no_edges():
 ILLEGAL = {
     "batch 1, row 1: u = -1 is not a vertex: ids run from 0; shift": ([0, -1], [1, 1], [1, 1]),
     "batch 1, row 0: v = 7 is not a vertex: ids run from 0 to 4 (n = 5)": ([0, 1], [7, 1], [1, 1]),
+    "batch 1, row 1: u = 5 is not a vertex: ids run from 0 to 4 (n = 5)": ([0, 5], [4, 1], [1, 1]),
     "batch 1, row 1: w is NaN": ([0, 1], [1, 1], [1, float("nan")]),
     "batch 1: u, v and w must have the same length, got 1, 2, 2": ([0], [1, 1], [1, 1]),
+    "batch 1: u, v and w must have the same length, got 2, 1, 2": ([0, 1], [1], [1, 1]),
+    "batch 1: u[1] = 9223372036854775808 is not a vertex: ids are below 2⁶³": (
+        np.array([0, 2**63], np.uint64),
+        [1, 1],
+        [1, 1],
+    ),
+    "batch 1: w[1] = 9223372036854775808 does not fit int64": ([0, 1], [1, 2], np.array([1, 2**63], np.uint64)),
+    "batch 1: a batch must be a tuple (u, v, w) of three arrays, got 4 values": ([0], [1], [1], [1]),
     "batch 1: u must hold integers, got dtype float64": ([0.5], [1], [1]),
     "batch 1: a batch must be a tuple (u, v, w) of three arrays, got 2 values": ([0], [1]),
     "batch 1: a batch must be a tuple (u, v, w) of three arrays, got one edge, (0, 1, 2.5): pass all edges at once": (
