@@ -16,6 +16,7 @@ from mst.csgraph import ShapeError, minimum_spanning_tree
 from mst.graph import frozen
 
 # Once code is loaded, matrices of few entries are solved by this alone.
+from mst.interop.inputs import from_scipy
 from mst.kernels.sequential.kruskal_rows import forest_of_rows
 
 
@@ -132,20 +133,47 @@ def test_few_entries_are_solved_in_one_call(name, monkeypatch):
     assert alike(minimum_spanning_tree(INPUTS[name]), scipys(INPUTS[name]))
 
 
-@pytest.mark.parametrize(
-    ("offsets", "columns", "weights"),
-    [
-        ([1, 1, 2], [0, 1], [1, 2]),
-        ([0, 2, 1], [0, 1], [1, 2]),
-        ([0, -1, 2], [0, 1], [1, 2]),
-        ([0, 3, 2], [0, 1], [1, 2]),
-        ([0, 1, 3], [0, 1], [1, 2]),
-        ([0, 1, -1], [0, 1], [1, 2]),
-        ([0, 1, 2], [0, 2], [1, 2]),
-        ([0, 1, 2], [-1, 1], [1, 2]),
-        ([0, 1, 2], [0, 1], [1, np.nan]),
-    ],
-)
+DAMAGED = [
+    ([1, 1, 2], [0, 1], [1, 2]),
+    ([0, 2, 1], [0, 1], [1, 2]),
+    ([0, -1, 2], [0, 1], [1, 2]),
+    ([0, 3, 2], [0, 1], [1, 2]),
+    ([0, 1, 3], [0, 1], [1, 2]),
+    ([0, 1, -1], [0, 1], [1, 2]),
+    ([0, 1, 2], [0, 2], [1, 2]),
+    ([0, 1, 2], [-1, 1], [1, 2]),
+]
+
+
+@pytest.mark.parametrize("convert", ["csr", "csc", "bsr"])
+@pytest.mark.parametrize(("offsets", "columns", "weights"), [*DAMAGED, ([0, 1, 0], [], [])])
+def test_damaged_arrays_are_refused(offsets, columns, weights, convert):
+    matrix = sparse.csr_array((2, 2)).asformat(convert)
+    values = np.array(weights, float)
+    matrix.data = values.reshape(-1, 1, 1) if convert == "bsr" else values
+    matrix.indptr, matrix.indices = np.array(offsets, np.int32), np.array(columns, np.int32)
+    for call in (lambda: minimum_spanning_tree(matrix, algorithm="kruskal"), lambda: from_scipy(matrix)):
+        with pytest.raises(InputError, match="damaged"):
+            call()
+
+
+@pytest.mark.parametrize("algorithm", ["auto", "kruskal"])
+def test_arrays_may_be_longer_than_the_entries(algorithm):
+    matrix = sparse.csr_array(
+        (np.array([2.0, 3.0, 99.0]), np.array([1, 2, 0]), np.array([0, 1, 2, 2])), shape=(3, 3)
+    )
+    tree = minimum_spanning_tree(matrix, algorithm=algorithm)
+    assert (tree.data.tolist(), tree.indices.tolist(), tree.indptr.tolist()) == ([2, 3], [1, 2], [0, 1, 2, 2])
+
+
+@pytest.mark.parametrize("dtype", [bool, np.int8, np.uint16, np.int32, np.uint64, np.float32])
+def test_every_dtype_of_weights_is_kept_where_asked_for(dtype):
+    matrix = sparse.csr_array(np.array([[0, 1, 1], [0, 0, 1], [0, 0, 0]], dtype))
+    tree = minimum_spanning_tree(matrix, keep_dtype=True, algorithm="kruskal")
+    assert tree.dtype == dtype and tree.indices.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(("offsets", "columns", "weights"), [*DAMAGED, ([0, 1, 2], [0, 1], [1, np.nan])])
 def test_few_entries_that_are_damaged_are_left_to_the_general_checks(offsets, columns, weights):
     arrays = (np.array(offsets, np.int32), np.array(columns, np.int32), np.array(weights, float))
     assert [len(part) for part in forest_of_rows(*map(frozen, arrays), False)] == [0, 0, 0]
