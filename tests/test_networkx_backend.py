@@ -85,6 +85,7 @@ def test_partitions_are_respected(minimum):
         [0.5, float("-inf"), -0.0, 0.0, float("inf"), 0.5],
         [2**70, 2**70 + 1, -(2**80), 0, 2**70, 5],
         [2**53, 2**53 + 1, float(2**53), 7, 1, 0.5],
+        [-(2**53), -(2**53) - 1, 0.5, -(2**53), 1, -(2**53)],
         [Fraction(1, 3), Fraction(1, 7), 1, 2, Fraction(2, 3), 1],
         [True, False, True, True, False, True],
         [np.float64(0.5), 1, 0.25, np.float64(1.0), 0, 2],
@@ -96,6 +97,7 @@ def test_partitions_are_respected(minimum):
         "float",
         "beyond-int64",
         "mixed",
+        "mixed-negative",
         "fractions",
         "bools",
         "numpy-floats",
@@ -187,6 +189,7 @@ def test_directed_graphs_have_no_spanning_tree_with_or_without_this_backend(kind
     for choice in ({}, {"backend": "mst"}):
         with pytest.raises(nx.NetworkXNotImplemented, match="directed"):
             function(graph, **choice)
+    graph.add_edge(2, 0, weight=-5 if extreme == "minimum" else 5)
     partitioned = nx.partition_spanning_tree(graph, minimum=extreme == "minimum", backend="mst")
     assert sorted(partitioned.edges) == sorted(
         nx.partition_spanning_tree(graph, minimum=extreme == "minimum").edges

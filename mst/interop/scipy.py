@@ -103,10 +103,8 @@ def minimum_spanning_tree(
     matrix = _as_csr(csgraph, keep_dtype)
     if free and matrix is not csgraph and (tree := _tree_of_few(matrix, keep_zeros)) is not None:
         return tree
-    n, count = matrix.shape[0], int(matrix.indptr[-1])
-    # The arrays may be longer than the number of entries.
-    columns, data = matrix.indices[:count], matrix.data[:count]
-    index = np.int32 if max(n, count) < 2**31 else np.int64
+    n, columns, data = matrix.shape[0], matrix.indices, matrix.data
+    index = np.int32 if max(n, len(data)) < 2**31 else np.int64
     columns = columns.astype(np.int32 if n < 2**31 else np.int64, copy=False)
     rows = rows_of(matrix).astype(columns.dtype, copy=False)
     weights = _weights(data)
