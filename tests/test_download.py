@@ -156,6 +156,21 @@ def test_kept_file_of_a_mirror_may_have_been_packed_again(sources, folder):
     assert sources([str(folder)]).fetch(one).check == "recorded"
 
 
+def test_forgotten_file_is_checked_anew_and_other_locations_keep_their_checksums(sources, folder):
+    names = "a.gz", "b.gz"
+    for name in names:
+        (folder / name).write_text(name)
+    here, (a, b) = sources([str(folder)]), (Wanted("road", (), (name,)) for name in names)
+    kept, forgotten = here.fetch(a), here.fetch(b)
+    for name in names:
+        (folder / name).write_text("changed")
+    here.forget("road", forgotten)
+    assert here.fetch(b).check == "first"
+    kept.path.unlink()
+    with pytest.raises(NotFetched, match="recorded at the first download"):
+        here.fetch(a)
+
+
 def test_remedy_is_named_unless_all_files_are_of_this_machine(sources, tmp_path):
     own, other = Wanted("road", path=tmp_path / "none"), Wanted("road", names=("road.gz",))
     for wanted, named in (((own,), False), ((own, other), True)):
