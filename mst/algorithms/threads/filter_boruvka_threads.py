@@ -286,7 +286,8 @@ def solve_storage(
 class _Run:
     """One computation: its input, its progress, and the tallies of its workers.
 
-    `step` is that of `Problem`, for the rows of its storage.
+    `step` is that of `Problem`, for the rows of its storage. `tried_trees` and `tried_further` say whether the lightest
+    edges that leave trees, and further edges up to those that join all trees in a sample, have been tried.
     """
 
     graph: Graph
@@ -299,6 +300,8 @@ class _Run:
     lap: Lap
     scratch: Scratch
     step: int | None = None
+    tried_trees: bool = False
+    tried_further: bool = False
 
     def schedule(self, storage: Storage) -> Schedule:
         """Return a schedule for passes over a storage."""
@@ -468,13 +471,15 @@ def _join_trees_of_dense_graph(run: _Run, edges: division.Edges, sampled: Sample
     """
     p, policy = run.progress, run.options.policy
     if sampled.edges > policy.max_kept_share * p.heavy:
-        if p.missing > p.n // 2 and "at_trees" not in run.counts:
+        if p.missing > p.n // 2 and not run.tried_trees:
+            run.tried_trees = True
             _join_lightest(run, edges)
             return _sample(run), 0
-        if "further" not in run.counts:
-            run.counts["further"] = _joining_edges(run, edges, sampled)
-            if run.counts["further"]:
-                return sampled, run.counts["further"]
+        if not run.tried_further:
+            run.tried_further = True
+            run.counts["further"] = further = _joining_edges(run, edges, sampled)
+            if further:
+                return sampled, further
     before = p.missing + 1
     # No edge of the greatest key is ever the lightest.
     while 0 < p.missing < before and rules.joins_few_trees(
