@@ -112,7 +112,7 @@ class Policy:
     take_all: float = 0.75
     fewest_to_filter: int = 250_000
     fewest_at_vertices: int = 1 << 13
-    per_vertex_at_vertices: float = 1.75
+    per_vertex_at_vertices: float = 1.1
     giant: float = 0.25
     max_kept_share: float = 0.8
     most_further: float = 1 / 8
@@ -152,7 +152,7 @@ ONE_CORE = Policy()
 PROOF = Policy(max_kept_share=0.5)
 """A proof sorts its edges, so a filter pays off even if it drops only half of them."""
 
-THREADS = Policy(take_all=1.3 / 1.7, giant=0.5, fewest_at_vertices=100_000)
+THREADS = Policy(take_all=1.3 / 1.7, giant=0.5, fewest_at_vertices=100_000, per_vertex_at_vertices=1.75)
 
 RANKS = Policy(take_all=1.3 / 1.7, giant=0.5, round_cost=200_000)
 """The ranks of one host, which share memory."""
