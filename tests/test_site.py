@@ -212,12 +212,25 @@ Error in rule reference:
     log: results/logs/c.log, /scratch/.snakemake/slurm_logs/rule_reference/8.log (check log file(s) for error details)
     external_jobid: 8
 Error in rule measure:
-    message: SLURM sbatch failed. The error message was 'sbatch: error: invalid partition specified: nosuch'.
+    message: SLURM sbatch failed. The error message was 'sbatch: error: invalid partition specified: nosuch
+sbatch: error: Batch job submission failed: Invalid partition name specified'.
     sbatch call:
         sbatch --output /scratch/.snakemake/slurm_logs/rule_measure/a_1/%j.log
     output: absent-d.json
     log: results/logs/d.log (check log file(s) for error details)
 Logfile results/logs/d.log not found.
+Error in rule measure:
+    message: SLURM sbatch failed. The error message was 'sbatch: error: invalid partition specified: nosuch'.
+    output: absent-f.json
+    log: results/logs/f.log (check log file(s) for error details)
+Logfile results/logs/f.log not found.
+    message: Error in group proofs-a
+    jobs:
+        rule prove:
+            jobid: 3
+            output: absent-g.json
+            log: results/logs/g.log (check log file(s) for error details)
+Logfile results/logs/g.log not found.
 Error in rule graph:
     output: absent-e.json
     log: results/logs/e.log (check log file(s) for error details)
@@ -232,7 +245,9 @@ def test_account_counts_each_failure_once(tmp_path, monkeypatch):
     assert [(f.job, f.scheduled, f.missing) for f in found] == [
         ("box-small-grid", "7", ["absent-a.json", "absent-b.json"]),
         ("reference", "8", ["absent-c.json"]),
-        ("measure", "", ["absent-d.json"]),  # refused by the scheduler
+        ("measure", "", ["absent-d.json"]),  # refused by the scheduler, as the next two
+        ("measure", "", ["absent-f.json"]),
+        ("proofs-a", "", ["absent-g.json"]),
         ("graph", "", ["absent-e.json"]),  # on the login node
     ]
     monkeypatch.setattr(account, "fields_of", lambda *asked: {"7": ["TIMEOUT"], "8": ["NODE_FAIL"]})
@@ -241,8 +256,15 @@ def test_account_counts_each_failure_once(tmp_path, monkeypatch):
     lines = list(map(str, account.write_account([log], tmp_path)))
     assert lines[0].startswith("TIMEOUT: job 7 box-small-grid, 2 files not made; see /scratch/")
     assert lines[1].endswith("rule_reference/8.log")
-    assert lines[2] == "failed: measure, absent-d.json not made; see the log above"
-    assert lines[3].endswith("see results/logs/e.log")
+    assert lines[2] == (
+        "refused: measure, absent-d.json not made; sbatch: error: invalid partition specified: nosuch; "
+        "sbatch: error: Batch job submission failed: Invalid partition name specified"
+    )
+    assert lines[4] == (
+        "refused: proofs-a, absent-g.json not made; "
+        "the scheduler took no such job; see `mst plan --profile cluster`"
+    )
+    assert lines[5].endswith("see results/logs/e.log")
 
 
 def test_jobs_that_the_first_command_has_forgotten_are_those_of_the_next(monkeypatch):

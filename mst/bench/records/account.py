@@ -20,6 +20,7 @@ FAILED = "failed.json"
 _REMEDY = "\na wrong run counts until its code is repaired, or its folder below results/records is removed"
 _RUN = re.compile(r"^SLURM run ID: (\S+)$", re.MULTILINE)
 _FAILED = re.compile(r"^(?:    message: )?Error in (group|rule) (\S+?):?$", re.MULTILINE)
+_REFUSED = re.compile(r"SLURM sbatch failed\. The error message was '(.+?)'\.$", re.DOTALL | re.MULTILINE)
 _SCHEDULED = re.compile(r"slurm_logs/\S*?/(\d+)\.log")
 # Lines after these are quoted from a job's own log.
 _QUOTED = re.compile(r"^(?:Logfile |={60,}$)", re.MULTILINE)
@@ -32,7 +33,7 @@ class Failure:
     """A job, a group or rule, that ended without its outputs: the missing ones, and its log.
 
     `scheduled` is its id with the scheduler, empty if there is none, and `state` its end as the scheduler reports
-    it, such as ``TIMEOUT``, ``CANCELLED`` or ``NODE_FAIL``.
+    it, such as ``TIMEOUT``, ``CANCELLED`` or ``NODE_FAIL``; `refusal` says why the scheduler did not take it.
     """
 
     job: str
@@ -40,11 +41,13 @@ class Failure:
     state: str = "failed"
     missing: list[str] = field(default_factory=list)
     log: str = ""
+    refusal: str = ""
 
     def __str__(self) -> str:
         job = f"job {self.scheduled} " if self.scheduled else ""
         made = self.missing[0] if len(self.missing) == 1 else f"{len(self.missing)} files"
-        return f"{self.state}: {job}{self.job}, {made} not made; see {self.log or 'the log above'}"
+        why = self.refusal or f"see {self.log or 'the log above'}"
+        return f"{self.state}: {job}{self.job}, {made} not made; {why}"
 
 
 def failures(log: str) -> list[Failure]:
@@ -60,9 +63,12 @@ def failures(log: str) -> list[Failure]:
     for start in _FAILED.finditer(log):
         block = _QUOTED.split(log[start.end() :], maxsplit=1)[0]
         block = block[: following.start()] if (following := _FAILED.search(block)) else block
-        scheduled, logs = _SCHEDULED.search(block), _LOG.findall(block)
-        if "sbatch failed" in block:
-            logs = []  # the scheduler took no job that could write them
+        scheduled, refused = _SCHEDULED.search(block), _REFUSED.search(block)
+        refusal = "; ".join(refused[1].splitlines()) if refused else ""
+        if start[1] == "group" and not scheduled:
+            # The engine does not print why the scheduler refused a group.
+            refusal = "the scheduler took no such job; see `mst plan --profile cluster`"
+        logs = [] if refusal else _LOG.findall(block)
         outputs = (name for line in _OUTPUT.findall(block) for name in line.split(", "))
         missing = [name for name in outputs if not Path(name).exists()]
         if scheduled is None and found and counted_files.issuperset(missing):
@@ -71,10 +77,12 @@ def failures(log: str) -> list[Failure]:
         failure = Failure(
             job=start[2],
             scheduled=scheduled[1] if scheduled else "",
+            state="refused" if refusal else "failed",
             missing=missing,
             log=logs[0].split(", ")[-1] if logs else "",
+            refusal=refusal,
         )
-        found.setdefault(failure.scheduled or failure.job + failure.log, failure)
+        found.setdefault(failure.scheduled or str(failure), failure)
     return list(found.values())
 
 
