@@ -336,12 +336,6 @@ def test_the_wait_for_nodes_is_that_of_the_job_that_started_first(monkeypatch, t
     assert (found.jobs, found.runs, found.seconds, found.waited) == (2, 3, 60.0 + 7 * 60, 7200.0)
 
 
-def test_nodes_that_are_free_already_are_not_waited_for(monkeypatch):
-    answer = "sbatch: Job 7 to start at 2020-01-31T12:00:00 using 8 processors on nodes n1 in partition cpu\n"
-    monkeypatch.setattr(usage, "scheduler_output", lambda command: answer)
-    assert usage._waiting(site(cpu={}).nodes["cpu"]) == 0.0
-
-
 def test_batch_takes_the_next_number_when_something_is_missing(tmp_path):
     records, own, other = tmp_path / "records", tmp_path / "own", tmp_path / "other"
     run = Run("m", "g", "kruskal", "default", 1, "0" * 12)
@@ -378,9 +372,13 @@ def test_the_plan_of_a_site_says_why_a_kind_of_node_has_no_jobs(tmp_path, monkey
     experiment = {"title": "t", "graphs": ["path-100k"], "runs": runs}
     Path("c.yaml").write_text(json.dumps({"results": "r", "experiment": experiment}))
     arguments = ["plan", "--profile", ".", "--configfile", "c.yaml"]
+    monkeypatch.setattr(usage, "scheduler_output", lambda command: "no such account\n")
     assert main(arguments) == 0
-    _, predicted, without = capsys.readouterr().out.splitlines()
-    assert predicted.split()[:4] == ["predicted", "far-cpu", "1", "1"]
+    _, predicted, *idle, without = capsys.readouterr().out.splitlines()
+    assert predicted.split()[:5] == ["predicted", "far-cpu", "1", "1", "unknown"]
+    assert idle == [
+        f"{name}: the scheduler would start no job (no such account)" for name in ("work", "far-cpu")
+    ]
     assert without.startswith("far-gpu: nothing to submit (1 run: needs 1 CUDA device")
     assert main([*arguments, "--json"]) == 0
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
@@ -388,3 +386,32 @@ def test_the_plan_of_a_site_says_why_a_kind_of_node_has_no_jobs(tmp_path, monkey
         ("far-cpu", "waiting"),
         ("far-gpu", "unsupported"),
     ]
+
+
+def test_the_plan_of_a_site_says_when_the_scheduler_would_start_jobs_or_why_not(monkeypatch):
+    asked = []
+    answers = iter([
+        "sbatch: Job 7 to start at 2001-01-31T12:00:00 using 8 processors on nodes n1 in partition gpu",
+        "sbatch: error: invalid partition specified: far\nallocation failure: Invalid partition name specified\n",
+        "",
+    ])  # fmt: skip
+    monkeypatch.setattr(usage, "scheduler_output", lambda command: asked.append(command) or next(answers))
+    gpu = {"partition": "gpu", "gpus": 4, "gpu_model": "a100", "memory": 1.5, "extra": "--nodelist=n1"}
+    described = parse(
+        Site,
+        {
+            "work": {"partition": "far"},
+            "nodes": {"gpu": {"machine": "box", "runs": ["cuda"], "cpus": 8, **gpu}},
+        },
+        "site.yaml",
+    )
+    assert usage.start_of(described.nodes["gpu"]) == 0.0
+    refusal = (
+        "sbatch: error: invalid partition specified: far; allocation failure: Invalid partition name specified"
+    )
+    assert usage.start_of(described.work) == refusal
+    assert usage.start_of(described.work) is None, "no scheduler"
+    node = ["--partition=gpu", "--mem=1536", "--gpus=a100:1", "--cpus-per-task=8", "--time=60", "--exclusive"]
+    work = ["--partition=far", "--cpus-per-task=2", "--time=60"]
+    assert asked[0] == ["sbatch", "--test-only", *node, "--nodelist=n1", "--wrap=true"]
+    assert asked[1] == ["sbatch", "--test-only", *work, "--wrap=true"]

@@ -72,12 +72,13 @@ def run(arguments: argparse.Namespace) -> int:
 def _usage(settings: Config, possible: list[Planned], rows: list[Planned], *, with_used: bool) -> str:
     """Return a table of the jobs, hours and core hours of each kind of node, and why others have no jobs."""
     from mst.bench.planning.batches import batches
-    from mst.bench.planning.usage import predicted, used
-    from mst.units import seconds
+    from mst.bench.planning.usage import predicted, start_of, used
+    from mst.units import duration
 
     assert settings.site is not None
     head = ("", "machine", "jobs", "runs", "first starts after", "hours on nodes", "core hours")
     found = [("predicted", usage) for usage in predicted(batches(possible, rows), settings.site)]
+    starts = {"work": start_of(settings.site.work)} | {usage.machine: usage.waited for _, usage in found}
     if with_used:
         done = [row.run for row in rows if row.status == "done" and row.run]
         found += [("used", usage) for usage in used(settings.records, done, settings.site)]
@@ -87,13 +88,18 @@ def _usage(settings: Config, possible: list[Planned], rows: list[Planned], *, wi
             usage.machine,
             usage.jobs,
             usage.runs,
-            "unknown" if usage.waited is None else seconds(usage.waited),
+            duration(usage.waited) if isinstance(usage.waited, float) else "unknown",
             round(usage.seconds / 3600, 3),
             round(usage.core_hours, 3),
         )
         for kind, usage in found
     ]
     table = [columns([head, *lines])] if lines else []
+    table += [
+        f"{name}: the scheduler would start no job ({why})"
+        for name, why in starts.items()
+        if isinstance(why, str)
+    ]
     waiting = {row.machine for row in rows if row.status in ("planned", "waiting")}
     for machine in (node.machine for node in settings.site.nodes.values() if node.machine not in waiting):
         reasons = Counter(row.reason for row in rows if row.machine == machine and row.status != "done")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,7 +11,7 @@ from pathlib import Path
 
 from mst.bench.output import fields_of, scheduler_output
 from mst.bench.planning.batches import Batch
-from mst.bench.planning.site import Node, Site
+from mst.bench.planning.site import Node, Site, Work
 from mst.bench.records.store import Record, Run, load_records
 
 Job = tuple[float, str, int]  # seconds, part of a batch and number of runs
@@ -21,7 +22,7 @@ class Usage:
     """Jobs of one kind of node.
 
     The seconds are those of all jobs together; core hours are of whole nodes where these are exclusive; the first job
-    started `waited` seconds after its submission, as far as the scheduler tells.
+    started `waited` seconds after its submission, as far as the scheduler tells; text says why it takes none.
     """
 
     machine: str
@@ -29,7 +30,7 @@ class Usage:
     runs: int
     seconds: float
     core_hours: float
-    waited: float | None = None
+    waited: float | str | None = None
 
 
 def predicted(batches: Iterable[Batch], site: Site) -> list[Usage]:
@@ -40,10 +41,10 @@ def predicted(batches: Iterable[Batch], site: Site) -> list[Usage]:
             seconds = sum(row.expected_seconds for row in rows)
             jobs.setdefault(batch.machine, []).append((seconds, batch.part, len(rows)))
     nodes = {machine: site.node(machine) for machine in jobs}
-    return [_usage(node, jobs[name], _waiting(node)) for name, node in nodes.items()]
+    return [_usage(node, jobs[name], start_of(node)) for name, node in nodes.items()]
 
 
-def _usage(node: Node, jobs: Iterable[Job], waited: float | None) -> Usage:
+def _usage(node: Node, jobs: Iterable[Job], waited: float | str | None) -> Usage:
     seconds, parts, runs = zip(*jobs)
     core_seconds = sum(taken * _cores(node, part) for taken, part in zip(seconds, parts))
     return Usage(node.machine, len(runs), sum(runs), sum(seconds), core_seconds / 3600, waited)
@@ -58,17 +59,32 @@ def _cores(node: Node, part: str) -> int:
     return node.cores * (int(nodes) if spread else 1)
 
 
-def _waiting(node: Node) -> float | None:
-    """Return the seconds until the scheduler would start a job on this kind of node; submits nothing."""
-    options = {"partition": node.partition, "account": node.account, "qos": node.qos, "time": node.time}
+def start_of(queue: Node | Work) -> float | str | None:
+    """Return the seconds until the scheduler would start such a job, or why it takes none; submits nothing.
+
+    None if there is no scheduler.
+    """
+    asked = queue.run_resources("peer", 1) if isinstance(queue, Node) else queue.resources()
+    gpus = ":".join(str(asked[key]) for key in ("gpu_model", "gpu") if asked.get(key))
+    options = {
+        "partition": queue.partition,
+        "account": queue.account,
+        "qos": queue.qos,
+        "constraint": queue.constraint,
+        "mem": asked["mem_mb"],
+        "gpus": gpus,
+        "cpus-per-task": queue.cpus,
+        "time": queue.time,
+    }
     given = [f"--{name}={value}" for name, value in options.items() if value]
-    command = ["sbatch", "--test-only", *given, "--exclusive" if node.exclusive else "--nodes=1", "--wrap=true"]
+    given += shlex.split(str(asked["slurm_extra"] or ""))
+    output = scheduler_output(["sbatch", "--test-only", *given, "--wrap=true"])
     # sbatch: Job 7 to start at 2026-01-31T12:00:00 using 128 processors on nodes n1 in partition cpu
-    words = scheduler_output(command).split()
+    words = output.split()
     try:
         start = datetime.fromisoformat(words[words.index("at") + 1])
     except (ValueError, IndexError):
-        return None
+        return "; ".join(output.splitlines()) or None
     return max((start - datetime.now()).total_seconds(), 0.0)
 
 
