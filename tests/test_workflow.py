@@ -237,6 +237,18 @@ def test_targets_make_their_own_report_and_a_dry_run_writes_nothing(clone):
     assert not (Path(clone.folder) / "results").exists(), "a dry run writes nothing"
 
 
+@pytest.mark.parametrize("downloads", [False, True])
+def test_jobs_of_a_cluster_compile_into_the_scratch_folder_of_their_node(clone, monkeypatch, downloads):
+    shared, scratch = clone.folder / "shared", clone.folder / "scratch"
+    monkeypatch.setenv("MST_CACHE", str(shared))
+    node = {"machine": "far", "runs": ["sequential"], "cpus": 2}
+    site = {"scratch": str(scratch), "work": {"graphs": downloads}, "nodes": {"cpu": node}}
+    (clone.folder / "site.yaml").write_text(yaml.safe_dump({"site": site}))
+    code, output = clone.snakemake("--mode", "remote", "-n", "--configfile", "site.yaml")
+    assert code == 0, output
+    assert scratch.exists() != downloads, "where jobs download, they share the cache of the user"
+
+
 def test_an_experiment_in_a_file_that_is_given_has_a_page_of_its_own(clone):
     (clone.folder / "mine.yaml").write_text("experiment: {title: Mine, graphs: [small-grid]}")
     names = ("report.html", "table.csv", "plan.json", "checked.json")
