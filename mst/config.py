@@ -101,8 +101,13 @@ class Config(StrictModel):
         return Sources.from_environment(self.mirrors, self.offline)
 
 
-def load(path: Path | None = None) -> Config:
-    """Read the configuration: `path`, else ``$MST_CONFIG`` (JSON), else ``config/config.yaml``."""
+def load(path: Path | None = None, profile: Path | None = None) -> Config:
+    """Read the configuration: `path`, else ``$MST_CONFIG`` (JSON), else ``config/config.yaml``.
+
+    A Snakemake `profile` adds its site, as `with_profile` does.
+    """
+    if profile:
+        return with_profile(load(path), profile)
     if path is None and (text := os.environ.get(ENVIRONMENT)):
         try:
             values = json.loads(text)
@@ -126,11 +131,9 @@ def with_profile(config: Config, profile: Path) -> Config:
         case {"configfile": str(named) | [str(named)]}:
             added = read_yaml(profile / named)
         case _:
-            raise ConfigError(
-                f"{file} names no configfile with a site: add one, or plan for this machine without --profile"
-            )
+            raise ConfigError(f"{file} names no configfile with a site: add one, or leave out --profile")
     if not isinstance(added, dict) or not added.get("site"):
-        raise ConfigError(f"{profile / named} describes no site: add one, or plan without --profile")
+        raise ConfigError(f"{profile / named} describes no site: add one, or leave out --profile")
     return parse(Config, {**config.model_dump(), **added}, str(profile / named))
 
 

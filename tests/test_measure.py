@@ -72,11 +72,29 @@ def test_measured_and_proved_runs_are_repeated_only_if_disturbed_and_retried(exp
     capsys.readouterr()
     assert cli.main(["retry", "timeout", "error", *experiment[1:]]) == 0
     none = "no run or graph of the experiment and the papers has the status error or timeout"
-    assert capsys.readouterr().out == f"{none}; --scope and --configfile name others\n"
+    assert capsys.readouterr().out == f"{none}; --scope, --configfile and --profile name others\n"
     records[0].write_text("{")
     assert cli.main(["retry", "--dry-run", *experiment[1:]]) == 0
     assert f"would set aside: {records[0].relative_to(tmp_path)}" in capsys.readouterr().out
     assert records[0].is_file()
+
+
+def test_failed_runs_of_a_cluster_are_retried_by_its_profile(experiment, tmp_path, capsys):
+    assert cli.main(experiment) == 0
+    # As if imported from the cluster, or measured through its scheduler.
+    record = next((tmp_path / "results/records").glob("box/*/kruskal/default/w1/????????????.json"))
+    failed = json.loads(record.read_text()) | {"status": "error", "reason": "crashed"}
+    failed["run"]["machine"] = "far"
+    there = tmp_path / "results/records/far" / record.relative_to(tmp_path / "results/records/box")
+    there.parent.mkdir(parents=True)
+    there.write_text(json.dumps(failed))
+    Path("profile.yaml").write_text("configfile: site.yaml")
+    nodes = {"cpu": {"machine": "far", "cpus": 2, "runs": ["sequential"]}}
+    Path("site.yaml").write_text(yaml.safe_dump({"site": {"nodes": nodes}}))
+    assert cli.main(["retry", *experiment[1:]]) == 0 and there.is_file()
+    assert cli.main(["retry", *experiment[1:], "--profile", "."]) == 0
+    assert not there.exists() and record.is_file()
+    assert "removed: results/records/far/" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("within", ["-1", "0", "nan"])

@@ -37,6 +37,11 @@ def add_config(parser: ArgumentParser) -> None:
     parser.add_argument("--configfile", type=Path, metavar="FILE", help="instead of config/config.yaml")
 
 
+def add_profile(parser: ArgumentParser, help: str) -> None:
+    """Declare ``--profile``."""
+    parser.add_argument("--profile", type=Path, metavar="DIR", help=help)
+
+
 def add_scopes(parser: ArgumentParser) -> None:
     """Declare the scopes that choose an experiment."""
     parser.add_argument(

@@ -6,10 +6,9 @@ import argparse
 from collections import Counter
 from collections.abc import Mapping
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mst.commands._arguments import add_config, add_json, add_scopes, refuse_without
+from mst.commands._arguments import add_config, add_json, add_profile, add_scopes, refuse_without
 from mst.commands._print import columns, json_text
 from mst.units import counted
 
@@ -23,11 +22,7 @@ HELP = "show the planned runs with their earlier times, and the impossible ones 
 def configure(parser: argparse.ArgumentParser) -> None:
     add_scopes(parser)
     add_config(parser)
-    parser.add_argument(
-        "--profile",
-        metavar="DIR",
-        help="plan for the site of a cluster profile, and predict its jobs and core hours",
-    )
+    add_profile(parser, "plan for the site of a cluster profile, and predict its jobs and core hours")
     parser.add_argument("--used", action="store_true", help="with --profile: also the usage of finished jobs")
     parser.add_argument("--all", action="store_true", help="also list runs that are done")
     add_json(parser, "print one JSON object per row")
@@ -38,9 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
     from mst.scopes import Scopes
 
     refuse_without(arguments, "profile", "used")
-    settings = config.load(arguments.configfile)
-    if arguments.profile:
-        settings = config.with_profile(settings, Path(arguments.profile))
+    settings = config.load(arguments.configfile, arguments.profile)
     known = Scopes.of(settings, config.machines(settings))
     config.check_graphs(settings, known.catalog)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mst.commands._arguments import add_config
+from mst.commands._arguments import add_config, add_profile
 
 if TYPE_CHECKING:
     from mst.bench.planning.plan import Planned
@@ -32,6 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--dry-run", action="store_true", help="show what would be removed without removing it")
     add_config(parser)
+    add_profile(parser, "for the kinds of nodes of a cluster profile, not for this machine")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -46,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
             raise ConfigError(
                 f"no status {status!r}{nearest(status, STATUSES)}; the statuses are {', '.join(STATUSES)}"
             )
-    settings = config.load(arguments.configfile)
+    settings = config.load(arguments.configfile, arguments.profile)
     if not arguments.dry_run:
         for machine in config.machines(settings):
             for reason in put_invalid_aside(settings.records / machine.name):
@@ -65,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
     looked_at = " and ".join(arguments.scope or ("the experiment", "the papers"))
     none = (
         f"no run or graph of {looked_at} has the status {' or '.join(filter(wanted.__contains__, STATUSES))}; "
-        "--scope and --configfile name others"
+        "--scope, --configfile and --profile name others"
     )
     print("the next run of snakemake or mst measure makes them again" if files else none)
     return 0
