@@ -59,9 +59,10 @@ def test_measured_experiment_is_printed_and_an_unmeasured_one_is_refused(tmp_pat
     runs = [{"algorithms": ["kruskal", "filter-boruvka"]}]
     measure = {"processes": 2, "samples": 2, "budget": 20}
     experiment = {"title": "Small", "graphs": ["uniform-10k"], "measure": measure, "runs": runs}
-    file.write_text(yaml.safe_dump({"results": str(tmp_path / "results"), "experiment": experiment}))
+    settings = {"machine": "box", "results": str(tmp_path / "results"), "experiment": experiment}
+    file.write_text(yaml.safe_dump(settings))
     assert main(["table", "--configfile", str(file)]) == 2
-    assert "no proved measurement" in capsys.readouterr().err
+    assert "no proved measurements of these runs by the current code on box: " in capsys.readouterr().err
     assert main(["measure", "--configfile", str(file)]) == 0
     capsys.readouterr()
     assert main(["table", "--configfile", str(file), "--part", "first"]) == 0
@@ -85,7 +86,7 @@ def test_measured_experiment_is_printed_and_an_unmeasured_one_is_refused(tmp_pat
     assert note.startswith("1 run") and not note.startswith("1 runs"), note
     assert "1 other failed, wrong or unproved" in note and "to be measured" not in note
     runs[0]["algorithms"].append("boruvka")
-    file.write_text(yaml.safe_dump({"results": str(tmp_path / "results"), "experiment": experiment}))
+    file.write_text(yaml.safe_dump(settings))
     assert main(["table", "default", "graphs/uniform-10k", "--configfile", str(file)]) == 0
     assert capsys.readouterr().out.rstrip().endswith("; 1 to be measured")
 

@@ -54,7 +54,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError(f"no measurement of these runs has the part {arguments.part}: name another --part")
     if not found:
         raise InputError(
-            f"{settings.records} has no proved measurements of these runs by the current code: run `mst measure`"
+            f"{settings.records} has no proved measurements of these runs by the current code on "
+            f"{settings.machine_name}: run `mst measure`"
         )
     against = arguments.against or known.experiment(arguments.scopes[0]).baseline
     unit = "MiB" if arguments.part == "memory" else "ms"
