@@ -162,6 +162,9 @@ def test_exhibit_has_csv_and_latex(paper, exhibit, names, sources, tmp_path):
         assert all(r["value"] or r["reason"] for r in rows), "a row without a number has a reason"
         assert bool(printed) == (exhibit.values == "printed"), "pictures and our tables print no numbers"
     text = tex.read_text()
+    # A number alone, such as 8, does not say that it is a number of threads.
+    if filled.shown:
+        assert exhibit.corner not in exhibit.rows and f"\n{exhibit.corner} & " in text
     tables = len(filled.shown) + bool(exhibit.static)
     assert exhibit.number in text
     assert text.count(r"\begin{tabular}") == text.count(r"\end{tabular}") == tables
@@ -175,6 +178,13 @@ def test_every_kind_of_picture(draw, names, sources, tmp_path):
     assert {file.name for file in tmp_path.iterdir()} == {
         f"{panel.name}.{kind}" for panel in drawn for kind in ("svg", "pdf")
     }
+
+
+def test_axes_name_what_they_show_beside_the_unit():
+    labels = {drawing._label(exhibit) for _, exhibit in EVERY if exhibit.draw != "table"}
+    assert labels == {"time (ms)", "arcs per second", "speedup", "%"}
+    rates = [exhibit.title for _, exhibit in EVERY if exhibit.draw != "table" and exhibit.unit == "rate"]
+    assert rates and all("in arcs per second" in title for title in rates)
 
 
 def test_boxes_need_a_sample(names, sources, tmp_path):

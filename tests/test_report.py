@@ -251,6 +251,9 @@ def test_pages_are_self_contained_and_whole(report):
         assert "@import" not in page and "url(http" not in page
         ids = re.findall(r'\bid="([^"]+)"', page)
         assert len(ids) == len(set(ids)), "ids are unique"
+        assert not re.search(r"<th[^>]*></th>", page), "every column has a head"
+        regions = re.findall(r'<(?:\w+ [^>]*role="region"|section|nav)[^>]* aria-label="([^"]+)"', page)
+        assert len(regions) == len(set(regions)), "names of landmarks are unique"
         here = (report if stem == "report" else report / "report") / "x"
         for link in re.findall(r'href="([^"]+)"', page):
             file, _, anchor = link.partition("#")

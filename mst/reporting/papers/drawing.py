@@ -14,7 +14,7 @@ from mst.reporting.charts.style import GREY, LIGHT, mark, published_mark
 from mst.reporting.papers.exhibits import Cell, Exhibit, Filled
 from mst.reporting.papers.tables import SCALE, UNITS
 
-_LOOPS = {"p": "threads or processes", "b": "block or grid size", "c": "chunk size", "r": "round"}
+_LABELS = {"milliseconds": "time (ms)", "rate": "arcs per second", "ratio": "speedup", "count": "number"}
 FEWEST = 3  # fewest points of a picture
 
 
@@ -143,8 +143,7 @@ def _curves(exhibit: Exhibit, numbers: _Numbers) -> Any:
                 axes.plot(known, color=colour, linestyle=style)
                 axes.plot(known, **marks)
         axes.plot([], [], color=colour, label=name)
-    (name,) = exhibit.rows
-    if name != "r":
+    if exhibit.corner != "round":
         axes.set_xscale("log", base=2)
     axes.set_xticks(xs, [f"{x:g}" for x in xs])
     if exhibit.unit == "ratio":
@@ -154,7 +153,7 @@ def _curves(exhibit: Exhibit, numbers: _Numbers) -> Any:
     else:
         axes.set_ylim(0, 1.05 * axes.get_ylim()[1])
     axes.minorticks_off()
-    axes.set_xlabel(_LOOPS.get(name, name))
+    axes.set_xlabel(exhibit.corner)
     axes.set_ylabel(_label(exhibit))
     if numbers.here.shape[1] > 1:
         _legend(axes, 0.65)
@@ -185,4 +184,4 @@ _DRAWERS = {"points": _points, "bars": _bars, "curves": _curves, "boxes": _boxes
 
 
 def _label(exhibit: Exhibit) -> str:
-    return {**UNITS, "ratio": "ratio", "count": "number"}[exhibit.unit]
+    return {**UNITS, **_LABELS}[exhibit.unit]

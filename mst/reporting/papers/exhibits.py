@@ -26,6 +26,8 @@ from mst.yaml_models import StrictModel, parse, read_yaml
 As = Literal["seconds", "milliseconds", "ratio", "percent", "count", "rate", "bytes"]
 Loop = dict[str, str | tuple[Member, ...]]
 OUR_PORT, OUR_PORTS = ", our port", ", our ports"
+_ROWS = {"g": "graph", "k": "phase", "p": "threads or processes"}
+_ROWS |= {"b": "block or grid size", "c": "chunk size", "r": "round"}
 
 
 class Column(StrictModel):
@@ -67,6 +69,12 @@ class Exhibit(StrictModel, strict=False):
         if self.columns and len(self.rows) != 1:
             raise ValueError("rows must be one name and its set")
         return self
+
+    @property
+    def corner(self) -> str:
+        """What the rows are, such as graphs: the head of their column, or the label of their axis."""
+        (name,) = self.rows
+        return _ROWS.get(name, name)
 
 
 class Exhibits(StrictModel):

@@ -254,6 +254,7 @@ def _tables(filled: Filled) -> list[dict[str, Any]]:
         made.append(
             {
                 "caption": grid.title("measured on "),
+                "corner": filled.exhibit.corner,
                 "head": [(name, tables.UNITS.get(unit, "")) for name, unit in compress(grid.heads, columns)],
                 "rows": [
                     {"label": label, "mean": mean, "cells": cells}

@@ -87,7 +87,9 @@ def latex(filled: Filled) -> str:
         lines.append(f"% {' '.join(filter(None, (grid.panel, grid.source)))}{OUR_PORTS * grid.ports}")
         heads = (f"{column} ({u})" if (u := UNITS.get(unit)) else column for column, unit in grid.heads)
         texts = [[f"{c.text} ({c.printed})" if c.printed else c.text for c in cells] for cells in rows(grid)]
-        lines.append(_tabular(["", *heads], [[label, *row] for label, row in zip(grid.labels, texts)]))
+        lines.append(
+            _tabular([exhibit.corner, *heads], [[label, *row] for label, row in zip(grid.labels, texts)])
+        )
     return "\n".join(lines) + "\n"
 
 
