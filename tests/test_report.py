@@ -321,6 +321,17 @@ def test_the_front_page_says_how_many_records_were_disturbed(rows):
     assert f"{count} of {count} records were disturbed" in texts[""], "quiet records of elsewhere do not count"
 
 
+def test_the_front_page_begins_with_what_was_measured_and_where(rows):
+    front = dict(render(ReportData(rows, [{"name": "far", "status": "unavailable"}], [], {}, "kruskal", [])))[
+        ""
+    ]
+    first, _, rest = front.partition("<main>")
+    ok = rows[rows["status"] == "ok"]
+    assert "finds the minimum spanning forest" in first and f"{len(ok)} runs of " in first
+    assert all(machine in first for machine in ok["machine"].unique())
+    assert "Graphs that are unavailable here: far." in rest
+
+
 def test_the_front_page_says_that_every_record_is_proved_only_where_none_is_wrong(rows):
     of_ours = rows[rows["grade"] != data.CLAIMED]
     proved = of_ours[of_ours["grade"].notna() | (of_ours["status"] == "wrong")]

@@ -174,6 +174,7 @@ def frame(report: ReportData) -> dict[str, Any]:
         "title": _title(report.config),
         "description": report.config.get("description", ""),
         "css": verbatim("style.css") + variables(),
+        "counts": [f"{words}: {_counted(part)}" for words, part in _apart(rows)],
         "headline": answer.headline(report.cards, report.baseline),
         "lead_badge": lead.finding.badge if lead and lead.finding else None,
         "disturbed": int(made["disturbed"].sum()),
@@ -216,7 +217,7 @@ def _doubts(report: ReportData) -> dict[str, Any]:
     rows = report.rows
     status = Counter(rows["status"])
     return {
-        "counts": _counts(rows, report.manifests),
+        "missing": [m["name"] for m in report.manifests if m["status"] != "ok"],
         "flagged": data.flag_counts(rows, report.captions["flags"]),
         "unproved": int((rows["grade"].isna() & (rows["status"] == "ok")).sum()),
         "claimed": int((rows["grade"] == CLAIMED).sum()),
@@ -263,14 +264,8 @@ def _apart(rows: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
     return [(words, part) for words, part in parts if len(part)]
 
 
-def _counts(rows: pd.DataFrame, manifests: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the numbers of measured and proved runs, made here and on reference machines, in words."""
-    lines = [f"{words}: {_counted(part)}" for words, part in _apart(rows)]
-    missing = [m["name"] for m in manifests if m["status"] != "ok"]
-    return lines + [f"Graphs that are unavailable here: {', '.join(missing)}."] * bool(missing)
-
-
 def _counted(rows: pd.DataFrame) -> str:
+    """Return the numbers of measured and proved runs in words."""
     ok = rows[rows["status"] == "ok"]
     grades = Counter(ok["grade"][ok["grade"] != CLAIMED].dropna()).most_common()
     proved = ", ".join(f"{number:,} {_GRADES.get(grade, grade)}" for grade, number in grades)
