@@ -205,3 +205,8 @@ def test_pages_print_on_paper(open_page):
         page.emulate_media(media="print")
         assert not page.locator("nav").first.is_visible()
         assert len(page.pdf(format="A4")) > 10_000
+    page.set_viewport_size({"width": 703, "height": 900})  # A4 without its margins
+    widths = page.evaluate("Array.from(document.querySelector('.claims tbody tr').cells, c => c.offsetWidth)")
+    assert widths[1] > 100 and widths[1] > widths[-1] / 3, "statements are not squeezed into a narrow column"
+    # Chromium leaves buttons out of the heads that it repeats on each page.
+    assert page.evaluate("document.querySelector('.claims button').getBoundingClientRect().width") == 0
