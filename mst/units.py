@@ -102,12 +102,12 @@ def times(value: float | None) -> str:
     Examples
     --------
     >>> from mst.units import times
-    >>> times(1.234), times(12.34), times(123.4)
-    ('1.23×', '12.3×', '123×')
+    >>> times(1.234), times(12.34), times(1234.5)
+    ('1.23×', '12.3×', '1,234×')
     """
     if value is None or not known(value):
         return ""
-    return f"{value:.{2 if value < 10 else 1 if value < 100 else 0}f}×"
+    return f"{value:,.{2 if value < 10 else 1 if value < 100 else 0}f}×"
 
 
 def percent(share: float | None) -> str:
