@@ -383,12 +383,14 @@ def test_stand_ins_are_explained_once_on_a_page(rows):
 
 def test_the_front_page_says_on_which_kind_of_machine_a_claim_was_judged(rows):
     claim = dict.fromkeys(("says", "outcomes", "overall_class"), "") | {"id": "sh-01", "overall": "confirmed"}
-    paper = {"id": "shou-he", "title": "P: q", "tally": [], "on_stand_ins": [], "exhibits": []}
+    paper = {"id": "shou-he", "title": "P: q", "tally": [], "exhibits": []}
+    paper |= {"on_stand_ins": [("confirmed on stand-ins", "confirmed", 2)]}
     paper |= {"claims": [{**claim, "where": "on another kind of machine"}]}
     front = next(
         page for stem, page in render(ReportData(rows, [], [], {}, "kruskal", [], [paper])) if not stem
     )
     assert re.search(r"confirmed</b> <span[^>]*>on another kind of machine<", front)
+    assert ">2 confirmed</td>" in front, "the head of the column says that these are on stand-ins"
 
 
 @pytest.mark.parametrize(

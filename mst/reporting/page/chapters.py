@@ -21,7 +21,7 @@ from mst.reporting.charts.style import variables
 from mst.reporting.page import answer, chooser
 from mst.reporting.page.explorer import as_json, explorer_data
 from mst.reporting.page.facts import graph_rows, missing_graphs
-from mst.reporting.papers.claims import CONFIRMED, CONTRADICTED
+from mst.reporting.papers.claims import CONFIRMED, CONTRADICTED, ON_STAND_INS
 from mst.units import counted
 from mst.yaml_models import read_yaml
 
@@ -101,7 +101,7 @@ def chapters(report: ReportData) -> list[Chapter]:
     matrices = [(words, own["machine"].nunique() > 1, *data.proof_matrix(own)) for words, own in parts]
     proofs = [
         _alone("verification", "Verification", {"matrices": matrices}),
-        _alone("unfinished", "Not finished", data.without_result(report.rows)),
+        _alone("unfinished", "Unfinished runs", data.without_result(report.rows)),
     ]
     method = [
         _alone("method", "Method", {"configuration": configuration}),
@@ -112,7 +112,7 @@ def chapters(report: ReportData) -> list[Chapter]:
         Chapter("", "Results", _front(report), ["copy.js", "front.js"]),
         *map(_paper, report.papers),
         *([Chapter("charts", "Charts", [_charts(others)])] if others else ()),
-        Chapter("explorer", "Explorer: every record", [explorer], ["page.js", "explorer.js"]),
+        Chapter("explorer", "Explorer: every proved run", [explorer], ["page.js", "explorer.js"]),
         Chapter("graphs", "Graphs", [_alone("graphs", "Graphs", graphs)], ["page.js"]),
         Chapter("proofs", "Proofs: verified and failed runs", proofs, ["page.js"]),
         Chapter("noise", "Noise", [_alone("noise", "Noise", {"flags": flags, "spreads": spreads})]),
@@ -208,7 +208,9 @@ def _papers(report: ReportData) -> dict[str, Any]:
         tally = Counter(claim["overall"] for claim in claims)
         judged = [tally[CONFIRMED], tally[CONTRADICTED]]
         matters = [claim for claim in claims if claim["id"] == report.captions["matters"].get(paper["id"])]
-        besides = ", ".join(f"{n} {verdict}" for verdict, _, n in paper["on_stand_ins"])
+        besides = ", ".join(
+            f"{n} {verdict.removesuffix(ON_STAND_INS)}" for verdict, _, n in paper["on_stand_ins"]
+        )
         rows.append((paper, [*judged, len(claims) - sum(judged), besides], next(iter(matters), None)))
     return {"papers": rows}
 
@@ -279,7 +281,5 @@ def _described(machine: Mapping[str, Any], rows: pd.DataFrame, about: Mapping[st
     own = rows[rows["machine"] == machine["name"]]
     reference = about.get(machine["name"])
     times = [time.replace("T", " ") for time in sorted(own["created"].dropna().str[:16])] or [""]
-    dated = (reference.date if reference else "") or " to ".join(dict.fromkeys((times[0][:10], times[-1][:10])))
     commits = sorted(own["commit"].dropna().unique())
-    span = {"first": times[0], "last": times[-1]}
-    return {**machine, "commits": commits, "reference": reference, "measured": dated, **span}
+    return {**machine, "commits": commits, "reference": reference, "first": times[0], "last": times[-1]}
