@@ -233,6 +233,13 @@ def test_a_figure_has_the_colours_of_the_paradigms_alone(report):
         )
 
 
+def test_words_of_figures_are_in_ink(report):
+    # The colours of marks have a contrast of three with the page, too little for small letters.
+    for file in (report / "figures").glob("*.svg"):
+        words = re.findall(r"<text[^>]*", file.read_text())
+        assert words and not [word for word in words if "fill" in word and "#1b1f24" not in word], file.name
+
+
 def test_a_crowded_chart_holds_its_marks_as_one_picture(rows, tmp_path, monkeypatch):
     monkeypatch.setattr(figures, "MOST_MARKS", 0)
     drawn = {figure.name: figure for figure in draw_all(rows[rows["shown"]], tmp_path, "kruskal")}

@@ -86,7 +86,6 @@ def name_ends(axes: Any, ends: Sequence[End]) -> None:
             xycoords="data",
             xytext=(1.03, (place - overflow) / height),
             textcoords="axes fraction",
-            color=end.colour,
             va="center",
             fontsize=8.5,
             arrowprops={"arrowstyle": "-", "color": end.colour, "linewidth": 0.6, "alpha": 0.6, "shrinkB": 3},
