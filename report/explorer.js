@@ -38,6 +38,7 @@
   const views = { graph: "a panel for each graph", size: "against the number of edges m", width: "against the width" };
   const lists = { machines: data.machines, graphs: data.graphs, algorithms: data.algorithms };
   const MOST_PANELS = 24;
+  const LETTER = 7.4; // the width of a letter of 12 pixels in the widest common font, on average
 
   const runOf = new Map(runs.map((run) => [keyOf(run, run.algorithm.name, run.width), run]));
   function keyOf(run, algorithm, width) {
@@ -258,15 +259,15 @@
 
   function heading(list, perGraph) {
     const { machine, graph } = list[0];
-    const where = state.machines.size > 1 || !perGraph ? machine.name + (machine.reference ? " (reference)" : "") : "";
-    return perGraph ? [graph.name, [`m = ${format(graph.m, "")}`, where].filter(Boolean).join(", ")] : [where, ""];
+    const where = state.machines.size > 1 || !perGraph ? machine.name : "";
+    return perGraph ? [graph.name, [where, `m = ${format(graph.m, "")}`].filter(Boolean).join(", ")] : [where, ""];
   }
 
   // A row for each series, best on top.
   function dots(list, width) {
     const { unit, sign } = metrics[state.metric];
     const rows = list.sort((a, b) => sign * (a.value - b.value));
-    const label = Math.min(Math.max(...rows.map((p) => seriesOf(p).length)) * 6.6 + 14, width * 0.5);
+    const label = Math.min(Math.max(...rows.map((p) => seriesOf(p).length)) * LETTER + 14, width * 0.5);
     const height = rows.length * 21 + 34;
     const x = scale([...ends(list), ...(unit === "×" ? [1] : [])], label + 6, width - 64);
     const panel = svg("g", {});
@@ -277,7 +278,7 @@
     if (unit === "×") panel.append(line(x.at(1), 0, x.at(1), height - 30, { stroke: "currentColor", "stroke-dasharray": "4 3" }));
     rows.forEach((point, i) => {
       const y = i * 21 + 12;
-      panel.append(text(label, y + 4, clip(seriesOf(point), label / 6.6), { "text-anchor": "end" }));
+      panel.append(text(label, y + 4, clip(seriesOf(point), label / LETTER), { "text-anchor": "end" }));
       if (point.high > point.low) {
         panel.append(line(x.at(point.low), y, x.at(point.high), y, { stroke: ink(point), "stroke-width": 2, opacity: 0.55 }));
       }
@@ -294,7 +295,7 @@
     const unit = metrics[state.metric].unit;
     const names = grouped(list, (p) => (xUnit === "" && state.width === "all" ? seriesOf(p) : p.algorithm.name));
     const longest = Math.max(...[...names.keys()].map((name) => name.length));
-    const label = Math.min(longest * 6.4 + 16, width * 0.4);
+    const label = Math.min(longest * LETTER + 16, width * 0.4);
     const height = Math.max(230, names.size * 14 + 50);
     const x = scale(list.map(xOf), 58, width - label - 6);
     const y = scale(ends(list), height - 40, 8);
@@ -330,7 +331,7 @@
     for (let i = labels.length - 1, limit = height - 40; i >= 0; i--, limit -= 13) labels[i].at = Math.min(labels[i].at, limit);
     for (const l of labels) {
       panel.append(line(l.from[0] + 6, l.from[1], width - label + 2, l.at, { stroke: ink(l.point), "stroke-width": 0.7, opacity: 0.6 }));
-      panel.append(text(width - label + 5, l.at + 4, clip(l.name, label / 6.4), { "font-size": 11.5, fill: ink(l.point) }));
+      panel.append(text(width - label + 5, l.at + 4, clip(l.name, label / LETTER), { "font-size": 11.5 }));
     }
     return { panel, height };
   }
@@ -367,7 +368,7 @@
         for (const entry of placed.slice(before)) { entry.x += left; entry.y += below; }
         const [name, facts] = heading(own, perGraph);
         const title = text(left, top + 10, name, { "font-weight": 600 });
-        title.append(svg("tspan", { "font-weight": 400, fill: "var(--soft)", dx: 8 }, facts));
+        title.append(svg("tspan", { "font-weight": 400, fill: "var(--soft)", dx: 8 }, clip(facts, (width - 8) / LETTER - 1.15 * name.length)));
         made.panel.setAttribute("transform", `translate(${left.toFixed(1)} ${below})`);
         picture.append(title, made.panel);
         tallest = Math.max(tallest, made.height);

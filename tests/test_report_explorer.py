@@ -19,6 +19,14 @@ pytestmark = pytest.mark.browser
 TITLES = "Array.from(document.querySelectorAll('.chart svg title'), t => t.textContent)"
 
 
+OUTSIDE = """() => {
+    const box = document.querySelector('.chart svg').getBoundingClientRect();
+    return Array.from(document.querySelectorAll('.chart text, .chart circle, .chart path, .chart rect'))
+        .map((e) => [e.textContent || e.tagName, e.getBoundingClientRect()])
+        .filter(([, r]) => r.left < box.left - 1 || r.right > box.right + 1 || r.bottom > box.bottom + 1)
+        .map(([text]) => text);
+}"""
+
 VIEWS = ["graph", *(pytest.param(view, marks=pytest.mark.slow) for view in ("size", "width"))]
 
 
@@ -189,17 +197,30 @@ def test_svg_stands_alone(open_page, view):
 def test_chart_has_no_part_outside_its_frame(open_page, view):
     for width in (390, 1280):
         page = open_page(width, name="explorer", address=f"#explorer?view={view}")
-        outside = page.evaluate(
-            """() => {
-                const box = document.querySelector('.chart svg').getBoundingClientRect();
-                return Array.from(document.querySelectorAll('.chart text, .chart circle, .chart path, .chart rect'))
-                    .map((e) => [e.textContent || e.tagName, e.getBoundingClientRect()])
-                    .filter(([, r]) => r.left < box.left - 1 || r.right > box.right + 1 || r.bottom > box.bottom + 1)
-                    .map(([text]) => text);
-            }"""
-        )
-        assert outside == []
+        assert page.evaluate(OUTSIDE) == []
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_long_names_are_cut_inside_the_frame(open_page, report, tmp_path):
+    page = (report / "report" / "explorer.html").read_text()
+    for name, long in (
+        ("kruskal", "command-bhargava-zaia-cuda-kernels"),
+        ("com-youtube", "connected-caveman-5000x40"),
+    ):
+        assert f'"name":"{name}"' in page
+        page = page.replace(f'"{name}"', f'"{long}"')
+    (tmp_path / "explorer.html").write_text(page)
+    for view in ("graph", "size"):
+        shown = open_page(390, address=f"{(tmp_path / 'explorer.html').as_uri()}#explorer?view={view}")
+        assert shown.locator(".chart text", has_text="command-bhargava").count()
+        assert shown.evaluate(OUTSIDE) == []
+
+
+def test_the_first_view_has_graphs_and_algorithms_that_were_run_together(rows):
+    alone = rows[(rows["graph"] == "com-youtube") & (rows["name"] == "kruskal")].head(1)
+    sparse = pd.concat([rows, *(alone.assign(graph=f"g{k}", m=k) for k in range(20))], ignore_index=True)
+    chosen = explorer_data(sparse, "kruskal")["chosen"]
+    assert "com-youtube" in chosen["graphs"] and not any(name.startswith("g") for name in chosen["graphs"])
 
 
 def test_the_first_view_shows_exact_algorithms_measured_here(rows):

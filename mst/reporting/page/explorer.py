@@ -33,9 +33,12 @@ def explorer_data(rows: pd.DataFrame, baseline: str, reference: Collection[str] 
     graphs = shown.drop_duplicates("graph").sort_values(["m", "graph"])
     kinds = shown.drop_duplicates("name").set_index("name")[["algorithm", "paradigm", "exact"]].to_dict("index")
     names = sorted(kinds, key=lambda name: (list(PARADIGMS).index(kinds[name]["paradigm"]), name))
-    # At first, the graphs measured on this machine, and representative algorithms on them.
+    # At first, graphs that many algorithms were measured on here, and representative algorithms on them.
     here = [machine for machine in machines if machine not in reference] or machines
     own = shown[shown["machine"].isin(here)]
+    number = own.groupby("graph")["name"].nunique()
+    first = _spread([name for name in graphs["graph"] if 2 * number.get(name, 0) >= number.max()])
+    own = own[own["graph"].isin(first)]
     paradigms = [kinds[name]["paradigm"] for name in names]
     order = {"machine": machines, "graph": list(graphs["graph"]), "name": names}
     runs = [
@@ -67,7 +70,7 @@ def explorer_data(rows: pd.DataFrame, baseline: str, reference: Collection[str] 
         "left_out": every["graph"].nunique() - len(graphs),
         "chosen": {
             "machines": here,
-            "graphs": _spread([name for name in graphs["graph"] if name in set(own["graph"])]),
+            "graphs": first,
             "algorithms": representative(own[own["exact"]], baseline, FEW_ALGORITHMS),
         },
     }
