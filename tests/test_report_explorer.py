@@ -221,6 +221,10 @@ def test_the_first_view_has_graphs_and_algorithms_that_were_run_together(rows):
     sparse = pd.concat([rows, *(alone.assign(graph=f"g{k}", m=k) for k in range(20))], ignore_index=True)
     chosen = explorer_data(sparse, "kruskal")["chosen"]
     assert "com-youtube" in chosen["graphs"] and not any(name.startswith("g") for name in chosen["graphs"])
+    kruskal = rows[rows["name"] == "kruskal"].drop_duplicates("graph")
+    alone = kruskal.assign(machine="small", name="alone", algorithm="alone")
+    chosen = explorer_data(pd.concat([rows, alone], ignore_index=True), "kruskal")["chosen"]
+    assert "small" in chosen["machines"] and "alone" not in chosen["algorithms"]
 
 
 def test_the_first_view_shows_exact_algorithms_measured_here(rows):
