@@ -22,6 +22,7 @@ from mst.bench.statistics import geometric_mean
 from mst.errors import MSTError
 from mst.reporting import data
 from mst.reporting.charts import figures
+from mst.reporting.charts.axes import Figure, Panel
 from mst.reporting.charts.figures import all_widths, comparable, draw_all
 from mst.reporting.charts.style import PARADIGMS
 from mst.reporting.data import mean_interval, standard_errors
@@ -261,6 +262,8 @@ def test_pages_are_self_contained_and_whole(report):
         assert not re.search(r"<th[^>]*></th>", page), "every column has a head"
         regions = re.findall(r'<(?:\w+ [^>]*role="region"|section|nav)[^>]* aria-label="([^"]+)"', page)
         assert len(regions) == len(set(regions)), "names of landmarks are unique"
+        pictures = re.findall(r'<svg role="img" aria-label="([^"]+)"', page)
+        assert len(pictures) == len(set(pictures)) == page.count('<svg role="img"'), "and those of pictures"
         here = (report if stem == "report" else report / "report") / "x"
         for link in re.findall(r'href="([^"]+)"', page):
             file, _, anchor = link.partition("#")
@@ -346,6 +349,13 @@ def test_the_front_page_says_that_every_record_is_proved_only_where_none_is_wron
         front = dict(render(ReportData(shown, [], [], {}, "kruskal", [])))[""]
         assert ("Every record that finished is proved." in front) == is_said
         assert ("Wrong forests" in front) != is_said
+
+
+def test_pictures_are_named_by_their_figure_and_panel(rows):
+    panel = Panel("speedup-m", '<svg role="img" aria-label="m"><path d="M0 0"/></svg>')
+    figure = Figure("speedup", 'over "<b>"', "alt", [panel], "short")
+    front = next(render(ReportData(rows, [], [], {}, "kruskal", [figure])))[1]
+    assert '<svg role="img" aria-label="over &#34;&lt;b&gt;&#34; m"><path d="M0 0"/></svg>' in front
 
 
 def test_reasons_of_files_set_aside_are_escaped(rows):

@@ -55,7 +55,7 @@ def finished(axes: Any, file: Path, *, title: str = "", **labels: str) -> Panel:
     axes.set(**labels)
     # Only a power of ten above the axis would push a title up: matplotlib looks for one several times.
     axes.set_title(title, y=None if isinstance(axes.yaxis.get_major_formatter(), ScalarFormatter) else 1.0)
-    return Panel(file.name, save(axes.figure, file))
+    return Panel(file.name, save(axes.figure, file, title))
 
 
 class End(NamedTuple):

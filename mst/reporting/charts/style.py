@@ -11,6 +11,7 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -82,8 +83,11 @@ def _without_scipy() -> Iterator[None]:
             del sys.modules[name]
 
 
-def save(figure: Any, file: Path) -> str:
-    """Write `file`.svg and `file`.pdf; return the SVG for the page, whose ink follows the page's colours and font."""
+def save(figure: Any, file: Path, label: str = "") -> str:
+    """Write `file`.svg and `file`.pdf; return the SVG for the page, whose ink follows the page's colours and font.
+
+    The `label` is for screen readers, which do not read the words of a picture.
+    """
     import matplotlib.pyplot as plt
 
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -95,10 +99,10 @@ def save(figure: Any, file: Path) -> str:
     svg = text.getvalue()
     write_bytes(f"{file}.svg", svg.encode())
     write_bytes(f"{file}.pdf", pdf.getvalue())
-    return _for_page(svg, file.name)
+    return _for_page(svg, file.name, label)
 
 
-def _for_page(svg: str, name: str) -> str:
+def _for_page(svg: str, name: str, label: str) -> str:
     from matplotlib import rcParams
 
     body = svg[svg.index("<svg") :]
@@ -117,5 +121,5 @@ def _for_page(svg: str, name: str) -> str:
     head_end = body.index(">") + 1
     head = re.sub(r' (width|height)="[\d.]+pt"', "", body[:head_end])
     size = f"width: 100%; max-width: {width}px; min-width: {round(0.72 * width)}px"
-    head = head.replace("<svg", f'<svg role="img" style="{size}"', 1)
+    head = head.replace("<svg", f'<svg role="img" aria-label="{escape(label)}" style="{size}"', 1)
     return head + re.sub(r"\n\s*", "\n", body[head_end:])

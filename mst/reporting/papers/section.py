@@ -197,13 +197,13 @@ def _exhibit(filled: Filled, pictures: Sequence[Panel], pages: Path, folder: Pat
     files = tables.write_files(filled, folder / filled.slug)
     grids = filled.measured
     # For screen readers.
-    image = f'role="img" aria-label="{escape(f"{exhibit.number}, {exhibit.title}")}"'
+    label = f'aria-label="{escape(f"{exhibit.number}, {exhibit.title} ")}'
     return {
         **exhibit.model_dump(include={"number", "title", "note", "values"}),
         "id": filled.slug,
         "static": published(exhibit.static).rows if exhibit.static else (),
         "tables": _tables(filled),
-        "pictures": [Markup(panel.svg.replace('role="img"', image, 1)) for panel in pictures],
+        "pictures": [Markup(panel.svg.replace('aria-label="', label, 1)) for panel in pictures],
         "measured": bool(grids),
         "printed": len(filled.grids) > len(grids),
         "stand_ins": any(any(grid.marks) for grid in grids),
