@@ -21,6 +21,7 @@ import pandas as pd
 from mst.bench.statistics import NORMAL_95, geometric_mean
 from mst.reporting.data import by_machine, fastest, mean_interval, standard_errors
 from mst.reporting.hardware import HARDWARE_KINDS, HardwareKind
+from mst.reporting.page.facts import gpus_in_words
 from mst.units import counted
 
 
@@ -260,9 +261,8 @@ def cards(rows: pd.DataFrame, baseline: str, machines: Mapping[str, Mapping[str,
 def _in_words(facts: Mapping[str, Any] | None, hardware: HardwareKind) -> str:
     if not facts:
         return ""
-    gpus = Counter(facts.get("gpus") or [])
-    if hardware.id == "gpu" and gpus:
-        return ", ".join(f"{number} × {gpu}" if number > 1 else gpu for gpu, number in gpus.items())
+    if hardware.id == "gpu" and (gpus := gpus_in_words(facts.get("gpus"))):
+        return gpus
     cpu = re.sub(r"\((R|TM)\)| CPU| Processor|@.*", "", facts["cpu"]).strip()
     return f"{cpu}, {facts['cores']} cores"
 

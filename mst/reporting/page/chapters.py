@@ -20,7 +20,7 @@ from mst.reporting import data
 from mst.reporting.charts.style import variables
 from mst.reporting.page import answer, chooser
 from mst.reporting.page.explorer import as_json, explorer_data
-from mst.reporting.page.facts import graph_rows, missing_graphs
+from mst.reporting.page.facts import gpus_in_words, graph_rows, missing_graphs
 from mst.reporting.papers.claims import CONFIRMED, CONTRADICTED, ON_STAND_INS
 from mst.units import counted
 from mst.yaml_models import read_yaml
@@ -282,4 +282,11 @@ def _described(machine: Mapping[str, Any], rows: pd.DataFrame, about: Mapping[st
     reference = about.get(machine["name"])
     times = [time.replace("T", " ") for time in sorted(own["created"].dropna().str[:16])] or [""]
     commits = sorted(own["commit"].dropna().unique())
-    return {**machine, "commits": commits, "reference": reference, "first": times[0], "last": times[-1]}
+    span = {"first": times[0], "last": times[-1]}
+    return {
+        **machine,
+        "gpus": gpus_in_words(machine["gpus"]),
+        "commits": commits,
+        "reference": reference,
+        **span,
+    }

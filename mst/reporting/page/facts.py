@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -32,6 +33,16 @@ def machine_facts(records: Iterable[Record]) -> list[dict[str, Any]]:
         for group in ("versions", "conditions"):
             facts[group] = {name: sorted(values) for name, values in sorted(facts[group].items())}
     return list(found.values())
+
+
+def gpus_in_words(names: Iterable[str] | None) -> str:
+    """Return the GPUs of a machine.
+
+    >>> gpus_in_words(["NVIDIA H200", "NVIDIA H200"])
+    '2 × NVIDIA H200'
+    """
+    numbers = Counter(names or ())
+    return ", ".join(f"{number} × {gpu}" if number > 1 else gpu for gpu, number in numbers.items())
 
 
 def graph_rows(manifests: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
