@@ -24,6 +24,8 @@ from mst.cli import main
 from mst.graph import Graph
 from mst.streaming import checkpoint, files, forest_of_file, open_edges, running
 from mst.streaming.checkpoint import Checkpoint
+from mst.streaming.filter import Threads
+from mst.streaming.memory import Budget
 
 
 @pytest.fixture(autouse=True)
@@ -155,8 +157,8 @@ def interrupt(command):
 
 
 @pytest.mark.parametrize("name", ["edges.parquet", "batches.arrow", "edges.csv"])
-def test_an_interrupted_pass_continues(tmp_path, capsys, name):
-    g = graph()
+def test_an_interrupted_pass_continues(tmp_path, capsys, monkeypatch, name):
+    g = graph(weights=np.float64 if name == "batches.arrow" else np.int32)
     path, out, state = write(tmp_path, name, g), tmp_path / "f.parquet", tmp_path / "f.parquet.checkpoint"
     command = ["solve", str(path), "--memory", "1G", "--out", str(out)]
     interrupt(command)
@@ -164,7 +166,11 @@ def test_an_interrupted_pass_continues(tmp_path, capsys, name):
     seen = Checkpoint(state, open_edges(path).identity).load().seen
     assert 1000 < seen < 3000
     capsys.readouterr()
-    assert main(command) == 0
+    add, read = running.RunningForest.add, []
+    monkeypatch.setattr(
+        running.RunningForest, "add", lambda self, kept: read.append(kept.read) or add(self, kept)
+    )
+    assert main(command) == 0 and sum(read) == g.m - seen
     assert f"resuming after {seen:,} edges" in capsys.readouterr().err
     assert (files.read_forest(out).edge_ids == mst.minimum_spanning_forest(g).edge_ids).all()
     assert not state.exists()
@@ -197,7 +203,7 @@ def test_a_pass_goes_on_where_its_state_cannot_be_written(tmp_path, monkeypatch,
     )
 
 
-@pytest.mark.parametrize("change", ["another file", "cut", "ids", "ends", "text"])
+@pytest.mark.parametrize("change", ["another size", "another time", "cut", "ids", "ends", "text"])
 def test_states_of_other_inputs_are_not_used(tmp_path, capsys, change):
     g = graph()
     path, out, state = (
@@ -207,9 +213,12 @@ def test_states_of_other_inputs_are_not_used(tmp_path, capsys, change):
     )
     command = ["solve", str(path), "--memory", "1G", "--out", str(out)]
     interrupt(command)
-    if change == "another file":
-        g = graph(m=2000)
+    if change == "another size":
+        g, before = graph(m=2000), path.stat()
         write(tmp_path, "e.parquet", g)
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    elif change == "another time":
+        os.utime(path, ns=(0, 0))
     elif change == "cut":
         state.write_bytes(state.read_bytes()[:-100])
     elif change == "text":
@@ -223,6 +232,51 @@ def test_states_of_other_inputs_are_not_used(tmp_path, capsys, change):
     capsys.readouterr()
     assert main(command) == 0 and "resuming" not in capsys.readouterr().err
     assert (files.read_forest(out).edge_ids == mst.minimum_spanning_forest(g).edge_ids).all()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        dict(u=np.array([0, 1])),
+        dict(w=np.array([5, 6], np.int8)),
+        dict(u=np.array([-1, 1], np.int32)),
+        dict(v=np.array([1, 4], np.int32)),
+        dict(ids=np.array([-1, 8])),
+        dict(ids=np.array([0, 9])),
+        dict(ids=np.array([0, 8], np.int32)),
+        ["v", "u", "w", "id"],
+        "no count",
+    ],
+)
+def test_damaged_states_are_not_used(tmp_path, wrong):
+    kept = Checkpoint(tmp_path / "state", {"path": "e"})
+    ends = np.array([0, 1], np.int32), np.array([1, 3], np.int32)
+    good = checkpoint.State(4, 9, checkpoint.Columns(*ends, np.array([5, 6]), np.array([0, 8])))
+    kept.save(good)
+    assert kept.load().seen == 9 and not kept.is_due
+    if isinstance(wrong, dict):
+        kept.save(good._replace(columns=good.columns._replace(**wrong)))
+    else:
+        table = pa.ipc.open_file(kept.path.read_bytes()).read_all()
+        if wrong == "no count":
+            table = table.replace_schema_metadata({"identity": table.schema.metadata[b"identity"]})
+        else:
+            table = table.rename_columns(wrong)
+        with pa.ipc.new_file(str(kept.path), table.schema) as writer:
+            writer.write_table(table)
+    assert kept.load() is None
+
+
+def test_a_restored_forest_keeps_its_types_and_needs_its_memory():
+    ends = np.array([0, 1], np.int32), np.array([1, 3], np.int32)
+    state = checkpoint.State(4, 9, checkpoint.Columns(*ends, np.array([2**40, 6]), np.array([0, 8])))
+    restored = running.RunningForest(None, Budget.of("1G", 1, 0), Threads(None, 1), 4)
+    restored.restore(state)
+    assert restored.weight_type == np.int64 and restored.forest == 2
+    assert restored.columns().w.tolist() == [2**40, 6]
+    restored.budget = restored.budget._replace(free=0)
+    with pytest.raises(mst.OutOfMemoryError):
+        restored.restore(state)
 
 
 def test_wrong_forests_are_refuted(tmp_path, capsys):

@@ -65,7 +65,7 @@ class Checkpoint:
     seconds = 120.0
 
     def __init__(self, path: Path, identity: Mapping[str, Any]):
-        self.path, self._identity = path, json.dumps(identity, sort_keys=True)
+        self.path, self._identity = path, json.dumps(identity)
         self._written = monotonic()
 
     @property

@@ -294,7 +294,7 @@ class RunningForest:
 
     def restore(self, state: State) -> None:
         """Continue with the forest of an earlier pass."""
-        self.n, self.seen, self.size = max(self.n, state.n), state.seen, len(state.columns.u)
+        self.n, self.seen, self.size = state.n, state.seen, len(state.columns.u)
         self.forest, self._typed = self.size, self.size > 0
         if self.size > self.budget.rows(self.n):
             raise self.budget.refusal(self.n)
