@@ -113,6 +113,8 @@ def test_the_same_seed_makes_the_same_graph(name, width):
     assert digest(make(name)) == SMALL[name][1]
     fixed = ("caveman", "circulant", "complete", "connected-caveman", "grid", "hypercube", "path", "star")
     assert (edge_set(make(name, seed=2)) == edge_set(make(name))) == (name in fixed)
+    weights = [make(name, seed=seed, order="sorted").w for seed in (1, 2)]
+    assert not np.array_equal(*weights)
 
 
 @pytest.mark.parametrize("name", SMALL)
@@ -190,6 +192,7 @@ def test_relabelling_keeps_the_structure(name):
         ("k-out", dict(n=0), 0, 0),
         ("k-out", dict(n=1, k=0), 1, 0),
         ("k-out", dict(n=2, k=5), 2, 1),
+        ("k-out", dict(n=5, k=0, m=0), 5, 0),
         ("path", dict(n=0), 0, 0),
         ("path", dict(n=1), 1, 0),
         ("power-law", dict(n=0, m=0), 0, 0),
@@ -271,7 +274,7 @@ def test_uniform_degrees_are_binomial():
 
 def test_dense_has_nine_tenths_of_all_pairs():
     assert generate("dense", n=200).m == 17_910
-    assert generate("dense", n=200, share="1/3").m == 6_633
+    assert generate("dense", n=200, share="2/3").m == 13_267
 
 
 def test_k_out_leaves_no_vertex_isolated():
@@ -282,9 +285,20 @@ def test_k_out_leaves_no_vertex_isolated():
     assert generate("k-out", n=3000, k=4, m=12_500).m == 12_500
 
 
-def test_k_out_tries_graphs_until_one_is_connected():
-    assert component_count(generate("k-out", n=500, k=1)) > 1
-    assert component_count(generate("k-out", n=500, k=1, connected=True)) == 1
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("k-out", dict(n=500, k=1)),
+        ("geometric", dict(n=20, radius=0.3)),
+        ("watts-strogatz", dict(n=30, k=2, p=0.5, seed=2)),
+    ],
+)
+def test_graphs_are_tried_until_one_is_connected(name, parameters):
+    assert component_count(generate(name, **parameters)) > 1
+    assert component_count(generate(name, **parameters, connected=True)) == 1
+
+
+def test_graphs_that_are_never_connected_are_given_up():
     with pytest.raises(InputError, match="none of 100 attempts was connected: raise k"):
         generate("k-out", n=5, k=0, connected=True)
 
@@ -296,6 +310,8 @@ def test_binomial_edge_counts_have_the_right_distribution():
         for k in range(trials + 1):
             expected = scipy.stats.binom.pmf(k, trials, p)
             assert abs(spread[k] / spread.total() - expected) < 2e-3
+    # The sum of all probabilities is rounded to less than this number.
+    assert binomial.binomial_quantile(12, 0.7, 2**64 - 1) == 9
 
 
 def test_binomial_mass_is_more_exact_than_logarithms_of_doubles():
@@ -323,7 +339,9 @@ def test_rmat_fills_quarters_by_their_probabilities():
 
 
 def test_rmat_makes_the_drawn_arcs_simple():
-    drawn = generate("rmat", scale=7, simple=False)
+    drawn = generate("rmat", scale=7, simple=False, order="sorted")
+    rows = list(zip(drawn.u.tolist(), drawn.v.tolist()))
+    assert rows == sorted(rows)
     simple = generate("rmat", scale=7)
     expected = {(min(a, b), max(a, b)) for a, b in edge_set(drawn) if a != b}
     assert edge_set(simple) == expected
@@ -462,6 +480,7 @@ def test_trees_have_the_documented_depths():
     [
         ("circulant", dict(n=50, offsets=[1, 2]), nx.circulant_graph(50, [1, 2])),
         ("circulant", dict(n=12, offsets="2,6"), nx.circulant_graph(12, [2, 6])),
+        ("circulant", dict(n=9, offsets=2, connected=True), nx.circulant_graph(9, [2])),
         ("complete", dict(n=20), nx.complete_graph(20)),
         ("caveman", dict(cliques=5, size=4), nx.caveman_graph(5, 4)),
         ("connected-caveman", dict(cliques=5, size=4), nx.connected_caveman_graph(5, 4)),
@@ -476,9 +495,9 @@ def test_trees_have_the_documented_depths():
     ],
 )
 def test_structured_graphs_equal_those_of_networkx(name, parameters, theirs):
-    graph = generate(name, **parameters)
+    graph = generate(name, order="sorted", **parameters)
     assert graph.n == theirs.number_of_nodes()
-    assert edge_set(graph) == networkx_edges(theirs)
+    assert list(zip(graph.u.tolist(), graph.v.tolist())) == sorted(networkx_edges(theirs))
     assert component_count(graph) == nx.number_connected_components(theirs)
 
 
@@ -504,12 +523,15 @@ def test_bends_and_dead_ends_keep_the_road():
     assert component_count(graph) == 1 and degrees(graph).max() == 9
     bent = nx.Graph(list(edge_set(generate("road", **plain, bends=2000))), bends=0)
     nx.set_edge_attributes(bent, 0, "bends")
+    starts = []
     for x in range(1200, 3200):
         a, b = bent[x]
+        starts.append(min(a, b))
         bent.add_edge(a, b, bends=bent[x][a]["bends"] + bent[x][b]["bends"] + 1)
         bent.remove_node(x)
     assert {frozenset(edge) for edge in bent.edges()} == {frozenset(edge) for edge in road.edges()}
     assert {bends for _, _, bends in bent.edges(data="bends")} == {1, 2}
+    assert starts == sorted(starts)  # vertices of a road are near its ends
 
 
 # --- geometry ---------------------------------------------------------------------------------------------
@@ -792,6 +814,7 @@ def test_parameters_are_read_from_numbers_and_strings():
     assert GENERATORS["circulant"].resolve({"n": 9, "offsets": "1, 2"})["offsets"] == (1, 2)
     assert GENERATORS["rmat"].resolve({"scale": 3, "simple": "false", "m": None})["simple"] is False
     assert GENERATORS["dense"].resolve({"n": 9, "share": "2/3"})["share"] == 2 / 3
+    assert generate("path", n=2, name="road").name == "road"
 
 
 # --- command line -----------------------------------------------------------------------------------------

@@ -60,7 +60,7 @@ def binomial_quantile(trials: int, p: float, bits: int) -> int:
     """
     if p in (0, 1) or trials == 0:
         return trials if p == 1 else 0
-    mode = min(trials, math.floor((trials + 1) * p))
+    mode = math.floor((trials + 1) * p)
     at_mode = _mass(trials, p, mode)
     odds = p / (1 - p)
     left = math.ldexp(bits >> 11, -53) - at_mode
