@@ -306,7 +306,7 @@ def _whole(value: Any) -> int:
         number = Fraction(value.replace("_", "") if isinstance(value, str) else value)
     except (TypeError, ValueError, OverflowError, ZeroDivisionError):
         raise ValueError("must be a whole number") from None
-    if isinstance(value, bool | np.bool_) or number.denominator != 1:
+    if isinstance(value, bool) or number.denominator != 1:
         raise ValueError("must be a whole number")
     return int(number)
 
