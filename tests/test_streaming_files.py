@@ -141,6 +141,12 @@ def test_files_are_read_from_any_place(tmp_path, name, start):
     assert not firsts or firsts[0] == start
 
 
+@pytest.mark.parametrize("weight", [2**31 - 1, 2**31, -(2**31), -(2**31) - 1])
+def test_weights_of_a_text_file_are_exact(tmp_path, weight):
+    (path := tmp_path / "e.txt").write_text(f"0 1 {weight}\n")
+    assert [batch.w.tolist() for batch in open_edges(path).batches(0)] == [[weight]]
+
+
 def interrupt(command):
     """Interrupt a pass, which keeps its state at every slice, after 120 of them."""
     add, slices = running.RunningForest.add, itertools.count()
@@ -334,11 +340,15 @@ def test_a_forest_in_parquet_is_verified_in_the_numbering_of_its_solve(tmp_path,
     assert f"declares {found.n + 1} vertices, the graph has {found.n}" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("n", ["-5", "9" * 30])
-def test_a_number_of_vertices_that_is_none_makes_no_forest(tmp_path, n):
+@pytest.mark.parametrize(
+    ("n", "types"), [("-5", {}), ("9" * 30, {}), ("3", {"u": pa.int64()}), ("3", {"id": pa.float64()})]
+)
+def test_a_table_of_other_numbers_or_types_is_no_forest(tmp_path, n, types):
     out = tmp_path / "f.parquet"
     files.write_parquet(out, mst.minimum_spanning_forest((3, [0], [1], [5])))
-    parquet.write_table(parquet.read_table(out).replace_schema_metadata({"n": n, "m": "1"}), out)
+    table = parquet.read_table(out).replace_schema_metadata({"n": n, "m": "1"})
+    fields = [field.with_type(types.get(field.name, field.type)) for field in table.schema]
+    parquet.write_table(table.cast(pa.schema(fields, table.schema.metadata)), out)
     with pytest.raises(mst.FormatError, match="expected a Parquet file of a forest"):
         files.read_forest(out)
 
