@@ -290,6 +290,7 @@ def test_earlier_weights_are_kept_when_later_ones_are_wider(later):
 
 def test_no_edges():
     assert mst.minimum_spanning_forest([]).components == 0
+    assert mst.minimum_spanning_forest([([], [], [])]).components == 0
     assert mst.minimum_spanning_forest(iter([([], [], [])]), n=5).components == 5
 
 
