@@ -254,10 +254,13 @@ def test_states_of_other_inputs_are_not_used(tmp_path, capsys, change):
         "no count",
     ],
 )
-def test_damaged_states_are_not_used(tmp_path, wrong):
+def test_damaged_states_are_not_used(tmp_path, monkeypatch, wrong):
+    times = iter([0, 130, 140, 150, 150])
+    monkeypatch.setattr(checkpoint, "monotonic", lambda: next(times))
     kept = Checkpoint(tmp_path / "state", {"path": "e"})
     ends = np.array([0, 1], np.int32), np.array([1, 3], np.int32)
     good = checkpoint.State(4, 9, checkpoint.Columns(*ends, np.array([5, 6]), np.array([0, 8])))
+    assert kept.is_due
     kept.save(good)
     assert kept.load().seen == 9 and not kept.is_due
     if isinstance(wrong, dict):
@@ -267,7 +270,7 @@ def test_damaged_states_are_not_used(tmp_path, wrong):
         if wrong == "no count":
             table = table.replace_schema_metadata({"identity": table.schema.metadata[b"identity"]})
         else:
-            table = table.rename_columns(wrong)
+            table = table.rename_columns(wrong).replace_schema_metadata(table.schema.metadata)
         with pa.ipc.new_file(str(kept.path), table.schema) as writer:
             writer.write_table(table)
     assert kept.load() is None
