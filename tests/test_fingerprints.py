@@ -300,6 +300,7 @@ BASE = {
 }
 SAME = {
     "aliases": {"a": "from mst.kernels import x, y as z\ndef solve(p):\n    return x.f(p) - z.g(p)\n"},
+    "relative imports": {"a": BASE["a"].replace("mst.", ".")},
     "late imports": {
         "a": "def solve(p):\n    import mst.kernels.y\n    from mst.kernels.x import f as k\n"
         "    return k(p) - mst.kernels.y.g(p)\n"
@@ -349,6 +350,7 @@ def test_other_definitions_change_the_fingerprint(package, name):
     assert package(BASE | DIFFERENT[name]) != package(BASE)
 
 
+RETURNS_N = "def solve(p):\n    return N\n"
 RECORD = "from typing import NamedTuple\nclass K(NamedTuple):\n    {}: int\n    {}: int\n"
 RECORD += "def solve(p):\n    return K(p, 1).a\n"
 OVERLOAD = (
@@ -363,6 +365,39 @@ SUBCLASSES = (
     "class K:\n    def __init_subclass__(cls):\n        K.made = cls\ndef solve(p):\n    return K.made.one\n"
 )
 CUDA = {"a": "S = 'k.cu'\ndef solve(p):\n    return S\n"}
+SCOPES = "n = {}\nclass K:\n    n = 1\n    def k(self):\n        return n\ndef solve(p):\n    return K().k()\n"
+OUTER = "N = 1\ndef solve(p):\n    N = p\n    def k():\n        {} N\n        N += 1\n    k()\n    return N\n"
+KINDS = {
+    "a": "from mst.kernels.x import K\ndef solve(p):\n    return K.__subclasses__()\n",
+    "kernels/x": "class K:\n    pass\n",
+}
+BY_NAME = "import importlib\ndef solve(p):\n    importlib.import_module('re')\n    importlib.import_module(p)\n"
+MEMBER = "from mst.kernels import x\ndef solve(p):\n    return x.K.{}\n"
+KIND = "from mst.kernels.x import K\nclass L(K):\n    one = {}\n"
+EFFECT = "import os\nos.environ['OMP'] = '{}'\ndef g():\n    pass\n"
+IMPORTS = "import mst.kernels.z\ndef solve(p):\n    return p\n"
+LATE = {"a": IMPORTS, "kernels/z": "def f():\n    from mst.kernels.v import g\n    g()\nf()\n"}
+CHECKED = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    pass\nelse:\n    N = {}\n" + RETURNS_N
+HANDLED = "try:\n    import fast\nexcept ImportError:\n    N = {}\n" + RETURNS_N
+ELSE = "if max(1, 2) > 3:\n    M = 0\nelse:\n    N = {}\n" + RETURNS_N
+REGISTERED = "from functools import singledispatch\n@singledispatch\ndef k(p):\n    return p\n@k.register\n"
+FIELDS = (
+    "from dataclasses import dataclass\n@dataclass\nclass K:\n    n: {} = 1\ndef solve(p):\n    return K()\n"
+)
+PARTS = [
+    (CHECKED, 1, 2),
+    (HANDLED, 1, 2),
+    (ELSE, 1, 2),
+    (REGISTERED + "def _(p: {}):\n    return -p\ndef solve(p):\n    return k(p)\n", "int", "str"),
+    (FIELDS, "int", "ClassVar[int]"),
+    ("def solve(p):\n    raise OSError(p, n={})\n", 1, 2),
+    ("def solve(p):\n    raise OSError from p({})\n", 1, 2),
+    ("def solve(p):\n    {} = 1\n    return eval('n')\n", "n", "m"),
+    ("from numba import njit\n@njit(locals=p)\ndef solve(p):\n    {} = p\n    return p\n", "n", "m"),
+    ("def solve(p, *, n={}):\n    return n\n", 1, 2),
+    ("class K(dict, n={}):\n    pass\ndef solve(p):\n    return K()\n", 1, 2),
+    ("n = 1\ndef solve(p):\n    [{} := x for x in p]\n    return n\n", "n", "m"),
+]
 HEAD = "import numpy as np\nimport importlib\nfrom mst.kernels import x\nfrom mst.kernels.x import *\n"
 PAIRS = {
     "arguments swapped under keywords": (
@@ -374,8 +409,37 @@ PAIRS = {
         {"a": "def k(b, a):\n    return b - a\ndef solve(p):\n    return k(**{'a': p, 'b': 1})\n"},
     ),
     "arguments swapped under options": (
-        {"a": "def k(depth, b):\n    return depth - b\ndef solve(**o):\n    return k(b=1, **o)\n"},
-        {"a": "def k(b, depth):\n    return b - depth\ndef solve(**o):\n    return k(b=1, **o)\n"},
+        {"a": "def k(depth=0, b=0):\n    return depth - b\ndef solve(**o):\n    return k(**o)\n"},
+        {"a": "def k(b=0, depth=0):\n    return b - depth\ndef solve(**o):\n    return k(**o)\n"},
+    ),
+    "an effect of a module that is imported": (
+        {"a": IMPORTS, "kernels/z": EFFECT.format(1)},
+        {"a": IMPORTS, "kernels/z": EFFECT.format(2)},
+    ),
+    "an effect of a module that an effect imports": (
+        LATE | {"kernels/v": EFFECT.format(1)},
+        LATE | {"kernels/v": EFFECT.format(2)},
+    ),
+    **{
+        f"a part of {text!r}": ({"a": text.format(one)}, {"a": text.format(other)})
+        for text, one, other in PARTS
+    },
+    "a name that a class hides from no method": ({"a": SCOPES.format(1)}, {"a": SCOPES.format(2)}),
+    "a name of an outer function or of the module": (
+        {"a": OUTER.format("global")},
+        {"a": OUTER.format("nonlocal")},
+    ),
+    "a module of a computed name beside others": (
+        {"a": BY_NAME, "kernels/z": "n = 1\n"},
+        {"a": BY_NAME, "kernels/z": "n = 2\n"},
+    ),
+    "another attribute of a class": (
+        {"a": MEMBER.format("one"), "kernels/x": "class K:\n    one, two = 1, 2\n"},
+        {"a": MEMBER.format("two"), "kernels/x": "class K:\n    one, two = 1, 2\n"},
+    ),
+    "a class that is found by its base": (
+        KINDS | {"kernels/z": KIND.format(1)},
+        KINDS | {"kernels/z": KIND.format(2)},
     ),
     "fields swapped": ({"a": RECORD.format("a", "b")}, {"a": RECORD.format("b", "a")}),
     "two arrays or one": (
@@ -520,6 +584,10 @@ PAIRS = {
         CUDA | {"kernels/k.cu": "#if A\nint h() { return 1; }\n#endif\n__global__ void f() { h(); }\n"},
         CUDA | {"kernels/k.cu": "#if B\nint h() { return 1; }\n#endif\n__global__ void f() { h(); }\n"},
     ),
+    "a source whose name is computed": (
+        {"a": "def solve(p):\n    return f'{p}.cu'\n", "kernels/k.cu": "int n = 1;\n"},
+        {"a": "def solve(p):\n    return f'{p}.cu'\n", "kernels/k.cu": "int n = 2;\n"},
+    ),
     "device functions swapped": (
         CUDA
         | {
@@ -538,6 +606,14 @@ def test_code_that_means_something_else_has_another_fingerprint(package, name):
     one, other = PAIRS[name]
     base = {name: text for name, text in BASE.items() if name not in ("a", "kernels/x")} | {"kernels/x": ""}
     assert package(base | one) != package(base | other)
+
+
+@pytest.mark.parametrize(
+    ("source", "others"), [("k.cu", "kernels/k.cu"), ("kernels/k.cu", "kernels/other_k.cu")]
+)
+def test_sources_of_like_names_do_not_count(package, source, others):
+    named = CUDA | {source: "int n = 1;\n"}
+    assert package(named | {others: "int n = 2;\n"}) == package(named)
 
 
 def test_conditions_that_are_only_imported_change_no_fingerprint(package):
@@ -643,12 +719,15 @@ def test_any_change_to_the_package_asks_anew(module, change, monkeypatch):
 
 
 @pytest.mark.parametrize("cut", [1, 5, 20, 40])
-def test_damaged_lines_are_computed_again(module, kept_here, cut):
+def test_damaged_lines_are_computed_again(module, kept_here, monkeypatch, cut):
     computed = asked_again(module)
     (file,) = kept_here.iterdir()
     whole = file.read_bytes()
     file.write_bytes(whole[:-cut])
     assert asked_again(module) == computed
+    with monkeypatch.context() as patch:
+        patch.setattr(fingerprints, "module_at", None)
+        assert asked_again(module) == computed
     file.write_bytes(bytes(255 - byte if i % 9 == 0 else byte for i, byte in enumerate(whole)))
     assert asked_again(module) == computed
     assert asked_again(module) == computed
