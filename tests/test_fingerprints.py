@@ -394,11 +394,18 @@ PARTS = [
     ("def solve(p):\n    raise OSError from p({})\n", 1, 2),
     ("def solve(p):\n    {} = 1\n    return eval('n')\n", "n", "m"),
     ("from numba import njit\n@njit(locals=p)\ndef solve(p):\n    {} = p\n    return p\n", "n", "m"),
+    ("def solve(p):\n    return '{}.cu'\n", "n", "m"),
     ("def solve(p, *, n={}):\n    return n\n", 1, 2),
     ("class K(dict, n={}):\n    pass\ndef solve(p):\n    return K()\n", 1, 2),
     ("n = 1\ndef solve(p):\n    [{} := x for x in p]\n    return n\n", "n", "m"),
 ]
 HEAD = "import numpy as np\nimport importlib\nfrom mst.kernels import x\nfrom mst.kernels.x import *\n"
+CUDA_PARTS = [
+    ("#include <{}>\n", "one", "two"),
+    ("#if A\nint h = 1;\n#elif {}\nint h = 2;\n#endif\n", "B", "C"),
+    ("static_assert({});\n", 1, 2),
+    ("enum K {{ h = {} }};\n", 1, 2),
+]
 PAIRS = {
     "arguments swapped under keywords": (
         {"a": "def k(a, b):\n    return a - b\ndef solve(p):\n    return k(a=p, b=1)\n"},
@@ -420,6 +427,13 @@ PAIRS = {
         LATE | {"kernels/v": EFFECT.format(1)},
         LATE | {"kernels/v": EFFECT.format(2)},
     ),
+    **{
+        f"a part of {text!r}": (
+            CUDA | {"kernels/k.cu": text.format(one) + "__global__ void f() { h; }\n"},
+            CUDA | {"kernels/k.cu": text.format(other) + "__global__ void f() { h; }\n"},
+        )
+        for text, one, other in CUDA_PARTS
+    },
     **{
         f"a part of {text!r}": ({"a": text.format(one)}, {"a": text.format(other)})
         for text, one, other in PARTS
