@@ -225,12 +225,16 @@ def test_repeated_proof_with_the_same_verdict_is_no_conflict(bundle, results):
     assert fake_records.read_json(proof)["seconds"] == 99.0
 
 
-def test_proof_replaces_an_unproved_one(bundle, results):
+def test_proof_replaces_an_unproved_one(bundle, results, tmp_path):
     import_bundle(bundle, results=results)
     first, second = [proof_path(r.path) for r in load_records(results / "records")][:2]
-    write_json(first, {"status": "unproved", "grade": None, "reason": "its edge ids are gone"})
+    unproved = {"status": "unproved", "grade": None, "reason": "its edge ids are gone"}
+    write_json(first, {**fake_records.read_json(first), **unproved})
     second.unlink()
+    export_bundle(MACHINE, results=results, out=tmp_path / "unproved.mst.zip")
     assert import_bundle(bundle, results=results).proofs == 2
+    assert fake_records.read_json(first)["status"] == "ok"
+    assert import_bundle(tmp_path / "unproved.mst.zip", results=results).proofs == 0
     assert fake_records.read_json(first)["status"] == "ok"
 
 

@@ -404,6 +404,7 @@ CUDA_PARTS = [
     ("#include <{}>\n", "one", "two"),
     ("#if A\nint h = 1;\n#elif {}\nint h = 2;\n#endif\n", "B", "C"),
     ("static_assert({});\n", 1, 2),
+    ("#define h 1\n{}", "", "#undef h\n"),
     ("enum K {{ h = {} }};\n", 1, 2),
 ]
 PAIRS = {
