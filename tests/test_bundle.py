@@ -630,7 +630,8 @@ merge.import_bundle(Path(sys.argv[1]), results=Path(sys.argv[2]), replace=True)
 """
 
 
-def test_killed_import_is_undone_by_the_next(bundle, results):
+@pytest.mark.parametrize("count", [1, 4])
+def test_killed_import_is_undone_by_the_next(bundle, results, count):
     import_bundle(bundle, results=results)
     first, *others = [r.path for r in load_records(results / "records")]
     for path in others[::2]:
@@ -638,7 +639,8 @@ def test_killed_import_is_undone_by_the_next(bundle, results):
     measurement = read_measurement(first)
     write_json(first, {**measurement, "reason": "ours"})
     before = files(results)
-    died = subprocess.run([sys.executable, "-c", KILLED, str(bundle), str(results)], check=False)
+    code = KILLED.replace("count == 4", f"count == {count}")
+    died = subprocess.run([sys.executable, "-c", code, str(bundle), str(results)], check=False)
     assert died.returncode == -signal.SIGKILL
     left = files(results)
     assert left != before, "the import was killed before it moved a file"
@@ -647,6 +649,14 @@ def test_killed_import_is_undone_by_the_next(bundle, results):
         import_bundle(results.parent / "evil.zip", results=results)
     assert files(results) == before
     assert not list(results.glob(".import-*"))
+
+
+def test_import_killed_after_its_moves_is_complete(bundle, results, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "rmtree", lambda *given, **more: None)
+        imported = import_bundle(bundle, results=results)
+    assert list(results.glob(".import-*"))
+    assert import_bundle(bundle, results=results).unchanged == imported.records
 
 
 def test_import_killed_while_it_wrote_its_journal_is_undone(bundle, results):
