@@ -116,6 +116,11 @@ def test_equal_records_make_equal_bundles(origin, bundle, tmp_path):
     shutil.copytree(origin, copy)
     for path in copy.rglob("*.json"):
         os.utime(path, (1, 1))
+    # Files of other names and manifests of other graphs are not packed.
+    next(copy.glob(f"records/{MACHINE}/*/*/*/w1")).joinpath("notes.json").write_text("{}")
+    other = copy / "manifests" / "other" / f"{'0' * 12}.json"
+    other.parent.mkdir(parents=True)
+    other.write_bytes(json_bytes({"name": "other", "digest": "0" * 64}))
     again = tmp_path / "again.mst.zip"
     export_bundle(MACHINE, results=copy, out=again)
     assert again.read_bytes() == bundle.read_bytes()
