@@ -297,10 +297,17 @@ def test_tables_without_weights_have_weights_of_one():
 
 def test_a_canonical_table_keeps_its_vertex_count(tmp_path):
     path = tmp_path / "a.arrow"
-    write_canonical(path, Graph(9, [0, 1], [1, 2], [5, 6]))
-    with pyarrow.memory_map(str(path)) as source:
-        table = pyarrow.ipc.open_file(source).read_all()
-        assert as_graph(table).n == 9
+    for u, v in (([0, 1], [1, 2]), ([], [])):
+        write_canonical(path, Graph(9, u, v, [5, 6][: len(u)]))
+        with pyarrow.memory_map(str(path)) as source:
+            table = pyarrow.ipc.open_file(source).read_all()
+            assert as_graph(table).n == 9
+    far = pyarrow.table({"u": [0], "v": [4_000_000]})
+    assert as_graph(far.replace_schema_metadata({"n": "5000000"})).n == 5_000_000
+    near = pyarrow.table({"u": [0], "v": [900_000]})
+    assert as_graph(near.replace_schema_metadata({"n": "many"})).n == 900_001
+    with pytest.raises(InputError, match="declare n = '9{21}' vertices, which do not fit"):
+        as_graph(near.replace_schema_metadata({"n": "9" * 21}))
 
 
 def test_chunked_tables_are_joined():
@@ -432,6 +439,8 @@ def test_tables_that_are_not_graphs_are_refused(make):
     for columns, message in (
         ({"a": [0], "b": [1]}, "has a, b"),
         ({}, "has none"),
+        ({"u": [True], "v": [False]}, "u holds booleans"),
+        ({"u": [None], "v": [None]}, r"u\[0\] is missing"),
         ({"u": ["x", "y"], "v": ["y", None]}, r"v\[1\] is missing"),
         ({"u": [0.5], "v": [1.5]}, "not vertex ids"),
         ({"u": [0, 1], "v": [1, None]}, r"v\[1\] is missing"),

@@ -219,7 +219,7 @@ def _arrow_columns(stream: Any) -> tuple[dict[str, Any], int | None]:
     declared = (table.schema.metadata or {}).get(b"n", b"")
     if len(declared) > _MOST_DIGITS and declared.isdigit():
         raise InputError(
-            f"the table's metadata declare n = {shorten(declared)} vertices, which do not fit into any memory"
+            f"the table's metadata declare n = {shorten(declared.decode())} vertices, which do not fit into any memory"
         )
     columns = {name: table.column(i) for i, name in enumerate(names)}
     return columns, int(declared) if declared.isdigit() else None
