@@ -79,6 +79,30 @@ def test_the_nearest_cell_decides(n, m, query, algorithm, width):
     assert (choice.algorithm, choice.width) == (algorithm, width)
 
 
+@pytest.mark.parametrize(
+    ("n", "query", "algorithm"),
+    [
+        (250, {}, "kruskal"),
+        (40, {}, "filter-boruvka"),
+        (4000, {}, "qkruskal"),
+        (250, {"gpu": "device"}, "filter-boruvka-cuda"),
+    ],
+)
+def test_density_and_kinds_decide_among_cells_of_one_size(n, query, algorithm):
+    cells = [
+        dict(m=1000, density=density, kinds=[kind], times={name: 1.0})
+        for density, kind, name in (
+            (4.0, "even random", "kruskal@1"),
+            (32.0, "even random", "filter-boruvka@1"),
+            (1.0, "even random", "boruvka@1"),
+            (0.25, "even random", "qkruskal@1"),
+            (4.0, "even local", "ecl-mst-cuda@device"),
+            (4.0, "skewed random", "filter-boruvka-cuda@device"),
+        )
+    ]
+    assert Table({"machine": "box", "cells": cells}).choose(n, 1000, **query).algorithm == algorithm
+
+
 def test_choice_names_its_cell_margin_and_machine():
     choice = TABLE.choose(250_000, 10**6, width=4)
     assert choice.margin == 3.0 and choice.machine == "box" and choice.seconds == 1.0

@@ -306,7 +306,7 @@ def test_a_canonical_table_keeps_its_vertex_count(tmp_path):
     assert as_graph(far.replace_schema_metadata({"n": "5000000"})).n == 5_000_000
     near = pyarrow.table({"u": [0], "v": [900_000]})
     assert as_graph(near.replace_schema_metadata({"n": "many"})).n == 900_001
-    with pytest.raises(InputError, match="declare n = '9{21}' vertices, which do not fit"):
+    with pytest.raises(InputError, match=r"declare n = '9{21}' vertices, which do not fit"):
         as_graph(near.replace_schema_metadata({"n": "9" * 21}))
 
 
