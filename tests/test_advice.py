@@ -103,6 +103,26 @@ def test_density_and_kinds_decide_among_cells_of_one_size(n, query, algorithm):
     assert Table({"machine": "box", "cells": cells}).choose(n, 1000, **query).algorithm == algorithm
 
 
+def test_more_cores_are_taken_only_where_the_most_were_the_fastest():
+    threads = "filter-boruvka-threads"
+    cells = [
+        dict(
+            m=1000,
+            density=4.0,
+            kinds=["even random"],
+            times={f"{threads}@4": 1, f"{threads}@8": 2, "kruskal@1": 3},
+        ),
+        dict(m=10**6, density=4.0, kinds=["even random"], times={"kruskal@1": 1, f"{threads}@4": 2}),
+        dict(m=10**6, density=4.0, kinds=["even local"], times={"kruskal@1": 2, f"{threads}@4": 1}),
+    ]
+    table = Table({"machine": "box", "cells": cells})
+    for width in (8, 64):
+        choice = table.choose(250, 1000, width=width)
+        assert (choice.width, choice.margin) == (4, 3)
+    # Weights decide only between algorithms of one core.
+    assert table.choose(250_000, 10**6, width=4, weights="local").algorithm == "kruskal"
+
+
 def test_choice_names_its_cell_margin_and_machine():
     choice = TABLE.choose(250_000, 10**6, width=4)
     assert choice.margin == 3.0 and choice.machine == "box" and choice.seconds == 1.0
