@@ -263,8 +263,11 @@ def test_missing_folder_of_algorithms_is_refused_by_name(add_algorithm, monkeypa
 
 
 def test_sequential_algorithms_refuse_several_threads():
-    with pytest.raises(UnsupportedError, match="kruskal runs on one thread, not on 2"):
-        mst.minimum_spanning_forest((2, [0], [1], [1]), algorithm="kruskal", threads=2)
+    for name in ("kruskal", "scipy"):
+        with pytest.raises(UnsupportedError, match=f"{name} runs on one thread, not on 2"):
+            mst.minimum_spanning_forest((2, [0], [1], [1]), algorithm=name, threads=2)
+    with pytest.raises(UnsupportedError, match="usable cores"):
+        mst.minimum_spanning_forest((2, [0], [1], [1]), algorithm="filter-boruvka-threads", threads=9999)
     with pytest.raises(InputError, match="threads must be at least 1, got 0"):
         mst.minimum_spanning_forest((2, [0], [1], [1]), algorithm="kruskal", threads=0)
 
