@@ -209,7 +209,9 @@ def test_a_pass_goes_on_where_its_state_cannot_be_written(tmp_path, monkeypatch,
     )
 
 
-@pytest.mark.parametrize("change", ["another size", "another time", "cut", "ids", "ends", "text"])
+@pytest.mark.parametrize(
+    "change", ["another size", "another time", "another format", "cut", "ids", "ends", "text"]
+)
 def test_states_of_other_inputs_are_not_used(tmp_path, capsys, change):
     g = graph()
     path, out, state = (
@@ -223,6 +225,8 @@ def test_states_of_other_inputs_are_not_used(tmp_path, capsys, change):
         g, before = graph(m=2000), path.stat()
         write(tmp_path, "e.parquet", g)
         os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    elif change == "another format":
+        command += ["--format", "parquet"]
     elif change == "another time":
         os.utime(path, ns=(0, 0))
     elif change == "cut":
