@@ -73,7 +73,7 @@ if CONFIG.site and CONFIG.site.scratch and workflow.remote_exec:
     # Many jobs that compile into one network folder slow each other down; what they download is for all nodes.
     if "MST_CACHE" not in os.environ or not CONFIG.site.work.graphs:
         scratch = Path(CONFIG.site.scratch, f"mst-{getpass.getuser()}")
-        os.environ["MST_CACHE"] = str(scratch)
+        os.environ.update(MST_CACHE=str(scratch))
 
 RESULTS = Path(CONFIG.results)
 RECORDS = CONFIG.records
