@@ -25,12 +25,7 @@ static const u32 HEAVY_ROWS = 16;  // rows outside the giant that a warp takes a
 
 // Another phase comes before the last one if that would take more than OPEN_LIMIT edges, and OPEN_SHARE times as many
 // as the phase in between, which takes GROWTH times as many as the first.
-#ifndef GROWTH
-#define GROWTH 8
-#endif
-#ifndef OPEN_PERCENT
-#define OPEN_PERCENT 130
-#endif
+static const float GROWTH = 8.0f, OPEN_SHARE = 1.3f;
 #ifndef OPEN_LIMIT
 #define OPEN_LIMIT 1048576
 #endif
@@ -293,8 +288,8 @@ DEVICE u32 label_components(const FilterBoruvka& g, GridBarrier& grid, const Rou
 // threads.
 DEVICE u32 next_rank(const FilterBoruvka& g, u32 rank, float crossing) {
   const float open = crossing * g.m * (1.0f - (float)rank / g.samples);
-  const float step = (float)GROWTH * g.expected_light;
-  if (open <= OPEN_LIMIT || open <= step * (OPEN_PERCENT / 100.0f)) return g.samples;
+  const float step = GROWTH * g.expected_light;
+  if (open <= OPEN_LIMIT || open <= step * OPEN_SHARE) return g.samples;
   const float next = rank + 1 + g.samples * (step / (crossing * g.m));
   return next < 0.9f * g.samples ? (u32)next : g.samples;
 }
