@@ -72,7 +72,7 @@ class Exhibit(StrictModel, strict=False):
 
     @property
     def corner(self) -> str:
-        """What the rows are, such as graphs: the head of their column, or the label of their axis."""
+        """The head of the rows' labels, such as graph, or the label of their axis."""
         (name,) = self.rows
         return _ROWS.get(name, name)
 
