@@ -97,8 +97,7 @@ def measure_scopes(
     begun, statuses = time.monotonic(), list[str]()
     known = Scopes.of(settings, machines)
     config.check_graphs(settings, known.catalog)
-    entries = (known.catalog[name] for scope in scopes for name in known.graphs(scope))
-    graphs = _graphs(settings, [entry.name for entry in entries])
+    graphs = _graphs(settings, (name for scope in scopes for name in known.graphs(scope)))
     rows = [row for scope in scopes for row in known.plan(scope)]
     title = ", ".join("first part" if scope == "first" else scope for scope in scopes)
     missing = len({row.run for row in rows if row.status == "planned"})
@@ -119,13 +118,15 @@ def measure_scopes(
 def _graphs(settings: Config, names: Iterable[str]) -> dict[str, tuple[Path, dict[str, Any]]]:
     """Return the folder and the manifest of each graph that can be made; print why others cannot."""
     from mst.commands._requests import graph_of
-    from mst.errors import MSTError
+    from mst.errors import ConfigError, MSTError
 
     graphs = {}
     for name in dict.fromkeys(names):
         try:
             with step(f"fetching or generating {name}"):
                 graphs[name] = graph_of(settings, name)
+        except ConfigError:
+            raise  # it concerns every graph
         except MSTError as error:
             print(error, flush=True)
     return graphs
