@@ -8,7 +8,7 @@ from functools import cache
 from mst import catalog, registry
 from mst.reporting.papers import claims
 from mst.reporting.papers.exhibits import exhibits, fill
-from mst.reporting.papers.formula import Leaf, Names, Selection, evaluate, parse_selection
+from mst.reporting.papers.formula import Leaf, Names, Selection, Source, evaluate, parse_selection
 from mst.reporting.papers.published import published
 
 PROFILED = ("stall_cycles", "stalled_share", "achieved_occupancy_")
@@ -18,7 +18,7 @@ OF_PROGRAMS = {"in all"}
 """Phases that the authors' programs print and no port has."""
 
 
-class Everything:
+class Everything(Source):
     """A source with every number of every known algorithm and graph; times fall with the width.
 
     `selections` collects the selections of all formulas, without their widths.

@@ -729,6 +729,65 @@ def test_wide_interval_of_95_percent_judges_a_direction_and_misses_a_range(recor
     assert verdict(met, *six) == verdict(overlapped, *six) == NOT_MEASURED
 
 
+def in_turns(records, spans, **times):
+    """Write the times of each algorithm's processes, and the minutes in which each process began and ended."""
+    for path in records.folder.rglob("*.json"):
+        value = fake_records.read_json(path)
+        if "samples" in value:
+            algorithm = value["run"]["algorithm"]
+            value["samples"]["compute"] = [[time] for time in times[algorithm]]
+            value["spans"] = [
+                [f"2026-11-26T04:{minute:02}:00+00:00" for minute in span] for span in spans[algorithm]
+            ]
+            path.write_text(json.dumps(value))
+    return records.source()
+
+
+SLOWER_AND_FASTER = np.array([1.0, 1.5, 0.8, 1.2, 1.1, 0.9])
+THERE_AND_BACK = {
+    "kruskal": [(0, 1), (3, 4), (4, 5), (7, 8), (8, 9), (11, 12)],
+    "boruvka": [(1, 2), (2, 3), (5, 6), (6, 7), (9, 10), (10, 11)],
+}
+ONE_BY_ONE = {"kruskal": [(k, k + 1) for k in range(6)], "boruvka": [(k, k + 1) for k in range(6, 12)]}
+
+
+@pytest.mark.parametrize(("spans", "verdict"), [(THERE_AND_BACK, CONFIRMED), (ONE_BY_ONE, UNDECIDED)])
+def test_processes_that_took_turns_are_compared_turn_by_turn(records, book, spans, verdict):
+    """Noise that lasts longer than a turn affects both, and decides nothing."""
+    records.add("kruskal", ROAD, 1.0).add("boruvka", ROAD, 1.0)
+    source = in_turns(records, spans, kruskal=SLOWER_AND_FASTER, boruvka=1.1 * SLOWER_AND_FASTER)
+    outcome = judged(
+        claim(f"T('boruvka', '{ROAD.name}') / T('kruskal', '{ROAD.name}')", anywhere={"above": 1}), source, book
+    )
+    assert outcome.verdict == verdict
+
+
+def test_turns_that_only_one_of_two_runs_took_are_left_out(records, book):
+    records.add("kruskal", ROAD, 1.0).add("boruvka", ROAD, 1.0)
+    ratio = claim(f"T('boruvka', '{ROAD.name}') / T('kruskal', '{ROAD.name}')", anywhere={"above": 1})
+    shorter = {**THERE_AND_BACK, "boruvka": THERE_AND_BACK["boruvka"][:5]}
+    found = in_turns(records, shorter, kruskal=SLOWER_AND_FASTER, boruvka=1.1 * SLOWER_AND_FASTER[:5])
+    assert judged(ratio, found, book).result.processes == 5
+    two = in_turns(records, shorter, kruskal=SLOWER_AND_FASTER, boruvka=1.1 * SLOWER_AND_FASTER[:2])
+    assert judged(ratio, two, book).verdict == NOT_MEASURED
+
+
+def test_range_judges_ratios_of_turns_that_vary_little_however_much_the_times_do(records, book):
+    records.add("kruskal", ROAD, 1.0).add("boruvka", ROAD, 1.0)
+    within = claim(
+        f"T('boruvka', '{ROAD.name}') / T('kruskal', '{ROAD.name}')", anywhere={"low": 1, "high": 1.2}
+    )
+
+    def verdict(ratios):
+        times = {"kruskal": SLOWER_AND_FASTER, "boruvka": SLOWER_AND_FASTER * ratios}
+        return judged(within, in_turns(records, THERE_AND_BACK, **times), book)
+
+    assert verdict([1.1, 1.12, 1.08, 1.1, 1.09, 1.11]).verdict == CONFIRMED
+    wide = verdict([1.0, 1.2, 1.1, 1.15, 1.05, 1.1])
+    assert wide.verdict == NOT_MEASURED
+    assert "boruvka@1 / kruskal@1 on USA-road-d.NY: spread too wide (1 to 1.2)" in wide.reason
+
+
 def test_published_claims_compare_what_alone_differs():
     """qKruskal with Kruskal of the same sort and without the filter; and a program that goes by edge index."""
     quantity = {id: claim.quantity for id, claim in claims_by_id().items()}

@@ -12,6 +12,7 @@ from mst.reporting.papers.formula import (
     Missing,
     Names,
     Selection,
+    Source,
     Unfit,
     evaluate,
     functions,
@@ -23,7 +24,7 @@ NAMES = Names({"G": ("a", "b", "c"), "P": (1, 2, 4), "ALT": (("original", "a"), 
 SECONDS = {"slow": {"a": 2.0, "b": 8.0, "c": 32.0}, "quick": {"a": 1.0, "b": 2.0, "c": 4.0}}
 
 
-class Fake:
+class Fake(Source):
     """Times of two algorithms on three graphs, with scatter; `quick` has widths and phases."""
 
     def __init__(
@@ -194,6 +195,40 @@ def test_run_that_occurs_twice_has_the_same_draws():
     assert result.low == result.high == 1
     other = evaluate("T('slow', 'a') / T('quick', 'a')", Fake(0.1), NAMES)
     assert other.low < other.high
+
+
+class InTurns(Fake):
+    """The same times, of processes that took turns while the machine was now slower and now faster."""
+
+    def turns(self, quantity, over, under, graph):
+        speeds = np.array([1.0, 1.5, 0.8, 1.2, 1.1, 0.9])
+        both = [self.leaf(quantity, selection, graph) for selection in (over, under)]
+        return tuple(Leaf(leaf.value, tuple(leaf.value * speeds), leaf.record) for leaf in both)
+
+
+def test_ratio_of_runs_that_took_turns_is_that_of_each_turn():
+    found = evaluate("T('slow', 'a') / T('quick', 'a')", InTurns(0.1), NAMES)
+    assert (found.value, found.low, found.high, found.processes) == (2, 2, 2, 6)
+    assert found.records == ["slow/a", "quick/a"] and found.used == ["a"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "T('slow', 'a') / T('quick', 'b')",
+        "memory('slow', 'a') / memory('quick', 'a')",
+        "T('slow', 'a') / M('quick', 'a')",
+    ],
+)
+def test_other_ratios_are_of_independent_runs(text):
+    together, apart = (evaluate(text, source, NAMES) for source in (InTurns(0.1), Fake(0.1)))
+    assert (together.low, together.high) == (apart.low, apart.high)
+
+
+def test_speed_of_a_session_cancels_between_runs_that_took_turns():
+    drift = {"slow": 0.2, "quick": 0.2}
+    found = evaluate("gm(T('slow', g) / T('quick', g) for g in G)", InTurns(0.1, drift=drift), NAMES)
+    assert found.low == found.high == pytest.approx(4)
 
 
 def test_missing_term_is_left_out_and_listed():

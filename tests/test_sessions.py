@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from mst.reporting.papers.evidence import DRIFT, DRIFT_OF_GPU, PAUSE, sessions
-from mst.reporting.papers.formula import Leaf, Names, evaluate
+from mst.reporting.papers.formula import Leaf, Names, Source, evaluate
 
 MORNING, NIGHT = ("morning", DRIFT), ("night", DRIFT)
 NINE = tuple(np.linspace(0.99, 1.01, 9))
 
 
-class TwoRuns:
+class TwoRuns(Source):
     """A source of the times of two algorithms, each with its session and, unlike these, alike in all."""
 
     def __init__(self, first, second):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ SPREAD = 0.1  # widest interval of a median that judges, over the median; of a s
 COUNTED = frozenset(("counter", "wrong"))
 """Quantities that do not depend on the machine's load: counters, and whether a forest was wrong."""
 TIMES = ("T", "I", "M", "phase")
+RATIO = "ratio"  # of two times, turn by turn
 DRIFT, DRIFT_OF_GPU = 0.2, 0.06
 """Standard deviation of the logarithm of a session's speed; ``docs/papers.md`` says which measurements it is from."""
 PAUSE = timedelta(minutes=5)  # a longer one begins another session, maybe on another host
@@ -75,8 +77,21 @@ def sessions(records: Iterable[Record]) -> dict[Path, tuple[str, float]]:
     return found
 
 
+def took_turns(first: Record, second: Record, number: int) -> bool:
+    """Return whether the first processes of two records, so many of each, were one of each per turn.
+
+    The engine starts one process of every run on a graph in each turn (`mst.bench.measure.runner`), so that a turn's
+    two ended before any of the next turn began. A resumed or repaired record has another order.
+    """
+    spans = [record.measurement["spans"][:number] for record in (first, second)]
+    if min(map(len, spans)) < number:
+        return False
+    turns = [[datetime.fromisoformat(at) for span in both for at in span] for both in zip(*spans, strict=True)]
+    return all(max(turn) <= min(following) for turn, following in pairwise(turns))
+
+
 def objection_to_numbers(quantity: str, numbers: Sequence[float], *, wide: bool = False) -> str:
-    """Return why the numbers of a run's processes judge no claim, or an empty string.
+    """Return why the numbers of a run's processes, or the ratios of turns, judge no claim, or an empty string.
 
     Where the whole interval decides (a direction, or that a range is missed), a `wide` one is less likely to, so it
     only has to cover the median with 95 %, as that of six processes does. Its value may be inside a range by chance.
@@ -91,7 +106,7 @@ def objection_to_numbers(quantity: str, numbers: Sequence[float], *, wide: bool 
     >>> objection_to_numbers("T", times), objection_to_numbers("T", times, wide=True)
     ('spread too wide (1 to 1.3 s)', '')
     """
-    is_time = quantity in TIMES
+    is_time, relative = quantity in TIMES, quantity in (*TIMES, RATIO)
     if len(numbers) < FEWEST_PROCESSES:
         return f"{'times' if is_time and quantity != 'phase' else quantity} of fewer than three processes"
     if quantity in ("I", "phase") and max(numbers) < IDLE_SECONDS:
@@ -100,10 +115,10 @@ def objection_to_numbers(quantity: str, numbers: Sequence[float], *, wide: bool 
     assert found.median is not None and found.low is not None and found.high is not None
     if quantity == "I" and found.median < FIRST_CALL_SECONDS:
         return "a first call of less than a millisecond"
-    widest = max(SPREAD * found.median, IDLE_SECONDS) if is_time else SPREAD
-    if is_time and wide and found.coverage >= COVERAGE:
+    widest = max(SPREAD * found.median, IDLE_SECONDS * is_time) if relative else SPREAD
+    if relative and wide and found.coverage >= COVERAGE:
         return ""
-    if (is_time or quantity == "share") and found.high - found.low > widest:
+    if (relative or quantity == "share") and found.high - found.low > widest:
         return f"spread too wide ({found.low:.3g} to {found.high:.3g}{' s' * is_time})"
     return ""
 

@@ -5,8 +5,9 @@ runs, leaves, whose values come from a `Source`, and aggregates. Nothing else is
 
 **Uncertainty.** A quantity is an array: the estimate, then `DRAWS` draws of each run's median
 (`mst.bench.statistics.median_draws`). Arithmetic on such arrays carries the uncertainty of every run to the result, and
-a run that occurs twice is the same draw both times. Terms that are missing inside a generator are left out and listed;
-a missing term elsewhere leaves nothing to compute.
+a run that occurs twice is the same draw both times. A ratio of two runs whose processes took turns is the median of the
+turns' ratios, so that noise that lasted longer than a turn cancels out. Terms that are missing inside a generator are
+left out and listed; a missing term elsewhere leaves nothing to compute.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ _ARITY = {
     **dict.fromkeys(_FACTS, 1),
 }
 LEAVES = (*_ARITY, "published")
+BY_TURN = ("T", "M")  # times that a ratio compares turn by turn
 WHERE_RUN = "where_run"
 Quantity = np.ndarray | float | int
 Values = Mapping[str, Any]
@@ -93,6 +95,10 @@ class Source(Protocol):
 
     def leaf(self, quantity: str, selection: Selection, graph: str, name: str = "") -> Leaf:
         """Return a measured number, or raise `Missing`."""
+
+    def turns(self, quantity: str, over: Selection, under: Selection, graph: str) -> tuple[Leaf, Leaf] | None:
+        """Return the times of two runs whose processes took turns, one a turn; None if they did not."""
+        return None
 
     def fact(self, name: str, graph: str) -> float:
         """Return a fact of a graph, or raise `Missing`."""
@@ -240,6 +246,17 @@ class _Evaluation:
                 return word
             case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]):
                 return self.call(name, arguments, values)
+            case ast.BinOp(
+                left=ast.Call(func=ast.Name(id=name), args=[over, graph]),
+                op=ast.Div(),
+                right=ast.Call(func=ast.Name(id=other), args=[under, same]),
+            ) if (
+                name == other
+                and name in BY_TURN
+                and self.value(graph, values) == self.value(same, values)
+                and (ratio := self.ratio_by_turns(name, over, under, graph, values)) is not None
+            ):
+                return ratio
             case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
                 return _OPERATORS[type(op)](self.number(left, values), self.number(right, values))
             case ast.Constant(value=bool()):
@@ -346,14 +363,8 @@ class _Evaluation:
             self.result.used.append(graph)
             return value
         selection, graph = parse_selection(given[0]), self.graph(given[1])
-        result, found = self.result, self.source.leaf(name, selection, graph, *given[2:])
-        if found.record:
-            result.records.append(found.record)
-            if not selection.width:
-                result.best.setdefault(selection.name, {})[graph] = found.width
-        if found.objection:
-            result.objections.append(found.objection)
-        result.used.append(graph)
+        found = self.source.leaf(name, selection, graph, *given[2:])
+        self.note(found, selection, graph)
         if not found.medians:
             return found.value
         if found.session:
@@ -363,6 +374,36 @@ class _Evaluation:
             return found.value * _speeds(found.session or ("", 0.0))
         self.processes.append(len(found.medians))
         return _draws(found.value, found.medians, f"{name} {selection.name} {found.width} {graph} {given[2:]}")
+
+    def ratio_by_turns(
+        self, name: str, over: ast.expr, under: ast.expr, member: ast.expr, values: Values
+    ) -> Quantity | None:
+        """Return the ratio of the times of two runs on one graph, turn by turn; None if they did not take turns."""
+        first, second = (parse_selection(self.value(text, values)) for text in (over, under))
+        graph = self.graph(self.value(member, values))
+        found = self.source.turns(name, first, second, graph)
+        if found is None:
+            return None
+        for leaf, selection in zip(found, (first, second), strict=True):
+            self.note(leaf, selection, graph)
+        ratios = tuple(a / b for a, b in zip(*(leaf.medians for leaf in found), strict=True))
+        value = float(np.median(ratios))
+        if self.drifting:
+            return value * _speeds(("", 0.0))  # the speed of their session cancels out
+        self.processes.append(len(ratios))
+        runs = f"{first.name} {found[0].width} / {second.name} {found[1].width}"
+        return _draws(value, ratios, f"{name} {runs} {graph}")
+
+    def note(self, found: Leaf, selection: Selection, graph: str) -> None:
+        """Note in the result where a number is from."""
+        result = self.result
+        if found.record:
+            result.records.append(found.record)
+            if not selection.width:
+                result.best.setdefault(selection.name, {})[graph] = found.width
+        if found.objection:
+            result.objections.append(found.objection)
+        result.used.append(graph)
 
     def graph(self, member: Any) -> str:
         """Return the graph that stands for a set's member: its first known alternative, else a stand-in."""

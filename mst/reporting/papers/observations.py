@@ -12,11 +12,19 @@ import numpy as np
 
 from mst import registry
 from mst.bench.records.store import Record, medians
-from mst.bench.statistics import summarise
+from mst.bench.statistics import FEWEST_PROCESSES, summarise
 from mst.catalog import read_manifest
 from mst.errors import MSTError
 from mst.facts import Facts
-from mst.reporting.papers.evidence import TIMES, objection, resembles, sessions
+from mst.reporting.papers.evidence import (
+    RATIO,
+    TIMES,
+    objection,
+    objection_to_numbers,
+    resembles,
+    sessions,
+    took_turns,
+)
 from mst.reporting.papers.formula import Failed, Leaf, Missing, Selection, Source, Unfit, parse_selection
 from mst.reporting.papers.published import SCALE, as_number, published, published_tables
 
@@ -43,7 +51,7 @@ class Measured(Source):
     programs: Mapping[str, str] | None = None
     judging: bool = False
     wide: bool = False
-    known: dict[tuple, Leaf | None] = field(default_factory=dict, repr=False)
+    known: dict[tuple, Any] = field(default_factory=dict, repr=False)
     """Numbers that were read before, which are the same for all programs and whether or not this is judging."""
 
     @property
@@ -72,6 +80,26 @@ class Measured(Source):
         if self.judging and best.objection:
             raise Missing(f"{_named(key)} at width {best.width} on {graph}: {best.objection}")
         return best
+
+    def turns(self, quantity: str, over: Selection, under: Selection, graph: str) -> tuple[Leaf, Leaf] | None:
+        """Return the times of two runs whose processes took turns; raise `Missing` if they judge nothing."""
+        pair = []
+        for selection in (over, under):
+            try:
+                found = self._records(self._key(selection, graph), selection)
+            except Missing:
+                return None
+            # The best of several widths is the best of those that judge, if any do.
+            pair.append(next((record for record in found if not objection(record, quantity)), found[0]))
+        first, second = pair
+        place = (first.path, second.path, quantity, self.wide)
+        if place not in self.known:
+            self.known[place] = _by_turns(first, second, quantity, wide=self.wide)
+        both = self.known[place]
+        if both and self.judging and both[0].objection:
+            compared = " / ".join(f"{record.run.algorithm}@{record.run.width}" for record in pair)
+            raise Missing(f"{compared} on {graph}: {both[0].objection}")
+        return both
 
     def _number(self, key: Key, record: Record, quantity: str, name: str) -> Leaf | None:
         place = (record.path, quantity, name, self.wide)
@@ -229,6 +257,24 @@ def _shown(record: Record, over: str) -> bool:
 
 def _leaf(value: float, record: Record, objection: str, medians: Iterable[float] = ()) -> Leaf:
     return Leaf(float(value), tuple(medians), str(record.path), record.run.width, objection)
+
+
+def _by_turns(over: Record, under: Record, quantity: str, *, wide: bool) -> tuple[Leaf, Leaf] | None:
+    """Return the times of the turns that both records took, with the objection to their ratios."""
+    both = [_read(record, quantity, "") for record in (over, under)]
+    number = min(map(len, both))
+    disturbed = any(objection(record, quantity) for record in (over, under))
+    if disturbed or number < FEWEST_PROCESSES or not took_turns(over, under, number):
+        return None
+    against = ""
+    if any(objection_to_numbers(quantity, numbers, wide=wide) for numbers in both):
+        ratios = [a / b for a, b in zip(*both, strict=False)]
+        against = objection_to_numbers(RATIO, ratios, wide=wide)
+    first, second = (
+        _leaf(float(np.median(numbers)), record, against, numbers[:number])
+        for record, numbers in zip((over, under), both, strict=True)
+    )
+    return first, second
 
 
 def _median(record: Record) -> float | None:
