@@ -333,7 +333,7 @@ def test_the_wait_for_nodes_is_that_of_the_job_that_started_first(monkeypatch, t
     monkeypatch.setattr(usage, "load_records", lambda folder: records)
     monkeypatch.setattr(output, "scheduler_output", lambda command: times)
     (found,) = usage.used(tmp_path, runs[:3], described)
-    assert (found.jobs, found.runs, found.seconds, found.waited) == (2, 3, 60.0 + 7 * 60, 7200.0)
+    assert (found.jobs, found.runs, found.seconds, found.start.seconds) == (2, 3, 60.0 + 7 * 60, 7200.0)
 
 
 def test_batch_takes_the_next_number_when_something_is_missing(tmp_path):
@@ -405,12 +405,12 @@ def test_the_plan_of_a_site_says_when_the_scheduler_would_start_jobs_or_why_not(
         },
         "site.yaml",
     )
-    assert usage.start_of(described.nodes["gpu"]) == 0.0
+    assert usage.start_of(described.nodes["gpu"]) == (0.0, "")
     refusal = (
         "sbatch: error: invalid partition specified: far; allocation failure: Invalid partition name specified"
     )
-    assert usage.start_of(described.work) == refusal
-    assert usage.start_of(described.work) is None, "no scheduler"
+    assert usage.start_of(described.work) == (None, refusal)
+    assert usage.start_of(described.work) == (None, ""), "no scheduler"
     node = ["--partition=gpu", "--mem=1536", "--gpus=a100:1", "--cpus-per-task=8", "--time=60", "--exclusive"]
     work = ["--partition=far", "--cpus-per-task=2", "--time=60"]
     assert asked[0] == ["sbatch", "--test-only", *node, "--nodelist=n1", "--wrap=true"]

@@ -71,7 +71,7 @@ def _usage(settings: Config, possible: list[Planned], rows: list[Planned], *, wi
     assert settings.site is not None
     head = ("", "machine", "jobs", "runs", "first starts after", "hours on nodes", "core hours")
     found = [("predicted", usage) for usage in predicted(batches(possible, rows), settings.site)]
-    starts = {"work": start_of(settings.site.work)} | {usage.machine: usage.waited for _, usage in found}
+    starts = {"work": start_of(settings.site.work)} | {usage.machine: usage.start for _, usage in found}
     if with_used:
         done = [row.run for row in rows if row.status == "done" and row.run]
         found += [("used", usage) for usage in used(settings.records, done, settings.site)]
@@ -81,7 +81,7 @@ def _usage(settings: Config, possible: list[Planned], rows: list[Planned], *, wi
             usage.machine,
             usage.jobs,
             usage.runs,
-            duration(usage.waited) if isinstance(usage.waited, float) else "unknown",
+            "unknown" if usage.start.seconds is None else duration(usage.start.seconds),
             round(usage.seconds / 3600, 3),
             round(usage.core_hours, 3),
         )
@@ -89,9 +89,9 @@ def _usage(settings: Config, possible: list[Planned], rows: list[Planned], *, wi
     ]
     table = [columns([head, *lines])] if lines else []
     table += [
-        f"{name}: the scheduler would start no job ({why})"
-        for name, why in starts.items()
-        if isinstance(why, str)
+        f"{name}: the scheduler would start no job ({start.refusal})"
+        for name, start in starts.items()
+        if start.refusal
     ]
     waiting = {row.machine for row in rows if row.status in ("planned", "waiting")}
     for machine in (node.machine for node in settings.site.nodes.values() if node.machine not in waiting):

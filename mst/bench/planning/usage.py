@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from mst.bench.output import fields_of, scheduler_output
 from mst.bench.planning.batches import Batch
@@ -17,12 +18,19 @@ from mst.bench.records.store import Record, Run, load_records
 Job = tuple[float, str, int]  # seconds, part of a batch and number of runs
 
 
+class Start(NamedTuple):
+    """The seconds from the submission of a job to its start, as far as the scheduler tells, or why it takes none."""
+
+    seconds: float | None = None
+    refusal: str = ""
+
+
 @dataclass(frozen=True)
 class Usage:
     """Jobs of one kind of node.
 
-    The seconds are those of all jobs together; core hours are of whole nodes where these are exclusive; the first job
-    started `waited` seconds after its submission, as far as the scheduler tells; text says why it takes none.
+    The seconds are those of all jobs together; core hours are of whole nodes where these are exclusive; `start` is that
+    of the first job.
     """
 
     machine: str
@@ -30,7 +38,7 @@ class Usage:
     runs: int
     seconds: float
     core_hours: float
-    waited: float | str | None = None
+    start: Start
 
 
 def predicted(batches: Iterable[Batch], site: Site) -> list[Usage]:
@@ -44,10 +52,10 @@ def predicted(batches: Iterable[Batch], site: Site) -> list[Usage]:
     return [_usage(node, jobs[name], start_of(node)) for name, node in nodes.items()]
 
 
-def _usage(node: Node, jobs: Iterable[Job], waited: float | str | None) -> Usage:
+def _usage(node: Node, jobs: Iterable[Job], start: Start) -> Usage:
     seconds, parts, runs = zip(*jobs)
     core_seconds = sum(taken * _cores(node, part) for taken, part in zip(seconds, parts))
-    return Usage(node.machine, len(runs), sum(runs), sum(seconds), core_seconds / 3600, waited)
+    return Usage(node.machine, len(runs), sum(runs), sum(seconds), core_seconds / 3600, start)
 
 
 def _cores(node: Node, part: str) -> int:
@@ -59,11 +67,8 @@ def _cores(node: Node, part: str) -> int:
     return node.cores * (int(nodes) if spread else 1)
 
 
-def start_of(queue: Node | Work) -> float | str | None:
-    """Return the seconds until the scheduler would start such a job, or why it takes none; submits nothing.
-
-    None if there is no scheduler.
-    """
+def start_of(queue: Node | Work) -> Start:
+    """Return when the scheduler would start such a job; submits nothing."""
     asked = queue.run_resources("peer", 1) if isinstance(queue, Node) else queue.resources()
     gpus = ":".join(str(asked[key]) for key in ("gpu_model", "gpu") if asked.get(key))
     options = {
@@ -84,8 +89,8 @@ def start_of(queue: Node | Work) -> float | str | None:
     try:
         start = datetime.fromisoformat(words[words.index("at") + 1])
     except (ValueError, IndexError):
-        return "; ".join(output.splitlines()) or None
-    return max((start - datetime.now()).total_seconds(), 0.0)
+        return Start(refusal="; ".join(output.splitlines()))
+    return Start(max((start - datetime.now()).total_seconds(), 0.0))
 
 
 def used(records: Path, wanted: Iterable[Run], site: Site) -> list[Usage]:
@@ -101,7 +106,7 @@ def used(records: Path, wanted: Iterable[Run], site: Site) -> list[Usage]:
     for machine, own in ((machine, own) for machine, own in jobs.items() if own):
         taken = [(_seconds(runs), runs[0].run.layout, len(runs)) for runs in own.values()]
         first = min((times[job] for job in own if job in times), default=None)
-        found.append(_usage(site.node(machine), taken, first[1] if first else None))
+        found.append(_usage(site.node(machine), taken, Start(first[1] if first else None)))
     return found
 
 
