@@ -40,7 +40,7 @@ def run(args: Namespace) -> int:
 
     refuse_without(args, "weights", "seed")
     spec = WeightSpec.parse(args.weights) if args.weights is not None else None
-    written_as = formats.check_target(args.target, format=args.target_format)
+    target = formats.FORMATS[formats.check_target(args.target, format=args.target_format)]
     with step(f"reading {args.source}"):
         raw = formats.read_raw(args.source, format=args.source_format)
         graph = raw.graph()
@@ -58,18 +58,17 @@ def run(args: Namespace) -> int:
         graph = Graph(graph.n, graph.u, graph.v, w, trusted=True)
     elif raw.w is None:
         remark(f"{args.source}: has no weights; every edge weighs 1 (see --weights)")
-    keeps_ids, has_count = formats.FORMATS[written_as].keeps_ids, written_as != "csv"
-    ids = raw.ids if keeps_ids else None
-    may_lose = ids is not None or not has_count  # with ids, a list has no vertex count
+    ids = raw.ids if target.keeps_ids else None
+    may_lose = ids is not None or not target.keeps_isolated  # with ids, a list has no vertex count
     lost = graph.n - count_used(graph.n, graph.u, graph.v) if may_lose else 0
-    if has_count and lost:
+    if target.keeps_isolated and lost:
         ids = None
     with step(f"writing {args.target}"):
         formats.write(args.target, graph, format=args.target_format, ids=ids)
     # Other formats count from 0 or 1.
-    if ids is None and (raw.original_ids is not None or raw.base > (0 if keeps_ids else 1)):
+    if ids is None and (raw.original_ids is not None or raw.base > (0 if target.keeps_ids else 1)):
         remark(f"{args.target} renumbers the vertices in the order of their ids in {args.source}")
-    if lost and not has_count:
+    if lost and not target.keeps_isolated:
         remark_lost_vertices(args.target, lost)
     summary = f"{args.target}: n = {graph.n:,}, m = {graph.m:,}, weights {graph.w.dtype}"
     remark(summary, file=message_stream(args.target))

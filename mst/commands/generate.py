@@ -59,7 +59,7 @@ def run(args: Namespace) -> int:
         return 0
     if args.generator is None or args.out is None:
         raise ConfigError("give a generator and --out FILE, or --list to see the generators")
-    written_as = formats.check_target(args.out, format=args.format)
+    target = formats.FORMATS[formats.check_target(args.out, format=args.format)]
     with step(f"generating {args.generator}") as working:
         graph = generate(
             args.generator,
@@ -72,7 +72,7 @@ def run(args: Namespace) -> int:
         )
         working.update(f"writing {args.out}")
         formats.write(args.out, graph, format=args.format)
-    if written_as == "csv" and (lost := graph.n - count_used(graph.n, graph.u, graph.v)):
+    if not target.keeps_isolated and (lost := graph.n - count_used(graph.n, graph.u, graph.v)):
         remark_lost_vertices(args.out, lost)
     summary = f"{args.out}: n = {graph.n:,}, m = {graph.m:,}, weights {graph.w.dtype}"
     remark(summary, file=message_stream(args.out))

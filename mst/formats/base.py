@@ -175,6 +175,8 @@ class Format:
         a similar format only after it was read.
     keeps_ids : bool
         Whether vertices may have any ids, rather than being numbered.
+    keeps_isolated : bool
+        Whether vertices without edges stay; without them, others are renumbered when a written file is read.
     """
 
     id: str
@@ -187,6 +189,7 @@ class Format:
     stream: Callable[[Source], RawStream] | None = None
     stream_detected: Callable[[Source], RawStream] | None = None
     keeps_ids: bool = False
+    keeps_isolated: bool = True
 
     @property
     def writable(self) -> bool:

@@ -410,4 +410,5 @@ FORMAT = Format(
 CSV_FORMAT = Format(
     "csv", "Edge list with a header, for pandas and spreadsheets; without a vertex count",
     (".csv",), lambda source: False, read, _write_csv, _read_detected, stream, _stream_detected, keeps_ids=True,
+    keeps_isolated=False,
 )  # fmt: skip
