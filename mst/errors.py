@@ -5,7 +5,8 @@ from __future__ import annotations
 import difflib
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
@@ -74,6 +75,25 @@ class DependencyError(MSTError):
 
 class OutOfMemoryError(MSTError):
     """More memory is needed than is free; the message names both amounts if they are known."""
+
+
+@contextmanager
+def reading(path: str | os.PathLike[str], raised: type[MSTError] = InputError) -> Iterator[None]:
+    """Make each `OSError` an error that says which file cannot be read, and why."""
+    try:
+        yield
+    except OSError as error:
+        raise raised(f"{path} cannot be read: {error.strerror or error}") from error
+
+
+@contextmanager
+def writing(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Make each `OSError` an `InputError` that says which file or folder cannot be written, and why."""
+    try:
+        yield
+    except OSError as error:
+        remedy = "; create the folder first" if isinstance(error, FileNotFoundError) else ""
+        raise InputError(f"{path} cannot be written: {error.strerror or error}{remedy}") from error
 
 
 def names_missing(package: str, remark: str = "") -> Callable[[Callable[_P, _T]], Callable[_P, _T]]:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from mst.errors import ConfigError, nearest
+from mst.errors import ConfigError, nearest, reading
 
 _MOST_MISTAKES = 3
 _DEEPEST, _MOST_NODES = 64, 100_000
@@ -54,8 +54,9 @@ def read_yaml(path: Path) -> Any:
         It cannot be read, is not YAML, gives a key twice or a number of base 60, or is nested or repeated by aliases
         beyond any use; with its line.
     """
-    try:
+    with reading(path, ConfigError):
         content = path.read_bytes()
+    try:
         _refuse_expansion(content)
         loader = _LOADER(content)
         root = loader.get_single_node()
@@ -63,8 +64,6 @@ def read_yaml(path: Path) -> Any:
             return None
         _refuse_surprises(root)
         return loader.construct_document(root)
-    except OSError as error:
-        raise ConfigError(f"{path} cannot be read: {error.strerror or error}") from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f", line {mark.line + 1}" if mark else ""

@@ -16,7 +16,7 @@ from mst.catalog.download import Fetched, NotFetched, Sources
 from mst.catalog.entry import Entry, Source, Weights
 from mst.catalog.locations import basename
 from mst.catalog.manifest import Check, Manifest, Raw, Tried, read_manifest
-from mst.errors import ConfigError, FormatError, InputError
+from mst.errors import ConfigError, FormatError, InputError, writing
 
 if TYPE_CHECKING:
     from mst.formats import RawGraph
@@ -47,7 +47,7 @@ def materialise(entry: Entry, folder: str | os.PathLike, *, sources: Sources) ->
         The folder cannot be written, or a generator refuses its parameters.
     """
     folder, clock = Path(folder), _Clock()
-    with _writing(folder):
+    with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
         # No manifest may ever describe another graph: it goes first and comes last.
         (folder / "manifest.json").unlink(missing_ok=True)
@@ -62,7 +62,7 @@ def materialise(entry: Entry, folder: str | os.PathLike, *, sources: Sources) ->
         with suppress(OSError):
             folder.rmdir()
         raise
-    with _writing(folder):
+    with writing(folder):
         text = manifest.model_dump_json(indent=1, exclude_none=True)
         write_text(folder / "manifest.json", text + "\n")
     return manifest
@@ -97,7 +97,7 @@ def _written(entry: Entry, graph: Graph, origin: dict[str, Any], file: Path, clo
 
     with clock("describe"):
         known = origin | describe(graph)
-    with clock("write"), _writing(file):
+    with clock("write"), writing(file):
         digest = write_canonical(file, graph, _metadata(entry, known))["digest"]
     return Manifest(
         name=entry.name,
@@ -110,14 +110,6 @@ def _written(entry: Entry, graph: Graph, origin: dict[str, Any], file: Path, clo
         checks=_checks(entry, known),
         **known,
     )
-
-
-@contextmanager
-def _writing(place: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise InputError(f"{place} cannot be written: {error.strerror or error}") from error
 
 
 def default_folder(entry: Entry) -> Path:

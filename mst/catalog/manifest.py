@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import Field, NonNegativeInt, ValidationError, model_validator
 
 from mst.catalog.entry import Number, Sha256
-from mst.errors import FormatError, InputError, UnavailableError
+from mst.errors import FormatError, UnavailableError, reading
 from mst.facts import Facts
 from mst.yaml_models import StrictModel, mistakes
 
@@ -161,10 +161,10 @@ def read_manifest(path: str | os.PathLike) -> Manifest:
     file = Path(path)
     if file.is_dir():
         file = file / "manifest.json"
+    with reading(file):
+        content = file.read_bytes()
     try:
-        return Manifest.model_validate_json(file.read_bytes())
-    except OSError as error:
-        raise InputError(f"{file} cannot be read: {error.strerror}") from None
+        return Manifest.model_validate_json(content)
     except ValidationError as error:
         raise FormatError(
             file,

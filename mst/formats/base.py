@@ -13,7 +13,7 @@ import numpy as np
 
 import mst.forest  # noqa: F401 - which says how graphs are pickled
 from mst import atomic
-from mst.errors import FormatError, InputError
+from mst.errors import FormatError, writing
 from mst.formats.ids import Ids
 from mst.formats.source import Source
 from mst.graph import Graph, LabelledGraph
@@ -214,10 +214,5 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     InputError
         The file cannot be written.
     """
-    try:
-        with atomic.replacing(path) as temporary:
-            yield temporary
-    except FileNotFoundError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror}; create the folder first") from error
-    except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror or error}") from error
+    with writing(path), atomic.replacing(path) as temporary:
+        yield temporary

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from mst import atomic
-from mst.errors import ConfigError, FormatError, InputError, MSTError, OutOfMemoryError
+from mst.errors import ConfigError, FormatError, InputError, MSTError, OutOfMemoryError, writing
 from mst.formats import canonical
 from mst.formats.base import Format, RawGraph, RawStream, replacing, too_many_vertices
 from mst.formats.detection import FORMATS, format_by_suffix, format_named, format_of, writable_formats
@@ -236,11 +236,9 @@ def check_target(path: str | os.PathLike[str], *, format: str | None = None) -> 
 
 def check_place(path: Path) -> None:
     """Raise an `InputError` if no file can be written there: the folder does not exist, or is not writable."""
-    try:
+    with writing(path):
         if atomic.is_stream(path):
             return
-    except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror or error}") from error
     folder = Path(os.path.realpath(path)).parent
     if not folder.is_dir():
         raise InputError(f"{path} cannot be written: its folder does not exist; create it first")

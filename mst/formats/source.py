@@ -11,7 +11,7 @@ from typing import IO, Any, TypeVar, cast
 import numpy as np
 from numpy.typing import DTypeLike
 
-from mst.errors import FormatError, InputError, MSTError
+from mst.errors import FormatError, InputError, MSTError, reading
 from mst.formats import archive
 
 HEAD = 1 << 16
@@ -52,12 +52,10 @@ class Source:
 
     def __init__(self, path: Path, member: str | None = None):
         self.path, self._member = Path(path), member
-        try:
+        with reading(path):
+            if self.path.is_dir():
+                raise InputError(f"{path} is a folder: name a graph file in it")
             self._file: io.BufferedReader = self.path.open("rb")
-        except IsADirectoryError as error:
-            raise InputError(f"{path} is a folder: name a graph file in it") from error
-        except OSError as error:
-            raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
         try:
             self.compression = None
             self.compression = compression_of(self._translating_errors(lambda: self._file.peek(8)))
@@ -339,8 +337,5 @@ def is_parquet(path: Path) -> bool:
         return False
     if path.is_dir():
         return any(path.glob("*.parquet"))
-    try:
-        with path.open("rb") as file:
-            return file.read(len(PARQUET_SIGNATURE)) == PARQUET_SIGNATURE
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
+    with reading(path), path.open("rb") as file:
+        return file.read(len(PARQUET_SIGNATURE)) == PARQUET_SIGNATURE

@@ -18,6 +18,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import from_json, to_json
 
+from mst import errors
 from mst.bench.machine import Hardware
 from mst.errors import InputError
 from mst.registry import PARADIGMS
@@ -234,12 +235,11 @@ def read_json(path: Path, *keys: str) -> dict[str, Any]:
 @contextmanager
 def reading(path: Path, remedy: str) -> Iterator[None]:
     """Make errors of reading a file name it; `InputError` says how to go on without it."""
-    try:
-        yield
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}") from None
-    except InputError as error:
-        raise InputError(f"{path}: {error}; {remedy}") from None
+    with errors.reading(path):
+        try:
+            yield
+        except InputError as error:
+            raise InputError(f"{path}: {error}; {remedy}") from None
 
 
 def check_proof(value: Mapping[str, Any], measurement: Mapping[str, Any]) -> None:
