@@ -8,11 +8,10 @@ import yaml
 
 from mst.bench.planning.experiment import Experiment
 from mst.bench.planning.site import HardwareProfile
-from mst.catalog.entry import Entry
 from mst.config import Config
 
 HERE = Path(__file__).resolve().parent
-MODELS = {"config": Config, "paper": Experiment, "machine": HardwareProfile, "graph": Entry}
+MODELS = {"config": Config, "paper": Experiment, "machine": HardwareProfile}
 HEAD = "# Generated from the typed models by `make schemas`; do not edit.\n"
 
 
