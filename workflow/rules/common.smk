@@ -77,7 +77,6 @@ if CONFIG.site and CONFIG.site.scratch and workflow.remote_exec:
 
 RESULTS = Path(CONFIG.results)
 RECORDS = CONFIG.records
-PAGE_SUFFIXES = ".py .html .j2 .css .js .json .yaml .csv .md .svg .mplstyle".split()
 SCOPES = [
     *dict.fromkeys(["default", CONFIG.scope]),
     *(f"papers/{name}" for name in PAPERS),
@@ -110,13 +109,13 @@ wildcard_constraints:
 
 
 def sources(*patterns):
-    """Return files of the project by patterns, relative to the working directory where they lie in it."""
+    """Return files of the project by patterns, relative to the working directory where they lie in it; no byte code."""
     found = (p for pattern in patterns for p in sorted(CHECKOUT.glob(pattern)))
     here = Path.cwd()
     return [
         str(p.relative_to(here) if p.is_relative_to(here) else p)
         for p in found
-        if p.suffix in PAGE_SUFFIXES
+        if p.is_file() and p.suffix != ".pyc"
     ]
 
 
