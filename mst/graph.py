@@ -254,14 +254,14 @@ def _weights(weights: Any, threads: int) -> np.ndarray:
     if isinstance(weights, list | tuple):
         refuse_rounded(weights, array, "w[{}]".format)
     threads = threads if len(array) >= MANY else 1
-    array = contiguous(array, _weight_dtype(array), threads)
+    array = contiguous(array, weight_dtype(array), threads)
     if array.dtype.kind == "f" and array.size and _has_nan(array, threads):
         row = int(np.argmax(np.isnan(array)))
         raise InputError(f"w[{row}] is NaN, which cannot be ordered: drop that edge or replace its weight")
     return array
 
 
-def _weight_dtype(array: np.ndarray) -> np.dtype:
+def weight_dtype(array: np.ndarray) -> np.dtype:
     """Return the one of `WEIGHT_DTYPES` in which weights are stored; raise `InputError` if none is exact."""
     dtype = array.dtype
     if dtype in WEIGHT_DTYPES:

@@ -15,7 +15,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 
 from mst.errors import InputError
-from mst.graph import WEIGHT_DTYPES, column, frozen
+from mst.graph import column, frozen, weight_dtype
 from mst.interop.tables import edge_columns
 from mst.kernels.parallel.pool import Future, Pool
 from mst.rounding import refuse_rounded
@@ -124,17 +124,7 @@ def _weights(w: np.ndarray, *lengths: int) -> np.ndarray:
     """Return weights, shape (k,), as a graph would store them: int32, int64, float32 or float64."""
     if any(length != len(w) for length in lengths):
         raise InputError(f"u, v and w must have the same length, got {', '.join(map(str, (*lengths, len(w))))}")
-    kind, size = w.dtype.kind, w.dtype.itemsize
-    if kind == "u" and size == 8 and w.size and int(w.max()) > np.iinfo(np.int64).max:
-        row = int(np.argmax(w))
-        raise InputError(f"w[{row}] = {w[row]} does not fit int64: scale the weights or use float64")
-    stored = {"b": np.int32, "u": np.int32 if size < 4 else np.int64, "i": np.int32 if size < 4 else w.dtype}
-    dtype = np.dtype(stored.get(kind, np.float32 if (kind, size) == ("f", 2) else w.dtype)).newbyteorder("=")
-    if dtype not in WEIGHT_DTYPES:
-        raise InputError(
-            f"w has dtype {w.dtype}, which cannot be stored exactly: use int32, int64, float32 or float64"
-        )
-    return frozen(_stored(w, dtype))
+    return frozen(_stored(w, weight_dtype(w)))
 
 
 def batches_of(stream: Any) -> Iterator[Batch]:
