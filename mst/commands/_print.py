@@ -6,11 +6,14 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from mst.atomic import is_standard_output
 from mst.progress import remark
 from mst.units import counted, seconds
+
+if TYPE_CHECKING:
+    from mst.graph import Graph
 
 
 def columns(rows: Iterable[Sequence[object]]) -> str:
@@ -39,12 +42,15 @@ def json_text(value: Any, indent: int | None = None) -> str:
     return json.dumps(json.loads(json.dumps(value), parse_constant=str), indent=indent)
 
 
-def remark_lost_vertices(target: str, lost: int) -> None:
-    """Say that vertices without edges will be missing when a list of edges is read."""
-    remark(
-        f"{target} has no vertex count: when it is read, {counted(lost, 'vertex', 'vertices')} without edges will be "
-        "missing and the others renumbered; use .txt to keep them"
-    )
+def remark_written(target: str, graph: Graph, lost: int) -> None:
+    """Say which graph was written to a file, and that vertices without edges will be missing when it is read."""
+    if lost:
+        remark(
+            f"{target} has no vertex count: when it is read, {counted(lost, 'vertex', 'vertices')} without edges will "
+            "be missing and the others renumbered; use .txt to keep them"
+        )
+    summary = f"{target}: n = {graph.n:,}, m = {graph.m:,}, weights {graph.w.dtype}"
+    remark(summary, file=message_stream(target))
 
 
 def message_stream(out: str | os.PathLike | None) -> TextIO:

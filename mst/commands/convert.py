@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from mst.commands._arguments import refuse_without
-from mst.commands._print import message_stream, remark_lost_vertices
+from mst.commands._print import remark_written
 from mst.progress import remark, step
 from mst.units import counted
 
@@ -68,8 +68,5 @@ def run(args: Namespace) -> int:
     # Other formats count from 0 or 1.
     if ids is None and (raw.original_ids is not None or raw.base > (0 if target.keeps_ids else 1)):
         remark(f"{args.target} renumbers the vertices in the order of their ids in {args.source}")
-    if lost and not target.keeps_isolated:
-        remark_lost_vertices(args.target, lost)
-    summary = f"{args.target}: n = {graph.n:,}, m = {graph.m:,}, weights {graph.w.dtype}"
-    remark(summary, file=message_stream(args.target))
+    remark_written(args.target, graph, 0 if target.keeps_isolated else lost)
     return 0

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from mst.commands._arguments import add_format, assignments
-from mst.commands._print import message_stream, remark_lost_vertices
-from mst.progress import remark, step
+from mst.commands._print import remark_written
+from mst.progress import step
 
 if TYPE_CHECKING:
     from mst.generators import Generator
@@ -72,10 +72,8 @@ def run(args: Namespace) -> int:
         )
         working.update(f"writing {args.out}")
         formats.write(args.out, graph, format=args.format)
-    if not target.keeps_isolated and (lost := graph.n - count_used(graph.n, graph.u, graph.v)):
-        remark_lost_vertices(args.out, lost)
-    summary = f"{args.out}: n = {graph.n:,}, m = {graph.m:,}, weights {graph.w.dtype}"
-    remark(summary, file=message_stream(args.out))
+    lost = 0 if target.keeps_isolated else graph.n - count_used(graph.n, graph.u, graph.v)
+    remark_written(args.out, graph, lost)
     return 0
 
 
