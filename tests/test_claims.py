@@ -103,7 +103,7 @@ def claim(quantity="gm(T('boruvka', g) / T('kruskal', g) for g in BOTH)", **more
 
 
 def judged(made, source, book, paper="p"):
-    return claims.judge(made, book.papers[paper], source, book, book.names())
+    return claims.judge(made, book.papers[paper], source, book)
 
 
 def both(records, algorithm, seconds, **more):

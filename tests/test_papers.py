@@ -79,7 +79,7 @@ def test_every_cell_is_computed_once_everything_is_measured(names):
 
 
 def test_verdicts_say_which_kind_of_machine_gave_them(tmp_path, monkeypatch):
-    def judge(claim, paper, source, book, names):
+    def judge(claim, paper, source, book):
         on_kind = source.name == "theirs"
         verdict = {
             "dur-01": claims.CONFIRMED if on_kind else claims.CONTRADICTED,

@@ -242,9 +242,9 @@ class Outcome:
     on_stand_ins: Outcome | None = None
 
 
-def judge(claim: Claim, paper: Paper, source: Measured, book: Document, names: Names) -> Outcome:
+def judge(claim: Claim, paper: Paper, source: Measured, book: Document) -> Outcome:
     """Return the verdict of one machine's records on one claim."""
-    case = _Case(claim, claim.judge or paper.judge, replace(source, judging=True), book, names)
+    case = _Case(claim, claim.judge or paper.judge, replace(source, judging=True), book)
     if claim.refuted:
         return case.outcome(CONTRADICTED, claim.refuted, by="tests")
     if claim.goal:
@@ -270,7 +270,6 @@ class _Case:
     judge: Judge
     source: Measured
     book: Document
-    names: Names
 
     @cached_property
     def on_kind(self) -> bool:
@@ -301,7 +300,7 @@ class _Case:
 
         def of(*, wide: bool) -> Result:
             counted = replace(source, wide=wide)
-            return evaluate(self.formula, counted, self.names, stand_ins=stand_ins, whole=stand_ins)
+            return evaluate(self.formula, counted, self.book.names(), stand_ins=stand_ins, whole=stand_ins)
 
         if self.criterion is None or self.criterion.range is None:
             return of(wide=self.criterion is not None)

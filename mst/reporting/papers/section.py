@@ -88,9 +88,9 @@ def judged(sources: Sequence[Measured]) -> dict[str, list[dict[str, Any]]]:
 
 
 def _claims(paper: str, sources: Sequence[Measured], book: Document) -> list[dict[str, Any]]:
-    about, names = book.papers[paper], book.names()
+    about = book.papers[paper]
     return [
-        _claim(claim, paper, [claims.judge(claim, about, source, book, names) for source in sources], book)
+        _claim(claim, paper, [claims.judge(claim, about, source, book) for source in sources], book)
         for claim in book.claims[paper]
     ]
 
