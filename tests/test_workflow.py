@@ -104,6 +104,7 @@ def test_profiles_of_single_nodes_measure_every_graph(clone):
         ("mst/reporting/table.py", {"table", "report", "check"}),
         ("mst/reporting/page/build.py", {"report", "check"}),
         ("config/advice.json", {"report", "check"}),
+        ("report/references.bib", {"report", "check"}),
         ("mst/advice/cells.py", {"report", "check"}),
     ],
 )
