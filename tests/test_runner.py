@@ -71,6 +71,7 @@ PROBES = {
     counts = [pool["num_threads"] for pool in threadpool_info()]
     problem["seen"] = dict(pools=counts, cpus=len(os.sched_getaffinity(0)))
 """,
+    "probe-counters": 'problem["seen"] = {marker}',
     "probe-fork-differs": """
     import os, pathlib
     flag = pathlib.Path("{marker}")
@@ -113,8 +114,9 @@ def profiled(launches):
 PHASES = """
 
 def phases(problem):
-    return {"union": 0.5}
+    return {seconds}
 """
+UNION = "{'union': 0.5}"
 
 
 @pytest.fixture
@@ -131,12 +133,13 @@ def probe(add_algorithm, tmp_path):
         width: int = 1,
         paradigm: str = "sequential",
         marker: str = "60",
-        has_phases: bool = False,
+        seconds: str = "",
         **settings,
     ) -> dict:
         body = PROBES[name].replace("{marker}", marker).strip()
         source = SOURCE.format(id=name, paradigm=paradigm, body=body)
-        add_algorithm(source + PHASES * has_phases, f"{name.replace('-', '_')}.py")
+        source += PHASES.format(seconds=seconds) if seconds else ""
+        add_algorithm(source, f"{name.replace('-', '_')}.py")
         order = request_of(name, width, **settings)
         return next(measure_runs([order], manifest=manifest, graph_file=file)) | {"path": order.path}
 
@@ -196,11 +199,11 @@ def test_profile_adds_counters_if_requested(probe, tmp_path, monkeypatch):
 @pytest.mark.slow
 def test_counters_and_memory_are_those_of_each_process_and_phases_of_three(probe):
     # Even on a busy machine, the budget leaves time for the phases.
-    found = probe("probe-threads", processes=4, has_phases=True, budget=60)
+    found = probe("probe-threads", processes=4, seconds=UNION, budget=60)
     assert len(found["counters"]) == len(found["memory"]["working_by_process"]) == 4
     assert len(found["phases"]) == 3 and all(phases["union"] > 0 for phases in found["phases"])
-    assert len(probe("probe-threads", processes=2, has_phases=True, budget=60)["phases"]) == 2
-    assert probe("probe-threads", processes=1, has_phases=True, phases=False)["phases"] == []
+    assert len(probe("probe-threads", processes=2, seconds=UNION, budget=60)["phases"]) == 2
+    assert probe("probe-threads", processes=1, seconds=UNION, phases=False)["phases"] == []
 
 
 def test_commit_and_uncommitted_changes_are_recorded(tmp_path, monkeypatch):
@@ -371,6 +374,22 @@ def test_rayon_starts_as_many_threads_as_pinned():
         return int(run_python(code, **pinned_environment(width) | {"OPENBLAS_NUM_THREADS": 1}).stdout)
 
     assert threads(4) - threads(1) == 3
+
+
+@pytest.mark.parametrize(
+    ("returned", "reason"),
+    [
+        ({"marker": "[1]"}, "counters must return a dict, got list"),
+        ({"marker": "{'rounds': float('nan')}"}, "counters returned rounds=nan, which a record cannot hold"),
+        ({"marker": "{'rounds': np.arange(2)}"}, r"counters returned rounds=array\(\[0, 1\]\), which a record"),
+        ({"seconds": "[1]"}, "phases must return a dict, got list"),
+        ({"seconds": "{'union': 'x'}"}, "phases returned union='x': give seconds"),
+    ],
+)
+def test_values_that_a_record_cannot_hold_are_an_error_of_the_run(probe, returned, reason):
+    found = probe("probe-counters", **{"marker": "{}"} | returned, processes=1)
+    assert found["status"] == "error" and re.search(reason, found["reason"]), found["reason"]
+    read_measurement(found["path"])
 
 
 def test_different_forests_of_processes_are_an_error(probe, tmp_path):

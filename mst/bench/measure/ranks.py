@@ -31,7 +31,7 @@ from mst.bench.measure.messages import Emit, RunSpec, send
 from mst.bench.measure.mpi_phases import phases_of
 from mst.bench.measure.processes import end_with_parent, failure_of_exit, module_command, pinned_environment
 from mst.bench.measure.sampler import Sampler
-from mst.bench.measure.samples import failure, memory_status, peak, reset_peak
+from mst.bench.measure.samples import failure, memory_status, peak, reset_peak, storable
 from mst.bench.measure.warm_up import small_graph, solve_once
 from mst.edge_slice import EdgeSlice
 from mst.errors import ConfigError, DependencyError
@@ -174,12 +174,18 @@ class RankSampler(Sampler):
 
         self.read_graph()
         if self.implementation.phases:
-            return self.implementation.phases(prepare(self.comm))
+            found = self.implementation.phases(prepare(self.comm))
+            return found if self.comm.rank else storable("phases", found, int | float)
         return phases_of(self.comm, prepare, self.implementation.solve)
 
     def solve(self, problem: Any) -> tuple[Any, float]:
         """Return the result and the slowest rank's seconds of one solve."""
         return self.timed(self.implementation.solve, problem)
+
+    def counters(self, problem: Any, result: Any) -> dict[str, Any]:
+        """Return the algorithm's counters: those of rank 0 count."""
+        found = self.implementation.counters(problem, result)
+        return found if self.comm.rank else storable("counters", found)
 
     def forest(self, problem: Any, result: Any) -> dict[str, Any] | None:
         """Return the forest's facts on rank 0, and save its edge ids if they are kept."""

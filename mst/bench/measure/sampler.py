@@ -16,7 +16,7 @@ import psutil
 
 from mst.bench.measure.energy import measure_energy, of_one
 from mst.bench.measure.messages import RunSpec
-from mst.bench.measure.samples import peak, reset_peak, take_calls, take_samples, warm_seconds
+from mst.bench.measure.samples import peak, reset_peak, storable, take_calls, take_samples, warm_seconds
 from mst.bench.measure.warm_up import Edges
 from mst.errors import UnsupportedError
 from mst.execute import Implementation, Timed, timed
@@ -76,7 +76,7 @@ class Sampler:
             "warmup": taken.warmup,
             "compute": taken.compute,
             "phases": self.implementation.printed_phases(ready.problem, taken.result),
-            "counters": self.implementation.counters(ready.problem, taken.result),
+            "counters": self.counters(ready.problem, taken.result),
             "memory": at_peak,
             "energy": of_one(taken.metered, len(taken.compute)),
             "device_bytes": self.implementation.device_bytes(ready.problem),
@@ -128,6 +128,10 @@ class Sampler:
     def solve(self, problem: Any) -> tuple[Any, float]:
         """Return the result and the seconds of one solve."""
         return self.implementation.timed_solve(problem)
+
+    def counters(self, problem: Any, result: Any) -> dict[str, Any]:
+        """Return the algorithm's counters."""
+        return storable("counters", self.implementation.counters(problem, result))
 
     def forest(self, problem: Any, result: Any) -> dict[str, Any] | None:
         """Return the forest's facts, and save its edge ids if they are kept."""

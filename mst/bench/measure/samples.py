@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import json
 import traceback
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mst.errors import OutOfMemoryError
+from mst.errors import ConfigError, OutOfMemoryError
 
 _STEADY = 0.1
 _WARMUPS = 4
@@ -133,6 +134,28 @@ def memory_status(field: str, file: str = "status") -> int:
         if line.startswith(field + ":"):
             return int(line.split()[1]) * 1024
     return 0
+
+
+def storable(function: str, values: Any, kind: Any = object) -> dict[str, Any]:
+    """Return the values by name that a function of an algorithm returned, if a record can hold them.
+
+    Raises
+    ------
+    ConfigError
+        They are not a dict, or one of them is not of this kind, infinite, or of a type that JSON lacks.
+    """
+    if not isinstance(values, dict):
+        raise ConfigError(f"{function} must return a dict, got {type(values).__name__}")
+    for name, value in values.items():
+        try:
+            json.dumps({name: value}, allow_nan=False)
+        except (TypeError, ValueError) as error:
+            raise ConfigError(
+                f"{function} returned {name}={value!r}, which a record cannot hold: {error}"
+            ) from error
+        if not isinstance(value, kind):
+            raise ConfigError(f"{function} returned {name}={value!r}: give seconds")
+    return values
 
 
 def failure(error: BaseException) -> dict[str, Any]:

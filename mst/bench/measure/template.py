@@ -19,7 +19,7 @@ from mst.bench.measure.processes import run_in_fork
 from mst.bench.measure.profiler import profiled_counters
 from mst.bench.measure.ranks import start_ranks
 from mst.bench.measure.sampler import Sampler
-from mst.bench.measure.samples import failure
+from mst.bench.measure.samples import failure, storable
 from mst.bench.measure.warm_up import compile_kernels
 from mst.errors import DependencyError
 from mst.execute import Implementation, implementation_of
@@ -98,10 +98,12 @@ def _load(
         assert implementation.phases is not None
         problem = implementation.ready(graph, spec.width, spec.options).problem
         implementation.phases(problem)
-        emit("phases", phases=implementation.phases(problem))
+        emit("phases", phases=storable("phases", implementation.phases(problem), int | float))
 
-    work: dict[str, Callable[[], None]] = {"sample": sample}
-    work["profile"] = lambda: emit("profiled", counters=profiled_counters(implementation, spec))
+    def profile() -> None:
+        emit("profiled", counters=storable("profiled", profiled_counters(implementation, spec)))
+
+    work: dict[str, Callable[[], None]] = {"sample": sample, "profile": profile}
     return work | {"phases": phases} if implementation.phases else work
 
 
