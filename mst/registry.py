@@ -79,7 +79,7 @@ from types import ModuleType
 from typing import Any
 
 from mst import programs
-from mst.errors import ConfigError, DependencyError, nearest
+from mst.errors import ConfigError, DependencyError, MSTError, nearest
 from mst.facts import Facts
 from mst.fingerprints import algorithm_fingerprint
 from mst.fingerprints.modules import PACKAGE
@@ -264,8 +264,22 @@ class Algorithm:
                 return f"{name} = {getattr(facts, name):,} is above its limit of {limit:,}"
         if self.program and facts.weight_dtype not in self.program.weights:
             return f"it takes {', '.join(self.program.weights)} weights, not {facts.weight_dtype}"
-        skip = self._skip
-        return skip(facts, width=width, **self.resolve(options)) if skip else None
+        if self._skip is None:
+            return None
+        try:
+            reason = self._skip(facts, width=width, **self.resolve(options))
+        except MSTError:
+            raise
+        except Exception as error:
+            inside = error.__traceback__ and error.__traceback__.tb_next
+            line = inside.tb_lineno if inside else self._skip.__code__.co_firstlineno
+            raise ConfigError(
+                f"{self.file}, line {line}: skip raised {type(error).__name__}: {error}; it runs without its module, "
+                "so it must not use other names of the file"
+            ) from error
+        if not isinstance(reason, str | None):
+            raise ConfigError(f"{self.file}: skip must return a reason, as a string, or None, got {reason!r}")
+        return reason
 
     @cached_property
     def may_skip(self) -> bool:
@@ -434,7 +448,10 @@ def _evaluate(node: ast.expr) -> Any:
         return {
             _evaluate(k): _evaluate(v) for k, v in zip(node.keys, node.values, strict=True) if k is not None
         }
-    return ast.literal_eval(node)
+    try:
+        return ast.literal_eval(node)
+    except ValueError:
+        raise ValueError(f"write the value of {ast.unparse(node)}") from None
 
 
 def _statements(file: Path, text: str) -> list[ast.stmt]:

@@ -26,7 +26,8 @@ def literal(more: str = "") -> str:
         ("x = (\n", "mine.py, line 1: .*never closed"),
         ("x = 1\n", "has no ALGORITHM literal: see mst/registry.py, or prefix its name with '_'"),
         ('\nALGORITHM = dict(id="a" + b)\n', r"mine.py, line 2: ALGORITHM must be a literal"),
-        ("ALGORITHM = make()\n", "line 1: ALGORITHM must be a literal"),
+        ("ALGORITHM = make()\n", r"line 1: ALGORITHM must be a literal: write the value of make\(\)"),
+        (literal(", limits=dict(n=10**6)"), r"must be a literal: write the value of 10 \*\* 6"),
         ('ALGORITHM = dict(id="a")\n', "line 1: ALGORITHM lacks paradigm, title"),
         (literal(", titel=3"), r"unknown key 'titel' \(did you mean 'title'\?\)"),
         (literal().replace("sequential", "magic"), "paradigm 'magic' must be one of sequential"),
@@ -122,6 +123,26 @@ def test_skip_runs_without_importing_its_module(add_algorithm):
     assert algorithm.missing() == "needs a_module_that_is_not_there, which is not installed"
     with pytest.raises(DependencyError, match=r"not installed: install what .*mine\.py requires"):
         algorithm.load()
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("return 'large' if facts.n > MOST else None", r"mine\.py, line 3: skip raised NameError: name 'MOST'"),
+        ("return facts.edges", r"mine\.py, line 3: skip raised AttributeError: .*'edges'"),
+        ("return True", r"mine\.py: skip must return a reason, as a string, or None, got True"),
+    ],
+)
+def test_a_wrong_skip_is_an_error_of_its_file(add_algorithm, body, message):
+    add_algorithm(literal() + f"def skip(facts, *, width):\n    {body}\nMOST = 5\n")
+    with pytest.raises(ConfigError, match=message):
+        registry.get("mine").skip(Facts(1, 1))
+
+
+def test_a_skip_without_its_parameters_is_an_error_of_its_file(add_algorithm):
+    add_algorithm(literal() + "def skip(facts):\n    return None\n")
+    with pytest.raises(ConfigError, match=r"mine\.py, line 2: skip raised TypeError: skip\(\) got"):
+        registry.get("mine").skip(Facts(1, 1))
 
 
 def test_the_remedy_for_cugraph_is_no_extra(monkeypatch):
