@@ -133,8 +133,10 @@ class Implementation:
         return Ready(problem, init, transfer)
 
     def collect_edges(self, problem: Any, result: Any) -> np.ndarray:
-        """Return the forest's edge ids on the host, in any order; raise `UnsupportedError` if none are known."""
+        """Return the forest's edge ids on the host, in any order; raise `UnsupportedError` if only a total is known."""
         ids = self.collect(problem, result)
+        if ids is None and self.weight is None:
+            raise ConfigError(f"{self.id}: collect returned None: it must return the forest's edge ids")
         if ids is None:
             raise UnsupportedError(
                 f"{self.id} prints only a total, no edges: it can be timed, but does not give a forest"

@@ -209,6 +209,15 @@ def test_an_algorithm_without_one_of_its_functions_says_which():
         _of_module("mine", type("Mine", (), {"prepare": None, "solve": None}))
 
 
+def test_an_algorithm_that_forgets_to_return_its_edges_is_no_program_of_totals(add_algorithm):
+    functions = ("prepare(graph, *, width)", "solve(problem)", "collect(problem, result)")
+    add_algorithm(
+        literal().replace("mine", "forgetful") + "".join(f"def {function}: pass\n" for function in functions)
+    )
+    with pytest.raises(ConfigError, match="forgetful: collect returned None: it must return the forest's"):
+        mst.minimum_spanning_forest((3, [0, 1], [1, 2], [5, 7]), algorithm="forgetful")
+
+
 def test_unknown_option_or_algorithm_is_refused_with_the_nearest_known():
     with pytest.raises(
         ConfigError, match=r"kruskal has no option 'srot' \(did you mean 'sort'\?\); it has: sort"
