@@ -19,7 +19,7 @@ from mst.forest import Forest
 from mst.graph import Graph, frozen
 from mst.interop.arrays import ArrayForest, in_library_of
 from mst.rounding import converted
-from mst.solver import minimum_spanning_forest, usable_gpu
+from mst.solver import code_seconds, minimum_spanning_forest, usable_gpu
 
 if TYPE_CHECKING:
     from mst.interop.device import DeviceForest
@@ -164,14 +164,15 @@ def from_points(
     if np.ma.is_masked(X):
         place = ", ".join(str(places[0]) for places in np.nonzero(np.ma.getmaskarray(X)))
         raise InputError(f"X[{place}] is masked: drop that point, or give it a value")
-    started = perf_counter()
+    started, code = perf_counter(), code_seconds()
     found = _by_gpu(given, samples) if k is None and threads is None and usable_gpu() else None
     name = "boruvka-points-cuda" if found else "boruvka-points"
     u, v, w = found or _by_threads(given, samples, neighbours, cores_for(threads))
     graph = Graph(len(given), u, v, w, trusted=True)
     if k is not None:
         name = "nearest-neighbours (approximate)"
-    seconds = {"compute": perf_counter() - started}
+    code = code_seconds() - code
+    seconds = {"compute": perf_counter() - started - code} | ({"code": code} if code else {})
     ids = np.arange(len(w))
     forest = Forest(graph, ids, algorithm=name, seconds=seconds, exact=k is None, trusted=True)
     return in_library_of(forest, X)

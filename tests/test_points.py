@@ -99,6 +99,15 @@ def test_tree_is_that_of_brute_force(name):
                 assert rows(mst.from_points(X, min_samples=samples, threads=threads)) == expected, samples
 
 
+def test_compiling_and_loading_code_is_not_computing(monkeypatch):
+    seconds = iter([1.0, 1.25])
+    monkeypatch.setattr("mst.points.code_seconds", lambda: next(seconds))
+    forest = mst.from_points([[0.0], [1.0]], threads=1)
+    assert forest.seconds["code"] == 0.25 and set(forest.seconds) == {"compute", "code"}
+    monkeypatch.setattr("mst.points.code_seconds", lambda: 2.0)
+    assert set(mst.from_points([[0.0], [1.0]], threads=1).seconds) == {"compute"}
+
+
 def sets_of_many_leaves() -> dict[str, np.ndarray]:
     rng = np.random.default_rng(15)
     square = np.array(list(itertools.product(range(18), repeat=2)))
