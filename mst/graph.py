@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -191,6 +191,8 @@ def column(values: Any, field: str) -> np.ndarray:
     if type(values) is np.ndarray and values.ndim == 1:
         return values
     array = as_numpy(values, field)
+    if array.ndim == 0 and array.dtype.kind in "OSU" and isinstance(values, Iterable):
+        raise InputError(f"{field} must be an array or a list, got {type(values).__name__}: give list({field})")
     if array.ndim != 1:
         raise InputError(f"{field} must be one-dimensional, got shape {array.shape}")
     if type(values) is not np.ndarray and np.ma.is_masked(values):
@@ -232,6 +234,8 @@ def _integers(array: np.ndarray, n: int, field: str) -> np.ndarray:
     if array.size == 0:
         return array.astype(np.int32)
     dtype = array.dtype
+    if dtype.kind == "f" and (missing := np.isnan(array)).any():
+        raise InputError(f"{field}[{int(missing.argmax())}] is missing: drop that edge")
     if dtype.kind not in "iu":
         raise InputError(f"{field} must hold integers, got dtype {dtype}: convert the ids first")
     if dtype.kind == "i" and n > 1 << (8 * dtype.itemsize - 1):

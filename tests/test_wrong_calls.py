@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import decimal
 import fractions
+import io
 import sys
 from pathlib import Path
 
@@ -336,6 +337,19 @@ WRONG = {
         lambda: forest_of_batches([], solve=solve, width=10**6),
         "threads=1000000 is above the",
     ),
+    **{
+        f"columns in a {type(values).__name__}": (
+            lambda values=values: solve((3, values, [1, 2, 0], [5, 7, 6])),
+            f"u must be an array or a list, got {type(values).__name__}: give list",
+        )
+        for values in ({0, 1, 2}, map(int, "012"), {0: 0, 1: 0, 2: 0}.keys(), b"012", "012")
+    },
+    "an end that is missing": (
+        lambda: solve((3, pandas.Series([0, None], dtype="Int64"), [1, 2], [5, 7])),
+        r"u\[1\] is missing: drop that edge",
+    ),
+    "an open file": (lambda: solve(io.StringIO("0 1 5\n")), "batch 0: .* got text: give the path of a file"),
+    "lines of bytes": (lambda: solve(io.BytesIO(b"0 1 5\n")), "batch 0: .* got text: give the path of a file"),
     "three in a tuple": (lambda: solve((3, [0], [1])), r"a tuple must be \(n, u, v, w\), got 3 values"),
     "nothing in a tuple": (lambda: solve(()), "got 0 values"),
     "three in a tuple, maximum": (lambda: solve((3, [0], [1]), maximum=True), "got 3 values"),

@@ -82,6 +82,10 @@ def batch_of(given: Any, name: str) -> Batch:
             u, v, w = (column(values, field) for values, field in zip(given, "uvw"))
             if isinstance(given[2], list | tuple):
                 refuse_rounded(given[2], w, "w[{}]".format)
+        elif isinstance(given, str | bytes):
+            raise InputError(
+                "a batch must be a tuple (u, v, w) or a table, got text: give the path of a file, not the open file"
+            )
         elif isinstance(given, int | float | np.generic | np.ndarray):
             raise InputError(
                 f"a batch must be a tuple (u, v, w) or a table, got {type(given).__name__}: a whole graph is a tuple "
