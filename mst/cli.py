@@ -134,7 +134,10 @@ def _missing(package: str, error: ModuleNotFoundError) -> str:
         return f"this needs {package}, which is not installed: {remedy}"
     lines = users or [entry for entry in stack if not entry[0].f_code.co_filename.startswith("<frozen ")]
     frame, line = lines[-1]
-    return f"{frame.f_code.co_filename}, line {line}: this needs {error.name}, which is not installed"
+    file = Path(frame.f_code.co_filename)
+    is_beside = bool(users) and file.with_name(f"{error.name}.py").is_file()
+    remedy = ": an algorithm is one file, so move its code there" if is_beside else ""
+    return f"{file}, line {line}: this needs {error.name}, which is not installed{remedy}"
 
 
 def _verbosity(given: set[str], *, json: bool) -> contextlib.AbstractContextManager[None]:

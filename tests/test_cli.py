@@ -357,6 +357,15 @@ def test_a_package_that_a_users_algorithm_lacks_is_named_with_the_line_that_impo
     assert line.startswith(f"mst solve: {named}") and line.endswith(", which is not installed")
 
 
+def test_code_beside_a_users_algorithm_is_to_be_moved_into_it(add_algorithm, tmp_path, capsys):
+    add_algorithm("", "_parts.py")
+    mine = add_algorithm('import _parts\nALGORITHM = dict(id="parted", paradigm="sequential", title="t")\n')
+    (tmp_path / "g.csv").write_text("0 1 1\n")
+    assert main(["solve", str(tmp_path / "g.csv"), "--algorithm", "parted"]) == 2
+    line = f"mst solve: {mine}, line 1: this needs _parts, which is not installed: an algorithm is one file"
+    assert capsys.readouterr().err.startswith(line)
+
+
 def test_every_package_of_an_extra_that_is_imported_has_its_remedy():
     extras = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"][
         "optional-dependencies"
