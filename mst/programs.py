@@ -112,7 +112,11 @@ class Program:
 
     def missing(self) -> str | None:
         """Return why the program cannot be started here, or None."""
-        return None if shutil.which(self.command[0]) else f"needs the program {self.command[0]}, not found"
+        program = self.command[0]
+        if shutil.which(program):
+            return None
+        fault = "whose file is not executable: use chmod +x" if Path(program).is_file() else "not found"
+        return f"needs the program {program}, {fault}"
 
     def fingerprint(self) -> str:
         """Return hex digits over this description, the program, and the scripts among its arguments."""

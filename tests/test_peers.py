@@ -222,6 +222,13 @@ def test_a_missing_program_is_unavailable_not_fatal(program):
         algorithm.load()
 
 
+def test_a_program_that_may_not_be_executed_is_not_called_missing(program):
+    algorithm = program(**EDGES, command=[str(program.script), "{graph}"])
+    assert (
+        algorithm.missing() == f"needs the program {program.script}, whose file is not executable: use chmod +x"
+    )
+
+
 def test_fingerprint_of_a_program_covers_script_and_description(program):
     first = program(**EDGES).source_fingerprint()
     assert program(**EDGES).source_fingerprint() == first
