@@ -322,7 +322,7 @@ ILLEGAL = {
         [0.5],
     ),
     "batch 1, row 0: u = 1000000000000000 is above the": ([10**15], [1], [1]),
-    "batch 1: str is not a table with columns": "text",
+    "batch 1: a batch must be a tuple (u, v, w) or a table, got text: to read a file": "text",
     "batch 1: a batch must be a tuple (u, v, w) or a table, got ndarray: a whole graph is a tuple": np.array(
         [0, 1]
     ),

@@ -348,8 +348,14 @@ WRONG = {
         lambda: solve((3, pandas.Series([0, None], dtype="Int64"), [1, 2], [5, 7])),
         r"u\[1\] is missing: drop that edge",
     ),
-    "an open file": (lambda: solve(io.StringIO("0 1 5\n")), "batch 0: .* got text: give the path of a file"),
-    "lines of bytes": (lambda: solve(io.BytesIO(b"0 1 5\n")), "batch 0: .* got text: give the path of a file"),
+    "an open file": (
+        lambda: solve(io.StringIO("0 1 5\n")),
+        "batch 0: .* got text: to read a file, give its path",
+    ),
+    "lines of bytes": (
+        lambda: solve(io.BytesIO(b"0 1 5\n")),
+        "batch 0: .* got text: to read a file, give its path",
+    ),
     "three in a tuple": (lambda: solve((3, [0], [1])), r"a tuple must be \(n, u, v, w\), got 3 values"),
     "nothing in a tuple": (lambda: solve(()), "got 0 values"),
     "three in a tuple, maximum": (lambda: solve((3, [0], [1]), maximum=True), "got 3 values"),

@@ -84,7 +84,7 @@ def batch_of(given: Any, name: str) -> Batch:
                 refuse_rounded(given[2], w, "w[{}]".format)
         elif isinstance(given, str | bytes):
             raise InputError(
-                "a batch must be a tuple (u, v, w) or a table, got text: give the path of a file, not the open file"
+                "a batch must be a tuple (u, v, w) or a table, got text: to read a file, give its path alone"
             )
         elif isinstance(given, int | float | np.generic | np.ndarray):
             raise InputError(
