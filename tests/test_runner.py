@@ -392,6 +392,12 @@ def test_values_that_a_record_cannot_hold_are_an_error_of_the_run(probe, returne
     read_measurement(found["path"])
 
 
+def test_processes_draw_different_random_numbers(probe):
+    """Forks have the generator of their parent, with which an algorithm that draws would find one forest each time."""
+    found = probe("probe-counters", marker="{'drawn': float(np.random.random())}", processes=3)
+    assert len({counters["drawn"] for counters in found["counters"]}) == 3
+
+
 def test_different_forests_of_processes_are_an_error(probe, tmp_path):
     measurement = probe("probe-fork-differs", paradigm="peer", marker=str(tmp_path / "first"), processes=2)
     assert measurement["status"] == "error" and "different forests" in measurement["reason"]

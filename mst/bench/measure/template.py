@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import psutil
 
 from mst import registry
@@ -91,6 +92,7 @@ def _load(
         run_in_fork(compile_all)
 
     def sample() -> None:
+        np.random.seed()  # noqa: NPY002 - forks have this process's global generator
         alone = algorithm.program is not None
         emit("samples", **Sampler(spec, implementation, graph, loaded=loaded, alone=alone).measure())
 
