@@ -236,6 +236,14 @@ FILES = [
         [(0, 1, 0.5), (1, 3, 2.0)],
     ),
     (
+        "tntp, names of two words",  # http://www.bgu.ac.il/~bargera/tntp/
+        b"<NUMBER OF NODES> 2\n<NUMBER OF LINKS> 1\n<END OF METADATA>\n"
+        b"~ \tInit node \tTerm node \tCapacity \tLength \tFree Flow Time \tB\t;\n\t1\t2\t9\t6\t7\t0.15\t;\n",
+        "tntp",
+        2,
+        [(0, 1, 6)],
+    ),
+    (
         "tntp without names",
         b"<NUMBER OF NODES> 4\n<NUMBER OF LINKS> 1\n<END OF METADATA>\n1 2 9 3 5 ;\n",
         "tntp",

@@ -63,7 +63,10 @@ def _length_column(text: Text) -> int:
     """Skip blank lines and the names of the columns, and return the index of the column ``length``."""
     column = 3
     while (line := text.peek()) is not None and (not line.strip() or line.lstrip().startswith(b"~")):
-        names = line.lower().replace(b"~", b" ").replace(b";", b" ").split()
+        header = line.lower().strip(b"~; \t")
+        # Between tabs, names may have several words, such as "Init node".
+        fields = header.split(b"\t") if b"\t" in header else header.split()
+        names = [field.strip() for field in fields if field.strip()]
         if b"length" in names[2:]:
             column = names.index(b"length")
         text.header_line()
