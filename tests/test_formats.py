@@ -79,6 +79,7 @@ FILES = [
     ("snap, counts apart", b"# Nodes: 5\n# Edges: 2\n0 1\n1 3\n", "edges", 5, [(0, 1), (1, 3)]),
     ("snap, isolated vertex", b"# Nodes: 4 Edges: 2\n1 2\n2 4\n", "edges", 4, [(0, 1), (1, 3)]),
     ("blanks", b"7 3\n3 9\n", "edges", 3, [(1, 0), (0, 2)]),
+    ("blanks, as many rows as columns", b"0 1\n2 0\n", "edges", 3, [(0, 1), (2, 0)]),
     ("tabs and weights", b"7\t3\t1.5\n3\t9\t2\n", "edges", 3, [(1, 0, 1.5), (0, 2, 2.0)]),
     ("commas", b"\xef\xbb\xbf7,3, 4\r\n3 ,9,5\r\n", "edges", 3, [(1, 0, 4), (0, 2, 5)]),
     ("semicolons", b"7;3\n3;9\n", "edges", 3, [(1, 0), (0, 2)]),
@@ -227,6 +228,16 @@ FILES = [
         [(0, 1, 3), (1, 2, 4), (3, 3, 5)],
     ),
     (
+        "matrix, longer than a small block",
+        b"".join(
+            b",".join(b"%d" % (10 + min(i, j) if abs(i - j) == 1 else 0) for j in range(12)) + b"\n"
+            for i in range(12)
+        ),
+        "matrix",
+        12,
+        [(i, i + 1, 10 + i) for i in range(11)],
+    ),
+    (
         "tntp",
         b"<NUMBER OF NODES> 4\n<FIRST THRU NODE> 1\n<NUMBER OF LINKS> 2\n<END OF METADATA>\n\n"
         b"~ \tinit_node\tterm_node\tcapacity\tfree_flow_time\tlength\tb ;\n"
@@ -369,6 +380,8 @@ def test_summary_holds_declared_counts_direction_and_remarks(tmp_path):
     assert (summary.rows, summary.declared_m, summary.direction, summary.mirrored) == (4, 2, "both", 2)
     path.write_text("9 1\n1 2 7\n")
     assert "count from 0" in read_raw(path).summary.remarks[0]
+    path.write_text("9 1\n1 9 7\n")
+    assert not read_raw(path).summary.remarks
 
 
 def test_integer_weights_are_exact_and_of_the_narrowest_dtype(tmp_path):
@@ -403,8 +416,9 @@ def test_two_columns_are_headed_only_if_the_first_row_counts_the_others(tmp_path
     path.write_text("9 3\n1 9\n2 3\n")
     with pytest.raises(FormatError, match="could be edges or headed"):  # a row is missing, or it is an edge
         read_raw(path)
-    path.write_text("8 2\n1 9\n2 3\n")
-    assert read_raw(path).format == "edges"
+    for first in ("8 2", "9 90"):  # ids above the count; more edges than pairs
+        path.write_text(f"{first}\n1 9\n2 3\n")
+        assert read_raw(path).format == "edges"
 
 
 @pytest.mark.parametrize("top", ["source,target", '"src" "dst"', "u\tv", "% sym unweighted", "# Nodes: 10"])
@@ -609,6 +623,7 @@ def tar_of(files: dict[str, bytes]) -> bytes:
     with tarfile.open(fileobj=buffer, mode="w") as archive:
         for name, content in files.items():
             member = tarfile.TarInfo(name)
+            member.type = tarfile.DIRTYPE if name.endswith("/") else tarfile.REGTYPE
             member.size = len(content)
             archive.addfile(member, io.BytesIO(content))
     return buffer.getvalue()
@@ -646,7 +661,7 @@ def test_a_matrix_market_file_without_its_banner_is_no_edge_list(tmp_path):
 @pytest.mark.parametrize("pack", PACKERS, ids=["tar", "zip", "tar.gz", "tar.xz"])
 def test_graph_in_an_archive_is_found(tmp_path, pack):
     path = tmp_path / "road.tar.gz"
-    others = {"road/readme.txt": b"hello", "road/road_coord.mtx": b"1 2 3", "__MACOSX/road": b"?"}
+    others = {"road/": b"", "road/readme.txt": b"hello", "road/road_coord.mtx": b"1 2 3", "__MACOSX/road": b"?"}
     for files in (
         {"any.mtx": GRAPH},
         {**others, "road/road.mtx": GRAPH},
@@ -657,9 +672,17 @@ def test_graph_in_an_archive_is_found(tmp_path, pack):
     renamed = tmp_path / "download"
     renamed.write_bytes(pack({**others, "road/road.mtx": GRAPH}))
     assert read(renamed).m == 2
-    path.write_bytes(pack({"a.mtx": GRAPH, "b.mtx": GRAPH}))
-    with pytest.raises(FormatError, match=r"expected an archive of one graph, found a\.mtx, b\.mtx: unpack it"):
-        read(path)
+    for names in (("a.mtx", "b.mtx"), ("road.mtx", "road.txt")):
+        path.write_bytes(pack(dict.fromkeys(names, GRAPH)))
+        with pytest.raises(
+            FormatError, match=f"expected an archive of one graph, found {', '.join(names)}: unpack it"
+        ):
+            read(path)
+        with pytest.raises(FormatError, match=r"expected an archive that holds c\.mtx"):
+            read_raw(path, member="c.mtx")
+    path.write_bytes(GRAPH)
+    with pytest.raises(FormatError, match=r"expected an archive that holds c\.mtx"):
+        read_raw(path, member="c.mtx")
     path.write_bytes(pack({"a.txt": b"0 1\n", "b.txt": b"3 2\n0 1\n1 2\n"}))
     assert read_raw(path, member="b.txt").format == "headed", "which is opened again when its rows are counted"
     write(tmp_path / "inner.arrow", TRIANGLE)

@@ -89,6 +89,8 @@ MALFORMED = [
     (b"1 -2\n3 4\n", None, "vertex -2 lies outside"),
     (b"1 2 3\n\n# x\n3 4 NaN\n", None, "line 4: '3 4 NaN'"),
     (b"1 2 3 4\n5 6 7 8\n", None, "line 1: '1 2 3 4': expected `<u> <v>` or `<u> <v> <weight>`"),
+    (b"1 2 3 4 5\n" * 5, None, "line 1: '1 2 3 4 5': expected `<u> <v>` or `<u> <v> <weight>`"),
+    (b"1 2\n2 \xff\n", None, r"line 2: b'2 \xff': expected `<u> <v>`"),
     (
         b"source,target,rating\n1,2,3\n",
         None,
@@ -193,6 +195,11 @@ MALFORMED = [
     (b"AdjacencyGraph\n2\n2\n0\n3\n1\n0\n", None, "the row offsets do not ascend from 0 to 2"),
     (b"AdjacencyGraph\n2\n2\n0\n1\n1\n2\n", None, "entry 1 names vertex 2, outside 0 … 1"),
     (
+        b"WeightedAdjacencyGraph\n2\n2\n0\n1\n1\n0\n5\n1e999\n",
+        None,
+        "line 9: '1e999': expected counts, offsets and neighbours, then weights; a number is outside the range",
+    ),
+    (
         b"AdjacencyGraph\n2\n2\n0\n1\nx\n0\n",
         None,
         "line 6: 'x': expected counts, offsets and neighbours, then weights; 'x' is not a number",
@@ -260,7 +267,7 @@ MALFORMED = [
         "expected finite coordinates of 2 points, found 1",
     ),
     (
-        b"DIMENSION: 2\nEDGE_WEIGHT_TYPE: EUC_2D\nNODE_COORD_SECTION\n1 0 0\n2 1e10 1\nEOF\n",
+        b"DIMENSION: 2\nEDGE_WEIGHT_TYPE: EUC_2D\nNODE_COORD_SECTION\n1 0 0\n2 1073741824 1\nEOF\n",
         None,
         "expected distances below",
     ),
@@ -338,7 +345,7 @@ def test_truncated_damaged_or_nested_compression_is_refused(tmp_path, compress, 
     packed = compress(f"p sp 60000 59999\n{rows}".encode())
     for length in (8, 20, len(packed) // 2, len(packed) - 3):
         path.write_bytes(packed[:length])
-        with pytest.raises(FormatError, match=f"{name} data"):
+        with pytest.raises(FormatError, match=f"{name} data ends early; fetch or copy the file again$"):
             read(path)
     for at in (len(packed) // 3, len(packed) // 2):
         path.write_bytes(packed[:at] + bytes(byte ^ 0x55 for byte in packed[at : at + 40]) + packed[at + 40 :])
