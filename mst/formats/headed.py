@@ -65,7 +65,7 @@ def read(source: Source) -> RawGraph:
     low, high = table.id_range()
     if low == 0 and high == header.n:
         _raise_at_last_id(source, header, layout)
-    from_one = high == header.n and table.rows > 0
+    from_one = high == header.n
     remarks = []
     if low > 0 and not from_one:
         remarks.append(f"no id is 0 or {header.n}: ids are assumed to count from 0")
@@ -79,7 +79,7 @@ def _header(text: Text) -> _Header:
     line: bytes | None = b""
     while len(counts) < 2 and (line := text.data_line(_COMMENTS)) is not None:
         words = line.split()
-        if len(words) + len(counts) > 2 or not all(map(is_count, words)):
+        if not all(map(is_count, words)):
             break
         counts += map(int, words)
     if len(counts) != 2:
