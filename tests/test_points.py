@@ -307,8 +307,8 @@ def test_many_equal_points_take_no_time_of_all_pairs():
 def test_extreme_coordinates_neither_overflow_nor_vanish():
     X = np.random.default_rng(6).random((200, 2))
     plain = mst.from_points(X)
-    for power in (100, -100, 600, -600, 1024, -1000):
-        scaled = mst.from_points(np.ldexp(X, power - 1))
+    for power, sign in itertools.product((100, -100, 600, -600, 1024, -1000), (1, -1)):
+        scaled = mst.from_points(np.ldexp(sign * X, power - 1))
         assert np.array_equal(scaled.graph.u, plain.graph.u)
         assert np.array_equal(scaled.edges()[2], np.ldexp(plain.edges()[2], power - 1)), power
 
@@ -384,6 +384,8 @@ def test_wrong_points_are_refused_by_place():
             InputError, match=r"X\[2, 1\] is -9007199254740993, which float64 cannot represent: sub"
         ):
             mst.from_points(X, threads=threads)
+    with pytest.raises(InputError, match=r"X\[0, 1\] is 9007199254740993, which float64 cannot"):
+        mst.from_points(np.array([[0, 2**53 + 1]], np.uint64))
     with pytest.raises(InputError, match=r"one row per point .* shape \(3,\)"):
         mst.from_points([1, 2, 3])
     with pytest.raises(InputError, match="got csr_array: make a sparse one dense by toarray"):
