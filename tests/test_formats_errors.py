@@ -293,6 +293,11 @@ MALFORMED = [
     # binary
     (struct.pack("<2i", -1, 0), "ecl", "expected counts of at least 0"),
     (struct.pack("<4i", 2, 1, 0, 1), "ecl", "expected 3 row offsets, but the file ends 4 bytes early"),
+    (
+        struct.pack("<6i", 2, 1, 0, 1, 1, 1)[:-1],
+        "ecl",
+        "expected 1 neighbours, but the file ends 1 bytes early",
+    ),
     (struct.pack("<6i", 2, 1, 0, 1, 1, 2), "ecl", "entry 0 names vertex 2, outside 0 … 1"),
     (struct.pack("<6i", 2, 1, 0, 2, 1, 1), "ecl", "the row offsets do not ascend from 0 to 1"),
     (struct.pack("<9i", 4, 0, 0, 2**31 - 1, -(2**31), -1, 0, 0, 0), "ecl", "the row offsets do not ascend"),
@@ -375,9 +380,10 @@ def test_zeros_after_compressed_streams_are_padding(tmp_path, compress):
 
 
 def test_missing_file_and_folder_are_refused(tmp_path):
-    for call in (read, read_raw, detect):
-        with pytest.raises(InputError, match=r"nowhere.gr cannot be read: No such file"):
+    for call in (read, read_raw, detect, read_canonical, read_metadata):
+        with pytest.raises(InputError, match=r"nowhere.gr cannot be read: .*No such file"):
             call(tmp_path / "nowhere.gr")
+    for call in (read, read_raw, detect):
         with pytest.raises(InputError, match="is a folder: name a graph file in it"):
             call(tmp_path)
 
@@ -535,12 +541,16 @@ def test_damaged_canonical_files_are_refused(tmp_path):
     for metadata, columns, message in (
         ({"n": "2", "m": "1"}, dict(u=u, v=u), "expected columns u, v"),
         ({"n": "2", "m": "1"}, dict(u=u, v=w, w=w), "expected columns u, v"),
+        ({"n": "2", "m": "1"}, dict(u=u, v=u.astype(np.int64), w=w), "expected columns u, v"),
+        ({"n": "2", "m": "1"}, dict(u=u, v=u, w=["1"]), "expected columns u, v"),
         ({"n": "2", "m": "2"}, dict(u=u, v=u, w=w), "declares m = 2 but has 1 row"),
+        ({"n": "2", "m": "0"}, dict(u=u, v=u, w=w), "declares m = 0 but has 1 row"),
+        ({"n": "-1", "m": "1"}, dict(u=u, v=u, w=w), "expected metadata n"),
         ({"m": "1"}, dict(u=u, v=u, w=w), "expected metadata n"),
         ({"n": '"2"', "m": "1"}, dict(u=u, v=u, w=w), "expected metadata n"),
         ({"n": "{", "m": "1"}, dict(u=u, v=u, w=w), "the metadata cannot be read"),
         ({"n": "0", "m": "1"}, dict(u=u, v=u, w=w), "the columns are not a valid graph"),
-        ({"n": str(2**40), "m": "1"}, dict(u=u, v=u, w=w), "expected ids of int64"),
+        ({"n": str(2**31), "m": "1"}, dict(u=u, v=u, w=w), "expected ids of int64"),
         ({"n": "2", "m": "1"}, dict(u=u, v=u, w=pa.array([None], pa.float64())), "no missing values"),
     ):
         table(metadata, **columns)

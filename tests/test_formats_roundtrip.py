@@ -94,9 +94,8 @@ def test_written_file_is_detected_by_content(tmp_path, format, rng):
 @given(graph=graphs())
 def test_canonical_file_keeps_graph_and_metadata(tmp_path_factory, graph):
     path = tmp_path_factory.getbasetemp() / "canonical.arrow"
-    said = write_canonical(
-        path, graph, {"source": "ä→b", "seed": 7, "generator": {"family": "x", "p": 0.5}, "raw_sha256": None}
-    )
+    given = {"source": "ä→b", "seed": 7, "generator": {"family": "x", "p": 0.5}, "raw_sha256": None}
+    said = write_canonical(path, graph, {**given, "n": -1, "digest": "of another graph"})
     assert said == read_metadata(path)
     assert said == {
         "name": "drawn",
