@@ -397,6 +397,13 @@ def test_member_that_is_no_regular_file_is_refused(bundle, results, tmp_path, ki
     assert "link or another special file" in refused(evil, results)
 
 
+def test_member_packed_in_a_way_of_no_export_is_refused(bundle, results, tmp_path):
+    with zipfile.ZipFile(evil := tmp_path / "evil.zip", "w", zipfile.ZIP_BZIP2) as archive:
+        for name, content in members_of(bundle).items():
+            archive.writestr(name, content)
+    assert "packed in an unknown way" in refused(evil, results)
+
+
 def test_duplicate_member_is_refused(bundle, results, tmp_path):
     members = members_of(bundle)
     evil = packed(tmp_path / "evil.zip", members)
@@ -452,10 +459,34 @@ def edited(
     return change
 
 
+def elsewhere(members: Members) -> Members:
+    """Add a copy of a measurement as that of another machine."""
+    name = next(n for n in members if n.startswith("records/") and ".proof." not in n)
+    value = json.loads(members[name])
+    value["run"]["machine"] = "x"
+    return {**members, name.replace(MACHINE, "x", 1): json.dumps(value).encode()}
+
+
+def unmeasured(members: Members) -> Members:
+    """Leave out the measurement of a proof."""
+    proof = next(name for name in members if ".proof." in name)
+    return {name: content for name, content in members.items() if name != proof.replace(".proof.", ".")}
+
+
 OTHER = fake_records.DESKTOP.as_dict()
 WRONG_CONTENT = {
     "another run": (edited("records/", lambda v: v["run"].update(width=77)), "another run"),
     "another machine": (edited("records/", lambda v: v["run"].update(machine="x")), "another run"),
+    "a copy for another machine": (elsewhere, "a record of a machine other than"),
+    "a proof alone": (unmeasured, "a proof without its measurement"),
+    "nothing measured": (
+        lambda members: {name: members[name] for name in members if not name.startswith("records/")},
+        "it holds no measurement",
+    ),
+    "a second machine": (
+        lambda members: {**members, "machines/x.json": members[f"machines/{MACHINE}.json"]},
+        "a machine other than",
+    ),
     "other hardware": (edited("records/", machine=OTHER), "hardware other than"),
     "a false fingerprint": (
         edited("records/", lambda v: v["machine"].update(cores=1)),
@@ -527,6 +558,7 @@ WRONG_CONTENT = {
     ),
     "a negative size": (edited("manifests/", m=-5), "not a manifest: m: must be at least 0 (got -5)"),
     "a later bundle": (edited(HEADER, version=9), "update mst"),
+    "a version of text": (edited(HEADER, version="1"), "not a bundle"),
     "no bundle": (edited(HEADER, lambda v: v.pop("format")), "not a bundle"),
     "a name to break out": (edited(HEADER, machine="../x"), "no usable name"),
     "no fingerprint": (edited(HEADER, lambda v: v.pop("fingerprint")), "not a bundle"),
@@ -543,7 +575,8 @@ def test_member_that_contradicts_its_path_or_header_is_refused(bundle, results, 
 def test_members_that_are_no_json_objects_are_refused(bundle, results, tmp_path, content):
     members = members_of(bundle)
     name = next(n for n in members if n.startswith("records/"))
-    assert "JSON" in refused(packed(tmp_path / "evil.zip", {**members, name: content}), results)
+    message = refused(packed(tmp_path / "evil.zip", {**members, name: content}), results)
+    assert "JSON" in message and name[:60] in message
 
 
 def test_unlisted_or_changed_member_is_refused(bundle, tmp_path):
