@@ -41,7 +41,6 @@ HEADER = "bundle.json"
 MAX_BUNDLE_BYTES = 2**28
 MAX_MEMBER_BYTES = 2**26
 MAX_TOTAL_BYTES = 2**31
-_EPOCH = (1980, 1, 1, 0, 0, 0)
 _PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 # Exceptions of zipfile over bytes that are not a zip archive, or a damaged one.
 _DAMAGED = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, ValueError, RuntimeError)
@@ -222,7 +221,7 @@ def _manifests(results: Path, measurements: Iterable[dict[str, Any]]) -> dict[st
 def _write_zip(out: Path, members: Mapping[str, bytes]) -> None:
     with naming(out), replacing(out) as temporary, zipfile.ZipFile(temporary, "w") as archive:
         for name, content in members.items():
-            entry = zipfile.ZipInfo(name, _EPOCH)
+            entry = zipfile.ZipInfo(name)  # of the same time whenever it is written
             entry.compress_type = zipfile.ZIP_DEFLATED
             entry.create_system = 3
             entry.external_attr = (stat.S_IFREG | 0o644) << 16
@@ -304,9 +303,9 @@ def _check(
 ) -> None:
     """Refuse a member that breaks its schema, belongs to another machine, or contradicts its path or its record."""
     machine, kind = header["machine"], kind_of(name)
-    if kind in ("record", "proof") and name.split("/")[1] != machine:
-        raise InputError(f"a {kind} of a machine other than {machine}")
     if kind == "record":
+        if name.split("/")[1] != machine:
+            raise InputError(f"a record of a machine other than {machine}")
         check_measurement(value, Run.from_path(Path(name)))
         if value["machine"]["fingerprint"] != header["fingerprint"]:
             raise InputError("a measurement from hardware other than the bundle's")
