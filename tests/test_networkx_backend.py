@@ -91,6 +91,7 @@ def test_partitions_are_respected(minimum):
         [np.float64(0.5), 1, 0.25, np.float64(1.0), 0, 2],
         [np.int64(3), 1, np.int32(1), True, np.bool_(False), -(2**63)],
         [np.float32(0.1), 0.1, np.float32(0.1), 0.1, 0.1, np.float32(0.1)],
+        [2, None, 0.5, None, 0.25, 3],
     ],
     ids=[
         "int",
@@ -103,13 +104,14 @@ def test_partitions_are_respected(minimum):
         "numpy-floats",
         "numpy-integers",
         "hashes",
+        "missing",
     ],
 )
 @pytest.mark.parametrize("name", ["minimum_spanning_tree", "maximum_spanning_tree"])
 def test_any_kind_of_weight_gives_networkx_kruskal_tree(weights, name):
     graph = nx.complete_graph(4)
     for edge, weight in zip(graph.edges, weights, strict=True):
-        graph.edges[edge]["weight"] = weight
+        graph.edges[edge].update({} if weight is None else {"weight": weight})
     ours, theirs = getattr(nx, name)(graph, backend="mst"), getattr(nx, name)(graph)
     assert list(ours.edges(data=True)) == list(theirs.edges(data=True))
 
@@ -141,7 +143,7 @@ def views():
     directed = nx.gnm_random_graph(20, 80, seed=1, directed=True)
     yield graph.subgraph([*range(20), "alone"])
     yield nx.subgraph_view(graph, filter_edge=lambda a, b: (a + b) % 3)
-    yield nx.MultiGraph(graph).subgraph(range(25))
+    yield nx.MultiGraph(graph).subgraph([*range(25), "alone"])
     yield directed.to_undirected(as_view=True)
     yield nx.freeze(graph.copy())
     yield nx.Graph()
@@ -194,3 +196,10 @@ def test_directed_graphs_have_no_spanning_tree_with_or_without_this_backend(kind
     assert sorted(partitioned.edges) == sorted(
         nx.partition_spanning_tree(graph, minimum=extreme == "minimum").edges
     )
+
+
+@pytest.mark.parametrize("algorithm", ["boruvka", "borůvka"])
+@pytest.mark.parametrize("choice", [{}, {"backend": "mst"}], ids=["networkx", "mst"])
+def test_boruvka_of_networkx_takes_no_multigraph_with_or_without_this_backend(algorithm, choice):
+    with pytest.raises(nx.NetworkXNotImplemented, match="multigraph"):
+        nx.minimum_spanning_tree(nx.MultiGraph([(0, 1), (1, 2)]), algorithm=algorithm, **choice)
