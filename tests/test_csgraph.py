@@ -112,15 +112,23 @@ WEIGHTS = {
 }
 
 
+def no_general_solve(*_, **__):
+    pytest.fail("a general solve")
+
+
 @pytest.mark.parametrize("name", WEIGHTS)
-def test_few_entries_give_the_tree_of_an_algorithm(name, rng):
+def test_few_entries_give_the_tree_of_an_algorithm(name, rng, monkeypatch):
     for _ in range(40):
         n, m = int(rng.integers(1, 60)), int(rng.integers(0, 300))
-        offsets = np.concatenate([[0], np.cumsum(rng.multinomial(m, np.ones(n) / n))])
+        offsets = np.concatenate([[0], np.cumsum(rng.multinomial(m, np.ones(n) / n))]).astype(np.int32)
         # Unsorted, with repeated entries and a diagonal.
-        matrix = sparse.csr_array((WEIGHTS[name](rng, m), rng.integers(0, n, m), offsets), shape=(n, n))
+        columns = rng.integers(0, n, m, np.int32)
+        matrix = sparse.csr_array((WEIGHTS[name](rng, m), columns, offsets), shape=(n, n))
         for keep_zeros in (False, True):
-            few = minimum_spanning_tree(matrix, keep_zeros=keep_zeros)
+            with monkeypatch.context() as patch:
+                if not np.isnan(matrix.data).any():
+                    patch.setattr(mst, "minimum_spanning_forest", no_general_solve)
+                few = minimum_spanning_tree(matrix, keep_zeros=keep_zeros)
             general = minimum_spanning_tree(matrix, keep_zeros=keep_zeros, algorithm="kruskal")
             assert alike(few, general) and few.data.tobytes() == general.data.tobytes()
 
@@ -129,7 +137,7 @@ def test_few_entries_give_the_tree_of_an_algorithm(name, rng):
     "name", ["csr array", "csr matrix", "csc matrix", "dense", "bool", "empty sparse", "one vertex"]
 )
 def test_few_entries_are_solved_in_one_call(name, monkeypatch):
-    monkeypatch.setattr(mst, "minimum_spanning_forest", lambda *graph, **how: pytest.fail("a general solve"))
+    monkeypatch.setattr(mst, "minimum_spanning_forest", no_general_solve)
     assert alike(minimum_spanning_tree(INPUTS[name]), scipys(INPUTS[name]))
 
 
@@ -160,7 +168,8 @@ def test_damaged_arrays_are_refused(offsets, columns, weights, convert):
 @pytest.mark.parametrize("algorithm", ["auto", "kruskal"])
 def test_arrays_may_be_longer_than_the_entries(algorithm):
     matrix = sparse.csr_array(
-        (np.array([2.0, 3.0, 99.0]), np.array([1, 2, 0]), np.array([0, 1, 2, 2])), shape=(3, 3)
+        (np.array([2.0, 3.0, 99.0]), np.array([1, 2, 0], np.int32), np.array([0, 1, 2, 2], np.int32)),
+        shape=(3, 3),
     )
     tree = minimum_spanning_tree(matrix, algorithm=algorithm)
     assert (tree.data.tolist(), tree.indices.tolist(), tree.indptr.tolist()) == ([2, 3], [1, 2], [0, 1, 2, 2])
@@ -191,13 +200,22 @@ def test_the_input_stays_as_it_was(overwrite):
 def test_any_exact_algorithm_can_be_named():
     for algorithm in ("kruskal", "boruvka"):
         assert minimum_spanning_tree(INPUTS["dense"], algorithm=algorithm).sum() == 10
+        tree = minimum_spanning_tree(INPUTS["csr matrix"], algorithm=algorithm)
+        assert alike(tree, scipys(INPUTS["csr matrix"]))
 
 
-@pytest.mark.parametrize("shape", [(2, 3), (3,), (2, 2, 2)])
+def test_more_threads_than_cores_are_refused_for_few_entries():
+    with pytest.raises(mst.UnsupportedError, match="above the"):
+        minimum_spanning_tree(INPUTS["csr array"], threads=10**6)
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (3, 2), (3,), (2, 2, 2)])
 def test_wrong_shapes_raise_value_errors(shape):
-    for error in (ValueError, InputError, ShapeError):
-        with pytest.raises(error, match="matrix"):
-            minimum_spanning_tree(np.zeros(shape))
+    dense = np.ones(shape)
+    for matrix in (dense, sparse.csr_array(dense)) if len(shape) == 2 else (dense,):
+        for error in (ValueError, InputError, ShapeError):
+            with pytest.raises(error, match="matrix"):
+                minimum_spanning_tree(matrix)
 
 
 def test_a_missing_library_is_named_with_its_remedy(monkeypatch):
