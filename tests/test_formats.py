@@ -363,6 +363,7 @@ def test_original_ids_are_kept_in_ascending_order(tmp_path):
     assert raw.original_ids[raw.u].tolist() == [500, 7] and raw.u.dtype == np.int32
     path.write_text("# Nodes: 4 Edges: 1\n500 7\n")
     assert read_raw(path).original_ids.tolist() == [7, 500, -1, -1]
+    assert read(path).labels == [7, 500, -1, -2]
     path.write_text("0 1\n1 2\n")
     assert read_raw(path).original_ids is None
 

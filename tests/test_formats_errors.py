@@ -300,6 +300,8 @@ MALFORMED = [
     ),
     (struct.pack("<6i", 2, 1, 0, 1, 1, 2), "ecl", "entry 0 names vertex 2, outside 0 … 1"),
     (struct.pack("<6i", 2, 1, 0, 2, 1, 1), "ecl", "the row offsets do not ascend from 0 to 1"),
+    (struct.pack("<7i", 2, 2, 0, 1, 1, 1, 0), "ecl", "the row offsets do not ascend from 0 to 2"),
+    (struct.pack("<7i", 2, 2, 1, 1, 2, 1, 0), "ecl", "the row offsets do not ascend from 0 to 2"),
     (struct.pack("<9i", 4, 0, 0, 2**31 - 1, -(2**31), -1, 0, 0, 0), "ecl", "the row offsets do not ascend"),
     (struct.pack("<8i", 2, 1, 0, 1, 1, 1, 5, 6), "ecl", "the file continues after its last entry"),
     (struct.pack("<2i", 2, 2**31 - 1), "bhargava-zaia", "bytes early"),

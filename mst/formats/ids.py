@@ -20,8 +20,10 @@ def ids_of(vertices: np.ndarray, ids: Ids) -> np.ndarray:
 def vertices_of(given: np.ndarray, ids: Ids) -> np.ndarray:
     """Return the vertices of ids, shape (k,), and -1 for an id that no vertex has.
 
-    >>> vertices_of(np.array([0, 3]), range(1, 4)).tolist(), vertices_of(np.array([9]), np.array([7, 9])).tolist()
-    ([-1, 2], [1])
+    >>> vertices_of(np.array([0, 3]), range(1, 4)).tolist()
+    [-1, 2]
+    >>> vertices_of(np.array([9, 8]), np.array([7, 9, -1, -2])).tolist()
+    [1, -1]
     """
     if isinstance(ids, range):
         return np.where((given >= ids.start) & (given < ids.stop), given - ids.start, -1)
