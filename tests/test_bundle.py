@@ -172,7 +172,15 @@ def test_importing_twice_changes_nothing(bundle, results):
     assert (second.records, second.unchanged) == (0, first.records)
     # Another conversion of a graph takes another time.
     manifest = next(results.glob("manifests/*/*.json"))
-    manifest.write_bytes(json_bytes({**json.loads(manifest.read_bytes()), "seconds": 99.0}))
+    # As of another conversion of the same graph.
+    other = {
+        "seconds": 99.0,
+        "raw": {"location": "https://b.org/NY.gr.gz"},
+        "tried": [],
+        "checks": [],
+        "bytes": 1,
+    }
+    manifest.write_bytes(json_bytes({**json.loads(manifest.read_bytes()), **other, "generator": None}))
     assert import_bundle(bundle, results=results).manifests == 0
 
 
@@ -549,6 +557,11 @@ WRONG_CONTENT = {
     "the future": (edited("records/", schema=99), "update mst"),
     "a proof of nothing": (edited("proof", lambda v: v.pop("status")), "not a proof: status"),
     "another graph": (edited("manifests/", name="x"), "another graph"),
+    "another version of the graph": (edited("manifests/", digest="0" * 64), "another graph"),
+    "no machine": (
+        lambda members: {name: members[name] for name in members if not name.startswith("machines/")},
+        f"the hardware of machine {MACHINE} is missing",
+    ),
     "foreign facts": (edited("machines/", **OTHER), "a machine other than"),
     "no manifest": (edited("manifests/", n="many"), "not a manifest: n"),
     "half a range": (edited("manifests/", weight_max=None), "not a manifest: weight_min and weight_max"),
@@ -587,6 +600,8 @@ def test_unlisted_or_changed_member_is_refused(bundle, tmp_path):
     name = next(n for n in members if n.startswith("records/"))
     evil = packed(tmp_path / "evil.zip", {**members, name: members[name] + b" "}, sign=False)
     assert "differs from its checksum in bundle.json" in refused(evil, tmp_path / "b" / "results")
+    evil = packed(tmp_path / "evil.zip", {key: members[key] for key in members if key != name}, sign=False)
+    assert "not those that bundle.json lists" in refused(evil, tmp_path / "c" / "results")
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"\x1f\x8b hello", b"PK\x05\x06" + b"\0" * 18])

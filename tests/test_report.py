@@ -17,7 +17,7 @@ from jinja2 import meta
 from markupsafe import escape
 
 from mst.bench.records.account import check_table
-from mst.bench.records.store import load_records, table_row
+from mst.bench.records.store import load_records, medians, table_row
 from mst.bench.statistics import geometric_mean
 from mst.errors import MSTError
 from mst.reporting import data
@@ -35,8 +35,17 @@ from mst.units import count, size
 
 
 def test_every_column_of_a_record_is_in_the_table(report):
-    row = table_row(next(load_records(report / "records")))
+    record = next(load_records(report / "records"))
+    row = table_row(record)
     assert {*row, "current"} == set(COLUMNS)
+    assert row["samples"] == sum(map(len, record.measurement["samples"]["compute"])) > row["processes"]
+    assert not row["oversubscribed"]
+    flagged = {**record.measurement, "conditions": {"flags": ["busy", "oversubscribed"]}}
+    assert table_row(replace(record, measurement=flagged))["oversubscribed"]
+
+
+def test_processes_without_samples_have_no_median():
+    assert medians({"samples": {"compute": [[1.0, 3.0], []]}}) == [2.0]
 
 
 def test_energy_is_in_the_table_only_with_that_of_the_processor(report):
