@@ -526,6 +526,14 @@ WRONG_CONTENT = {
         edited("records/", lambda v: v["memory"].update(working_bytes=-(2**64))),
         "not a measurement: memory.working_bytes",
     ),
+    "a number above int64": (
+        edited("records/", lambda v: v["memory"].update(working_bytes=2**63)),
+        "not a measurement: memory.working_bytes",
+    ),
+    "a process without samples": (
+        edited("records/", lambda v: v["samples"]["compute"].append([])),
+        "needs samples of every process",
+    ),
     "a sample of text": (
         edited("records/", lambda v: v["samples"]["compute"][0].append("1")),
         "must be a number",

@@ -296,7 +296,7 @@ def test_info_names_a_special_file_that_cannot_be_read(capsys):
         "4 2 011\n7 2 5\n7 1 6\n",  # with two weights
         "5 5 010\n7 2 6\n",  # vertex 6 of 5
         "2 1 010\n7 2 1\n7 1 2\n7 1 2\n",  # more rows than vertices
-        "2 9 010\n",  # more edges than pairs
+        "2 2 010\n",  # more edges than pairs
         "5 5 10.5\n7 2 5\n",
         "5 3 2.5\n",  # no word of a header has a fraction or a sign
         "5 3 -1\n",

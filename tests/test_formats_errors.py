@@ -116,7 +116,7 @@ MALFORMED = [
         "line 2: '0;1;2,5': expected `<u>;<v>;<weight>`; '2,5' is not a number: write a decimal point, and no commas",
     ),
     (b"0\t1\t2,5\n", None, "line 1: '0\\t1\\t2,5': expected `<u> <v> <weight>`; '2,5' is not a number: write"),
-    (b"% bip weighted\n1 1\n2 1\n", None, "expected one set of vertices"),
+    (b"% bip weighted\n1 1\n2 1\n", None, "line 1: '% bip weighted': expected one set of vertices"),
     # headed lists
     (
         b"3 2\n0 1 5\n1 3 6\n",
