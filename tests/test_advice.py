@@ -79,6 +79,12 @@ def test_the_nearest_cell_decides(n, m, query, algorithm, width):
     assert (choice.algorithm, choice.width) == (algorithm, width)
 
 
+def test_all_cores_are_used_where_the_most_that_they_suffice_for_were_the_fastest():
+    times = {"filter-boruvka@1": 3.0, "filter-boruvka-threads@2": 2.0, "filter-boruvka-threads@4": 1.0}
+    table = Table({"machine": "box", "cells": [dict(CELLS[0], times=times)]})
+    assert [table.choose(250, 1000, width=width).width for width in (1, 2, 3, 5)] == [1, 2, 3, 5]
+
+
 @pytest.mark.parametrize(
     ("n", "query", "algorithm"),
     [
