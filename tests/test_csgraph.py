@@ -295,11 +295,27 @@ def test_large_integers_are_compared_exactly_with_their_dtype():
     assert minimum_spanning_tree(matrix, keep_dtype=True).data.tolist() == [large + 1, large]
 
 
-def test_indices_of_64_bits_are_accepted():
-    matrix = sparse.csr_array(np.array([[0, 2.0, 1], [3, 0, 4], [0, 0, 0]]))
-    wide = sparse.csr_array((matrix.data, matrix.indices, matrix.indptr), shape=(3, 3))
-    wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
+def of_wide_indices(data, columns, offsets):
+    n = len(offsets) - 1
+    matrix = sparse.csr_array((n, n))
+    matrix.data, matrix.indices, matrix.indptr = data, np.array(columns, np.int64), np.array(offsets, np.int64)
+    return matrix
+
+
+@pytest.mark.parametrize("entries", ["few", "none"])
+def test_indices_of_64_bits_are_solved_in_one_call(entries, monkeypatch):
+    monkeypatch.setattr(mst, "minimum_spanning_forest", no_general_solve)
+    matrix = sparse.csr_array(np.array([[0, 2.0, 1], [3, 0, 4], [0, 0, 0]]) * (entries == "few"))
+    wide = of_wide_indices(matrix.data, matrix.indices, matrix.indptr)
     assert alike(minimum_spanning_tree(wide), minimum_spanning_tree(matrix))
+
+
+@pytest.mark.parametrize(
+    ("offsets", "columns"), [([0, 1, 2], [2**32, 0]), ([0, 1, 2], [1, -(2**32)]), ([0, 2**32 + 1, 2], [1, 0])]
+)
+def test_indices_that_32_bits_would_make_valid_are_refused(offsets, columns):
+    with pytest.raises(InputError, match="damaged"):
+        minimum_spanning_tree(of_wide_indices(np.array([1.0, 2.0]), columns, offsets))
 
 
 def test_csr_arrays_are_not_copied(monkeypatch):

@@ -24,6 +24,7 @@ _NEARLY_ZERO = 1e-8
 """Floats up to this magnitude count as zero in a dense matrix, as in SciPy, which calls `numpy.ma.masked_values`."""
 
 _INDEX, _WEIGHT = np.dtype(np.int32), np.dtype(np.float64)
+_WIDE_INDEX, _LARGEST = np.dtype(np.int64), np.uint64(np.iinfo(np.int32).max)
 
 
 class ShapeError(InputError, ValueError):
@@ -133,7 +134,6 @@ def _tree_of_few(matrix: Any, keep_zeros: bool) -> Any:
         and columns.shape == weights.shape
         and weights.ndim == 1
         and weights.size <= _FEW
-        and offsets.dtype == columns.dtype == _INDEX
         and weights.dtype == _WEIGHT
         and offsets.flags.c_contiguous
         and columns.flags.c_contiguous
@@ -141,9 +141,21 @@ def _tree_of_few(matrix: Any, keep_zeros: bool) -> Any:
     )
     if not (usual and first.compiled_code_pays(_SAVED)):
         return None
+    offsets, columns = _narrow(offsets), _narrow(columns)
+    if offsets is None or columns is None:
+        return None
     kernel = _forest_of_rows()
     offsets, columns, weights = kernel(frozen(offsets), frozen(columns), frozen(weights), bool(keep_zeros))
     return type(matrix)((weights, columns, offsets), shape=shape) if len(offsets) else None
+
+
+def _narrow(indices: np.ndarray) -> np.ndarray | None:
+    """Return indices with 32 bits; None if they have other dtypes, or 64 bits and do not fit."""
+    if indices.dtype == _INDEX:
+        return indices
+    # Read as unsigned numbers, those below zero are the largest.
+    fits = indices.dtype == _WIDE_INDEX and indices.view(np.uint64).max(initial=0) <= _LARGEST
+    return indices.astype(_INDEX) if fits else None
 
 
 # A statement that imports takes longer than solving a few entries.
