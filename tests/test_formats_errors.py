@@ -383,7 +383,7 @@ def test_zeros_after_compressed_streams_are_padding(tmp_path, compress):
 
 def test_missing_file_and_folder_are_refused(tmp_path):
     for call in (read, read_raw, detect, read_canonical, read_metadata):
-        with pytest.raises(InputError, match=r"nowhere.gr cannot be read: .*No such file"):
+        with pytest.raises(InputError, match=r"nowhere.gr cannot be read: No such file or directory$"):
             call(tmp_path / "nowhere.gr")
     for call in (read, read_raw, detect):
         with pytest.raises(InputError, match="is a folder: name a graph file in it"):

@@ -16,7 +16,7 @@ from typing import IO, Any
 import numpy as np
 
 from mst.arrays import to_arrow
-from mst.errors import FormatError, InputError
+from mst.errors import FormatError, InputError, reading
 from mst.formats.base import FileSummary, Format, RawGraph, replacing
 from mst.formats.source import Source
 from mst.graph import Graph
@@ -227,6 +227,8 @@ class _Reader:
         import pyarrow as pa
 
         self.path = Path(path)
+        with reading(path), self.path.open("rb"):
+            pass  # pyarrow's errors do not tell files that cannot be read from others
         try:
             mapped = pa.memory_map(str(path))
             start = mapped.read_buffer(1).address
@@ -237,8 +239,6 @@ class _Reader:
                 part.validate()
             self._require_length(start, mapped.size())
             columns = [(field.name, str(field.type)) for field in schema]
-        except FileNotFoundError as error:
-            raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
         except (pa.ArrowException, OSError, ValueError) as error:
             raise FormatError(path, f"expected an Arrow IPC file: {error}") from error
         self.metadata = self._decoded(schema.metadata or {})
