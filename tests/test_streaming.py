@@ -463,7 +463,7 @@ def test_the_amount_of_memory_in_an_error_is_enough(allowed, width, batch, n):
     assume(budget.most_vertices < n)
     named = amount_in(str(budget.refusal(n)))
     # The next process may take a little more.
-    enough = budget.within(memory.parse_memory(named.replace(",", "")) - 15 * 2**20)
+    enough = budget.within(memory.parse_memory(named) - 15 * 2**20)
     assert enough.most_vertices >= n and enough.rows(n) >= n + enough.slice_for(n)
 
 

@@ -16,7 +16,7 @@ _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 _MOST = 2**57
 """More bytes than any processor addresses."""
 
-_TEXT = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
+_TEXT = re.compile(r"((?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
 
 _ROW_BYTES = 44
 """Bytes for an edge in the table: 20 or 24 for itself, the rest for a solve (a batch, a place, a record, a key)."""
@@ -47,7 +47,7 @@ _LEEWAY_BYTES = 16 * 2**20
 
 
 def parse_memory(text: int | str) -> int:
-    """Return bytes from a number, or a text such as ``8G``; the units are powers of 1024.
+    """Return bytes from a number, or a text such as ``8G`` or ``1,020 MiB``; the units are powers of 1024.
 
     Raises
     ------
@@ -57,11 +57,11 @@ def parse_memory(text: int | str) -> int:
     Examples
     --------
     >>> from mst.streaming.memory import parse_memory
-    >>> parse_memory("1.5K"), parse_memory("8GiB"), parse_memory(512)
-    (1536, 8589934592, 512)
+    >>> parse_memory("1.5K"), parse_memory("8GiB"), parse_memory("1,020 MiB"), parse_memory(512)
+    (1536, 8589934592, 1069547520, 512)
     """
     found = _TEXT.fullmatch(str(text).strip())
-    amount = float(found[1]) * _UNITS[found[2].upper()] if found else 0
+    amount = float(found[1].replace(",", "")) * _UNITS[found[2].upper()] if found else 0
     if not 1 <= amount <= _MOST:
         raise InputError(f"memory must be a number of bytes or a string such as 8G, got {text!r}")
     return int(amount)
