@@ -918,10 +918,14 @@ def test_reason_of_the_plan_says_why_a_number_is_missing(records, status):
 
 def test_disturbed_width_is_the_best_only_where_nothing_is_judged(records):
     records.add("cas-boruvka", ROAD, 1.0, width=1, paradigm="threads", flags=("busy",))
-    source = records.add("cas-boruvka", ROAD, 2.0, width=4, paradigm="threads").source()
+    records.add("cas-boruvka", ROAD, 2.0, width=4, paradigm="threads")
+    source = change(records, spans=[[f"2026-11-20T10:0{k}:00+00:00"] * 2 for k in range(5)])
     for judging, value, objections in ((True, 2, []), (False, 1, ["disturbed (busy)"])):
         found = evaluate("T('cas-boruvka@best', 'USA-road-d.NY')", replace(source, judging=judging), Names({}))
         assert (found.value, found.objections) == (pytest.approx(value, rel=0.02), objections)
+        text = "T('cas-boruvka@best', 'USA-road-d.NY') / T('cas-boruvka@4', 'USA-road-d.NY')"
+        ratio = evaluate(text, replace(source, judging=judging), Names({}))
+        assert (ratio.value, ratio.best) == (pytest.approx(value / 2, rel=0.02), found.best)
 
 
 def test_share_of_nothing_and_a_round_that_did_not_come_are_missing(records):

@@ -90,7 +90,8 @@ class Measured(Source):
             except Missing:
                 return None
             # The best of several widths is the best of those that judge, if any do.
-            pair.append(next((record for record in found if not objection(record, quantity)), found[0]))
+            judging = [record for record in found if not objection(record, quantity)] if self.judging else []
+            pair.append((judging or found)[0])
         first, second = pair
         place = (first.path, second.path, quantity, self.wide)
         if place not in self.known:
