@@ -37,6 +37,7 @@ from mst.yaml_models import parse
 
 GRAPHS = {g.name: g for g in fake_records.GRAPHS}
 ROAD, SOCIAL = GRAPHS["USA-road-d.NY"], GRAPHS["com-youtube"]
+TURNS = [[f"2026-11-20T10:0{k}:00+00:00"] * 2 for k in range(5)]  # spans of processes
 LEAST = "min(T('boruvka', g) / T('kruskal', g) for g in BOTH)"
 TITAN = Hardware("AMD Ryzen Threadripper 2950X", 1, 16, 32, 64, ("NVIDIA TITAN V",), "515.43")
 
@@ -678,12 +679,15 @@ def test_port_on_stand_ins_has_no_verdict(records, stand_ins):
 # Records that may judge.
 
 
+@pytest.mark.parametrize("spans", [[], TURNS])
+@pytest.mark.parametrize("disturbed", ["kruskal", "boruvka"])
 @pytest.mark.parametrize("flag", ["busy", "stolen", "throttled"])
-def test_disturbed_records_judge_nothing(records, book, flag):
-    source = both(both(records, "kruskal", 1.0), "boruvka", 2.0, flags=(flag,)).source()
-    outcome = judged(claim(anywhere={"above": 1}), source, book)
+def test_disturbed_records_judge_nothing(records, book, flag, disturbed, spans):
+    for algorithm, seconds in (("kruskal", 1.0), ("boruvka", 2.0)):
+        both(records, algorithm, seconds, flags=(flag,) if algorithm == disturbed else ())
+    outcome = judged(claim(anywhere={"above": 1}), change(records, spans=spans), book)
     assert outcome.verdict == NOT_MEASURED
-    assert f"boruvka at width 1 on USA-road-d.NY: disturbed ({flag})" in outcome.reason
+    assert f"{disturbed} at width 1 on USA-road-d.NY: disturbed ({flag})" in outcome.reason
 
 
 def test_runs_whose_interval_is_wide_judge_nothing_but_their_spread_and_counters(records, book):
@@ -749,9 +753,12 @@ THERE_AND_BACK = {
     "boruvka": [(1, 2), (2, 3), (5, 6), (6, 7), (9, 10), (10, 11)],
 }
 ONE_BY_ONE = {"kruskal": [(k, k + 1) for k in range(6)], "boruvka": [(k, k + 1) for k in range(6, 12)]}
+UNKNOWN = {"kruskal": [], "boruvka": []}  # in older records
 
 
-@pytest.mark.parametrize(("spans", "verdict"), [(THERE_AND_BACK, CONFIRMED), (ONE_BY_ONE, UNDECIDED)])
+@pytest.mark.parametrize(
+    ("spans", "verdict"), [(THERE_AND_BACK, CONFIRMED), (ONE_BY_ONE, UNDECIDED), (UNKNOWN, UNDECIDED)]
+)
 def test_processes_that_took_turns_are_compared_turn_by_turn(records, book, spans, verdict):
     """Noise that lasts longer than a turn affects both, and decides nothing."""
     records.add("kruskal", ROAD, 1.0).add("boruvka", ROAD, 1.0)
@@ -774,18 +781,41 @@ def test_turns_that_only_one_of_two_runs_took_are_left_out(records, book):
 
 def test_range_judges_ratios_of_turns_that_vary_little_however_much_the_times_do(records, book):
     records.add("kruskal", ROAD, 1.0).add("boruvka", ROAD, 1.0)
-    within = claim(
-        f"T('boruvka', '{ROAD.name}') / T('kruskal', '{ROAD.name}')", anywhere={"low": 1, "high": 1.2}
-    )
+    quantity = f"T('boruvka', '{ROAD.name}') / T('kruskal', '{ROAD.name}')"
+    little, much = [1.1, 1.12, 1.08, 1.1, 1.09, 1.11], [1.0, 1.2, 1.1, 1.15, 1.05, 1.1]
 
-    def verdict(ratios):
-        times = {"kruskal": SLOWER_AND_FASTER, "boruvka": SLOWER_AND_FASTER * ratios}
-        return judged(within, in_turns(records, THERE_AND_BACK, **times), book)
+    def verdict(ratios, times, **bounds):
+        source = in_turns(records, THERE_AND_BACK, kruskal=times, boruvka=times * ratios)
+        return judged(claim(quantity, anywhere=bounds or {"low": 1, "high": 1.2}), source, book)
 
-    assert verdict([1.1, 1.12, 1.08, 1.1, 1.09, 1.11]).verdict == CONFIRMED
-    wide = verdict([1.0, 1.2, 1.1, 1.15, 1.05, 1.1])
-    assert wide.verdict == NOT_MEASURED
-    assert "boruvka@1 / kruskal@1 on USA-road-d.NY: spread too wide (1 to 1.2)" in wide.reason
+    assert verdict(little, SLOWER_AND_FASTER).verdict == CONFIRMED
+    for times in (SLOWER_AND_FASTER, np.ones(6)):
+        wide = verdict(much, times)
+        assert wide.verdict == NOT_MEASURED
+        assert "boruvka@1 / kruskal@1 on USA-road-d.NY: spread too wide (1 to 1.2)" in wide.reason
+        assert verdict(much, times, above=0.9).verdict == CONFIRMED
+    # Microseconds differ by less than the call of a function takes.
+    assert verdict(much, np.full(6, 5e-5)).verdict == CONFIRMED
+
+
+def test_ratios_of_turns_are_of_medians_or_of_means(records):
+    records.add("kruskal", ROAD, 1.0).add("boruvka", ROAD, 1.0)
+    in_turns(records, THERE_AND_BACK, kruskal=SLOWER_AND_FASTER, boruvka=SLOWER_AND_FASTER)
+    for path in records.folder.rglob("boruvka/**/*.json"):
+        value = fake_records.read_json(path)
+        if "samples" in value:
+            value["samples"]["compute"] = [[time, time, 4 * time] for time in SLOWER_AND_FASTER]
+            path.write_text(json.dumps(value))
+    source = records.source()
+    for time, ratio in (("T", 1), ("M", 2)):
+        for over, under, expected in (
+            ("boruvka", "kruskal", ratio),
+            ("boruvka", "boruvka", 1),
+            ("kruskal", "kruskal", 1),
+        ):
+            text = f"{time}('{over}', '{ROAD.name}') / {time}('{under}', '{ROAD.name}')"
+            found = evaluate(text, source, Names({}))
+            assert (found.low, found.high) == pytest.approx((expected, expected))
 
 
 def test_published_claims_compare_what_alone_differs():
@@ -848,14 +878,18 @@ def test_failed_run_on_a_gpu_counts_without_the_version_of_cuda(tmp_path, book):
 
 @pytest.mark.parametrize(
     "quantity",
-    ["share('boruvka', 'USA-road-d.NY', 'map')", "counter('boruvka', 'USA-road-d.NY', 'rounds')",
+    ["phase('boruvka', 'USA-road-d.NY', 'map')", "share('boruvka', 'USA-road-d.NY', 'map')",
+     "counter('boruvka', 'USA-road-d.NY', 'rounds')",
      "memory('boruvka', 'USA-road-d.NY')", "spread('boruvka', 'USA-road-d.NY')"],
 )  # fmt: skip
 def test_phases_counters_memory_and_spread_need_three_processes_too(records, book, quantity):
     made = claim(quantity, anywhere={"above": -1})
     source = records.add("boruvka", ROAD, 2.0, processes=2).source()
     outcome = judged(made, source, book)
-    assert outcome.verdict == NOT_MEASURED and "of fewer than three processes" in outcome.reason
+    assert (
+        outcome.verdict == NOT_MEASURED
+        and f"{quantity.partition('(')[0]} of fewer than three processes" in outcome.reason
+    )
     source = records.add("boruvka", ROAD, 2.0, processes=3).source()
     found = judged(made, source, book)
     assert found.verdict == CONFIRMED and found.result.processes == 3
@@ -919,13 +953,18 @@ def test_reason_of_the_plan_says_why_a_number_is_missing(records, status):
 def test_disturbed_width_is_the_best_only_where_nothing_is_judged(records):
     records.add("cas-boruvka", ROAD, 1.0, width=1, paradigm="threads", flags=("busy",))
     records.add("cas-boruvka", ROAD, 2.0, width=4, paradigm="threads")
-    source = change(records, spans=[[f"2026-11-20T10:0{k}:00+00:00"] * 2 for k in range(5)])
+    source = change(records, spans=TURNS)
     for judging, value, objections in ((True, 2, []), (False, 1, ["disturbed (busy)"])):
         found = evaluate("T('cas-boruvka@best', 'USA-road-d.NY')", replace(source, judging=judging), Names({}))
         assert (found.value, found.objections) == (pytest.approx(value, rel=0.02), objections)
         text = "T('cas-boruvka@best', 'USA-road-d.NY') / T('cas-boruvka@4', 'USA-road-d.NY')"
         ratio = evaluate(text, replace(source, judging=judging), Names({}))
         assert (ratio.value, ratio.best) == (pytest.approx(value / 2, rel=0.02), found.best)
+    records.add("kruskal", ROAD, 1.0)
+    source = change(records, spans=TURNS, samples={"compute": [[time] for time in SLOWER_AND_FASTER[:5]]})
+    text = "T('cas-boruvka@best', 'USA-road-d.NY') / T('kruskal', 'USA-road-d.NY')"
+    by_turn = evaluate(text, replace(source, judging=True), Names({}))
+    assert (by_turn.low, by_turn.high, by_turn.best) == (1, 1, {"cas-boruvka": {"USA-road-d.NY": 4}})
 
 
 def test_share_of_nothing_and_a_round_that_did_not_come_are_missing(records):
@@ -966,6 +1005,7 @@ def test_wide_intervals_of_shares_never_judge():
     shares = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]
     for wide in (False, True):
         assert "spread too wide" in evidence.objection_to_numbers("share", shares, wide=wide)
+    assert evidence.objection_to_numbers("share", [0.01, 0.02, 0.05]) == ""
 
 
 def test_stand_in_needs_known_numbers_of_vertices_and_edges(monkeypatch):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -59,7 +61,7 @@ class Fake(Source):
         session = (name, self.drift[name]) if name in self.drift else None
         record = f"{selection}/{graph}"
         medians = tuple(value * (1 + self.scatter * steps))
-        return Leaf(value, medians, record, objection=self.objection, session=session)
+        return Leaf(value, medians, record, max(selection.width, 1), self.objection, session)
 
     def fact(self, name, graph):
         return {"n": 10.0, "m": 40.0, "degree": 8.0}.get(name, 1.0)
@@ -192,7 +194,7 @@ def test_interval_of_one_run_is_that_of_its_median():
 
 def test_run_that_occurs_twice_has_the_same_draws():
     result = evaluate("T('slow', 'a') / T('slow', 'a')", Fake(0.1), NAMES)
-    assert result.low == result.high == 1
+    assert result.low == result.high == 1 and result.records == ["slow/a"]
     other = evaluate("T('slow', 'a') / T('quick', 'a')", Fake(0.1), NAMES)
     assert other.low < other.high
 
@@ -200,16 +202,35 @@ def test_run_that_occurs_twice_has_the_same_draws():
 class InTurns(Fake):
     """The same times, of processes that took turns while the machine was now slower and now faster."""
 
+    noise = np.ones(6)
+    """Factors of the first run's times alone."""
+
     def turns(self, quantity, over, under, graph):
         speeds = np.array([1.0, 1.5, 0.8, 1.2, 1.1, 0.9])
         both = [self.leaf(quantity, selection, graph) for selection in (over, under)]
-        return tuple(Leaf(leaf.value, tuple(leaf.value * speeds), leaf.record) for leaf in both)
+        times = [leaf.value * speeds * noise for leaf, noise in zip(both, (self.noise, 1), strict=True)]
+        return tuple(replace(leaf, medians=tuple(own)) for leaf, own in zip(both, times, strict=True))
 
 
 def test_ratio_of_runs_that_took_turns_is_that_of_each_turn():
     found = evaluate("T('slow', 'a') / T('quick', 'a')", InTurns(0.1), NAMES)
     assert (found.value, found.low, found.high, found.processes) == (2, 2, 2, 6)
     assert found.records == ["slow/a", "quick/a"] and found.used == ["a"]
+    chosen = evaluate("T('quick@best', 'a') / T('slow@4', 'a')", InTurns(0.1), NAMES)
+    assert chosen.best == {"quick": {"a": 1}}
+
+
+def test_ratio_of_turns_is_the_median_of_their_ratios_and_independent_of_others():
+    source = InTurns()
+    source.noise = np.array([0.8, 0.9, 1.0, 1.02, 1.1, 1.6])
+    one = evaluate("T('slow', 'a') / T('quick', 'a')", source, NAMES)
+    assert (one.low, one.value, one.high) == pytest.approx((1.6, 2.02, 3.2))
+    for others in (
+        "gm(T('slow', g) / T('quick', g) for g in G)",
+        "gm(T(s, 'a') / T('quick', 'a') for s in ('slow', 'slow@2'))",
+    ):
+        several = evaluate(others, source, NAMES)
+        assert several.high / several.value < 0.95 * one.high / one.value
 
 
 @pytest.mark.parametrize(
@@ -260,6 +281,7 @@ def test_where_run_skips_and_lists_failures_and_lists_missing_terms():
     text = "min(where_run(T('slow', g) / T('quick', g) for g in G))"
     failed = evaluate(text, Fake(failed=(("quick", "a"),), unfit=(("quick", "c"),)), NAMES)
     assert failed.value == 4 and not failed.missing and failed.failed == ["quick on a: wrong"]
+    assert evaluate(f"{text} / {text}", Fake(failed=(("quick", "a"),)), NAMES).failed == failed.failed
     absent = evaluate(text, Fake(absent=(("quick", "a"),)), NAMES)
     assert absent.value == 4 and absent.missing and not absent.failed
     for other in ("min(T('quick', g) for g in G)", "fastest(T('quick', g) for g in G)"):
@@ -332,6 +354,11 @@ def test_drift_between_sessions_adds_to_the_scatter_of_processes():
 def test_differences_have_intervals_and_objections_are_listed():
     less = evaluate("T('quick', 'a') - T('slow', 'a')", Fake(0.1, objection="disturbed"), NAMES)
     assert less.low < less.value == -1 < less.high and less.objections == ["disturbed"]
+    little = evaluate("T('slow', 'a') - 1.9", Fake(0.1), NAMES)
+    assert (little.low, little.value, little.high) == pytest.approx((-0.1, 0.1, 0.3))
+    drift = {"slow": 0.2, "quick": 0.2}
+    drifting = evaluate("T('slow', 'a') - 1.9 * T('quick', 'a')", Fake(1e-12, drift=drift), NAMES)
+    assert drifting.low < 0 < drifting.value < drifting.high
 
 
 def test_best_names_the_width_that_it_chose():
@@ -349,6 +376,9 @@ def test_stand_in_replaces_only_a_graph_that_was_not_measured():
     ):
         found = evaluate("T('slow', 'a')", source, names, stand_ins=stand_ins)
         assert (found.used, found.stood_in) == ([graph], {"a": "s"} if graph == "s" else {})
+    absent = Fake(0.1, unmeasured=("a",), absent=(("slow", "a"),), drift={"slow": 0.2, "quick": 0.2})
+    drifting = evaluate("T('slow', 'a') / T('quick', 'a')", absent, names, stand_ins=True)
+    assert drifting.used == ["s"] and drifting.low < drifting.value < drifting.high
     lacking = Fake(unmeasured=("a",), absent=(("slow", "s"),))
     found = evaluate("mean(T('slow', g) for g in ('a', 'b'))", lacking, names, stand_ins=True)
     assert (found.used, found.stood_in, found.missing) == (["b"], {}, ["slow on s: not run"])
