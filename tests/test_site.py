@@ -311,7 +311,8 @@ def test_usage_of_three_kinds_of_nodes_is_predicted():
     rows = plan(experiment, {}, machines=machines, records=Path("nowhere"))
     # Whether CuPy is installed where the test runs makes no difference.
     rows = [replace(r, status="waiting") if r.paradigm == "cuda" and r.width == 1 else r for r in rows]
-    found = {usage.machine: usage for usage in predicted(batches(rows, rows), described)}
+    known = [replace(r, status="planned") if r.status == "waiting" and r.graph == "h" else r for r in rows]
+    found = {usage.machine: usage for usage in predicted(batches(rows, known), described)}
     cpu, mpi = found["box-cpu"], found["box-mpi"]
     assert (cpu.jobs, cpu.runs, cpu.seconds) == (2, 4, 240.0) and cpu.core_hours == pytest.approx(4 / 60 * 128)
     here = [row for row in rows if row.machine == "box-cpu" and row.status == "waiting"]
@@ -323,17 +324,43 @@ def test_usage_of_three_kinds_of_nodes_is_predicted():
 
 
 def test_the_wait_for_nodes_is_that_of_the_job_that_started_first(monkeypatch, tmp_path):
-    described = site(cpu={"runs": ["threads"], "cpus": 2})
-    runs = [Run("box-cpu", graph, "kruskal", "default", 1, "0" * 12) for graph in ("g", "h", "i", "other")]
-    minutes = {"started": (0, 0, 5, 0), "created": (1, 1, 7, 9)}
-    spans = [{key: f"2026-01-01T12:0{of[i]}:00+00:00" for key, of in minutes.items()} for i in range(4)]
-    measured = [s | {"conditions": {"scheduled": {"job": job}}} for s, job in zip(spans, "1223")]
+    described = site(cpu={"runs": ["threads"], "cpus": 2}, unused={})
+    runs = [
+        Run("box-cpu", graph, "kruskal", "default", 1, "0" * 12)
+        for graph in ("g", "h", "i", "by hand", "other")
+    ]
+    runs.append(Run("elsewhere", "g", "kruskal", "default", 1, "0" * 12))
+    minutes = {"started": (0, 0, 5, 0, 0, 0), "created": (1, 1, 7, 9, 9, 9)}
+    spans = [{key: f"2026-01-01T12:0{of[i]}:00+00:00" for key, of in minutes.items()} for i in range(6)]
+    jobs = [{"scheduled": {"job": job}} for job in "122"] + [{}] + [{"scheduled": {"job": job}} for job in "34"]
+    measured = [s | {"conditions": job} for s, job in zip(spans, jobs)]
     records = [Record(run, tmp_path / run.path, m) for run, m in zip(runs, measured, strict=True)]
-    times = "1|2026-01-01T10:00:00|2026-01-01T12:00:00\n2|2026-01-01T13:00:00|2026-01-01T13:00:05\n"
+    times = "1|2025-12-31T10:00:00|2026-01-01T12:00:00\n2|2026-01-01T13:00:00|2026-01-01T13:00:05\n"
     monkeypatch.setattr(usage, "load_records", lambda folder: records)
     monkeypatch.setattr(output, "scheduler_output", lambda command: times)
-    (found,) = usage.used(tmp_path, runs[:3], described)
-    assert (found.jobs, found.runs, found.seconds, found.start.seconds) == (2, 3, 60.0 + 7 * 60, 7200.0)
+    wanted = [*runs[:4], runs[-1]]
+    (found,) = usage.used(tmp_path, wanted, described)
+    assert (found.jobs, found.runs, found.seconds, found.start.seconds) == (2, 3, 60.0 + 7 * 60, 26 * 3600.0)
+    monkeypatch.setattr(output, "scheduler_output", lambda command: "1|2026-01-01T10:00:00|Unknown\n")
+    (found,) = usage.used(tmp_path, wanted, described)
+    assert found.start == (None, "")
+
+
+def test_jobs_on_shared_nodes_take_the_cores_of_their_ranks_or_a_node(monkeypatch, tmp_path):
+    described = site(
+        mpi={"runs": ["mpi"], "cpus": 64, "nodes": 4, "exclusive": False}, cpu={"exclusive": False}
+    )
+    runs = [
+        Run("box-mpi", "g", "filter-boruvka-mpi", "default", 16, "0" * 12, "2x8"),
+        Run("box-cpu", "g", "edge-boruvka", "default", 4, "0" * 12),
+    ]
+    hour = {"started": "2026-01-01T12:00:00+00:00", "created": "2026-01-01T13:00:00+00:00"}
+    measured = hour | {"conditions": {"scheduled": {"job": "1"}}}
+    records = [Record(run, tmp_path / run.path, measured) for run in runs]
+    monkeypatch.setattr(usage, "load_records", lambda folder: records)
+    monkeypatch.setattr(output, "scheduler_output", lambda command: "")
+    found = {of.machine: of.core_hours for of in usage.used(tmp_path, runs, described)}
+    assert found == {"box-mpi": 16.0, "box-cpu": 8.0}
 
 
 def test_batch_takes_the_next_number_when_something_is_missing(tmp_path):
@@ -394,9 +421,11 @@ def test_the_plan_of_a_site_says_when_the_scheduler_would_start_jobs_or_why_not(
         "sbatch: Job 7 to start at 2001-01-31T12:00:00 using 8 processors on nodes n1 in partition gpu",
         "sbatch: error: invalid partition specified: far\nallocation failure: Invalid partition name specified\n",
         "",
+        "sbatch: error: a message that ends with at",
     ])  # fmt: skip
     monkeypatch.setattr(usage, "scheduler_output", lambda command: asked.append(command) or next(answers))
-    gpu = {"partition": "gpu", "gpus": 4, "gpu_model": "a100", "memory": 1.5, "extra": "--nodelist=n1"}
+    queue = {"partition": "gpu", "account": "lab", "qos": "high", "constraint": "nvlink"}
+    gpu = queue | {"gpus": 4, "gpu_model": "a100", "memory": 1.5, "extra": "--nodelist=n1"}
     described = parse(
         Site,
         {
@@ -411,7 +440,9 @@ def test_the_plan_of_a_site_says_when_the_scheduler_would_start_jobs_or_why_not(
     )
     assert usage.start_of(described.work) == (None, refusal)
     assert usage.start_of(described.work) == (None, ""), "no scheduler"
-    node = ["--partition=gpu", "--mem=1536", "--gpus=a100:1", "--cpus-per-task=8", "--time=60", "--exclusive"]
+    assert usage.start_of(described.work).refusal.endswith("ends with at")
+    node = [f"--{key}={value}" for key, value in queue.items()]
+    node += ["--mem=1536", "--gpus=a100:1", "--cpus-per-task=8", "--time=60", "--exclusive"]
     work = ["--partition=far", "--cpus-per-task=2", "--time=60"]
     assert asked[0] == ["sbatch", "--test-only", *node, "--nodelist=n1", "--wrap=true"]
     assert asked[1] == ["sbatch", "--test-only", *work, "--wrap=true"]
