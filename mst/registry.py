@@ -79,7 +79,7 @@ from types import ModuleType
 from typing import Any
 
 from mst import programs
-from mst.errors import ConfigError, DependencyError, MSTError, nearest
+from mst.errors import ConfigError, DependencyError, nearest
 from mst.facts import Facts
 from mst.fingerprints import algorithm_fingerprint
 from mst.fingerprints.modules import PACKAGE
@@ -266,10 +266,9 @@ class Algorithm:
             return f"it takes {', '.join(self.program.weights)} weights, not {facts.weight_dtype}"
         if self._skip is None:
             return None
+        resolved = self.resolve(options)
         try:
-            reason = self._skip(facts, width=width, **self.resolve(options))
-        except MSTError:
-            raise
+            reason = self._skip(facts, width=width, **resolved)
         except Exception as error:
             inside = error.__traceback__ and error.__traceback__.tb_next
             line = inside.tb_lineno if inside else self._skip.__code__.co_firstlineno
