@@ -208,6 +208,7 @@ def test_keys_that_a_program_does_not_use_leave_its_fingerprint(program):
 
 
 def test_a_program_skips_graphs_with_unsupported_weights(program):
+    assert program(**EDGES).may_skip
     algorithm = program(**EDGES, limits={"m": 100})
     reason = algorithm.skip(Facts(n=5, m=6, weight_dtype="float64"))
     assert reason == "it takes int32, int64 weights, not float64"

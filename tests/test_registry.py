@@ -143,6 +143,8 @@ def test_a_skip_without_its_parameters_is_an_error_of_its_file(add_algorithm):
     add_algorithm(literal() + "def skip(facts):\n    return None\n")
     with pytest.raises(ConfigError, match=r"mine\.py, line 2: skip raised TypeError: skip\(\) got"):
         registry.get("mine").skip(Facts(1, 1))
+    with pytest.raises(ConfigError, match=r"^mine .*'chunk'"):
+        registry.get("mine").skip(Facts(1, 1), options={"chunk": 1})
 
 
 def test_the_remedy_for_cugraph_is_no_extra(monkeypatch):
@@ -157,6 +159,8 @@ def test_graph_above_a_limit_is_skipped_without_loading_code(add_algorithm):
     add_algorithm(literal(", limits=dict(m=10)"))
     assert registry.get("mine").skip(Facts(5, 11)) == "m = 11 is above its limit of 10"
     assert registry.get("mine").skip(Facts(5, 10)) is None
+    with pytest.raises(UnsupportedError, match="mine does not take this graph: m = 11 is above"):
+        mst.minimum_spanning_forest((2, [0] * 11, [1] * 11, [5] * 11), algorithm="mine")
 
 
 @pytest.mark.parametrize(
