@@ -166,6 +166,19 @@ def test_damaged_arrays_are_refused(offsets, columns, weights, convert):
 
 
 @pytest.mark.parametrize("algorithm", ["auto", "kruskal"])
+@pytest.mark.parametrize(
+    ("offsets", "columns", "weights"),
+    [([0, 1, 2, 2], [1, 0], [1.0, 2.0]), ([0, 1, 2], [1, 0], [1.0]), ([0, 1, 2], [[1, 0]], [[1.0, 2.0]])],
+)
+def test_arrays_of_wrong_shapes_are_refused(offsets, columns, weights, algorithm):
+    matrix = sparse.csr_array((2, 2))
+    matrix.data = np.array(weights)
+    matrix.indptr, matrix.indices = np.array(offsets, np.int32), np.array(columns, np.int32)
+    with pytest.raises(ShapeError, match="damaged"):
+        minimum_spanning_tree(matrix, algorithm=algorithm)
+
+
+@pytest.mark.parametrize("algorithm", ["auto", "kruskal"])
 def test_arrays_may_be_longer_than_the_entries(algorithm):
     matrix = sparse.csr_array(
         (np.array([2.0, 3.0, 99.0]), np.array([1, 2, 0], np.int32), np.array([0, 1, 2, 2], np.int32)),
@@ -308,6 +321,13 @@ def test_indices_of_64_bits_are_solved_in_one_call(entries, monkeypatch):
     matrix = sparse.csr_array(np.array([[0, 2.0, 1], [3, 0, 4], [0, 0, 0]]) * (entries == "few"))
     wide = of_wide_indices(matrix.data, matrix.indices, matrix.indptr)
     assert alike(minimum_spanning_tree(wide), minimum_spanning_tree(matrix))
+
+
+def test_indices_may_have_16_bits():
+    matrix = sparse.csr_array(np.array([[0, 2.0, 1], [0, 0, 4], [0, 0, 0]]))
+    narrow = matrix.copy()
+    narrow.indices, narrow.indptr = matrix.indices.astype(np.int16), matrix.indptr.astype(np.int16)
+    assert alike(minimum_spanning_tree(narrow), minimum_spanning_tree(matrix))
 
 
 @pytest.mark.parametrize(
