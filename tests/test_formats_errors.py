@@ -17,7 +17,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from mst import FormatError, Graph, InputError, OutOfMemoryError, formats
+from mst import ConfigError, FormatError, Graph, InputError, OutOfMemoryError, formats
+from mst.errors import reading, writing
 from mst.formats import FORMATS, detect, read, read_raw, write
 from mst.formats.canonical import read_canonical, read_metadata, read_slice, write_canonical
 
@@ -379,6 +380,25 @@ def test_zeros_after_compressed_streams_are_padding(tmp_path, compress):
     path, padding = tmp_path / "a.gr", bytes(20_000)
     path.write_bytes(compress(b"p sp 3 2\na 1 2 3\n") + padding + compress(b"a 2 3 4\n") + padding)
     assert read(path).m == 2
+
+
+@pytest.mark.parametrize(
+    ("error", "reason", "remedy"),
+    [
+        (
+            FileNotFoundError(2, "No such file or directory"),
+            "No such file or directory",
+            "; create the folder first",
+        ),
+        (PermissionError(13, "Permission denied"), "Permission denied", ""),
+        (OSError("cut short"), "cut short", ""),
+    ],
+)
+def test_files_that_cannot_be_read_or_written_are_named_with_the_reason(error, reason, remedy):
+    with pytest.raises(ConfigError, match=f"^f cannot be read: {reason}$"), reading("f", ConfigError):
+        raise error
+    with pytest.raises(InputError, match=f"^f cannot be written: {reason}{remedy}$"), writing("f"):
+        raise error
 
 
 def test_missing_file_and_folder_are_refused(tmp_path):
