@@ -793,6 +793,8 @@ def test_range_judges_ratios_of_turns_that_vary_little_however_much_the_times_do
         wide = verdict(much, times)
         assert wide.verdict == NOT_MEASURED
         assert "boruvka@1 / kruskal@1 on USA-road-d.NY: spread too wide (1 to 1.2)" in wide.reason
+        shown = evaluate(quantity, records.source(), Names({}))
+        assert (shown.value, shown.objections) == (pytest.approx(1.1), ["spread too wide (1 to 1.2)"])
         assert verdict(much, times, above=0.9).verdict == CONFIRMED
     # Microseconds differ by less than the call of a function takes.
     assert verdict(much, np.full(6, 5e-5)).verdict == CONFIRMED

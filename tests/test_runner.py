@@ -382,6 +382,7 @@ def test_rayon_starts_as_many_threads_as_pinned():
         ({"marker": "[1]"}, "counters must return a dict, got list"),
         ({"marker": "{'rounds': float('nan')}"}, "counters returned rounds=nan, which a record cannot hold"),
         ({"marker": "{'rounds': np.arange(2)}"}, r"counters returned rounds=array\(\[0, 1\]\), which a record"),
+        ({"marker": "{(1, 2): 3}"}, r"counters returned \(1, 2\)=3, which a record cannot hold"),
         ({"seconds": "[1]"}, "phases must return a dict, got list"),
         ({"seconds": "{'union': 'x'}"}, "phases returned union='x': give seconds"),
     ],
