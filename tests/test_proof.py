@@ -7,6 +7,7 @@ from unittest import mock
 
 import adversarial
 import drawn
+import fake_records
 import numpy as np
 import oracles
 import pytest
@@ -14,7 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mst import order
+from mst.bench.records.store import save_ids
+from mst.bench.records.verify import make_reference, verify_record
 from mst.errors import InputError
+from mst.formats.canonical import write_canonical
 from mst.graph import Graph
 from mst.kernels.primitives import radix
 from mst.kernels.primitives.radix import Records, sorted_records
@@ -309,3 +313,40 @@ def test_rounding_of_a_total_hides_no_heavier_edge():
     assert check_forest(graph, [0, 2, 3], reference_weight=2.0**60).ok
     proof = check_forest(graph, [0, 1, 3], reference_weight=2.0**60)
     assert not proof.ok and proof.details["edge"] == 2 and "on its path" in proof.reason
+
+
+TOTAL = -(2**53) - 1  # float64 rounds it
+
+
+@pytest.mark.parametrize(
+    ("forest", "run", "ids", "verdict"),
+    [
+        ({}, {}, None, ("wrong", None, "its edge ids differ from the reference")),
+        ({}, {"ties": "any"}, None, ("unproved", None, ".ids.npz")),
+        ({}, {"ties": "any"}, [1, 2], ("ok", "edges", "")),
+        ({}, {"ties": "any"}, [0, 2], ("wrong", None, "")),
+        ({"digest": None}, {}, None, ("ok", "weight", "")),
+        ({"digest": None, "weight": str(TOTAL + 1)}, {}, None, ("wrong", None, "")),
+        (None, {}, None, ("unproved", None, "the run ended as error")),
+    ],
+)
+def test_records_are_proved_by_digest_ids_or_total(tmp_path, forest, run, ids, verdict):
+    graph = Graph(3, [0, 1, 2], [1, 2, 0], np.array([-(2**52), -(2**52) - 1, -(2**52)]))
+    file, reference = tmp_path / "graph.arrow", tmp_path / "reference.json"
+    write_canonical(file, graph, {"name": "g"})
+    fake = fake_records.FakeAlgorithm("a", "a", "sequential", 1e-9)
+    status = {"status": "error", "reason": "failed"} if forest is None else {"samples": [[1.0]]}
+    made, value = fake_records.measurement("fake-desktop", fake_records.GRAPHS[0], fake, 1, **status)
+    value["run"] |= run
+    if forest is not None:
+        value["forest"] |= {"edges": 2, "components": 1, "weight": str(TOTAL)} | forest
+    record = fake_records.write_record(tmp_path, made, value, grade=None)
+    if ids:
+        save_ids(record, np.array(ids), graph.m)
+    make_reference(file, {"name": "g", "digest": value["graph"]["digest"]}, reference)
+    found = verify_record(record, reference)
+    assert (found["status"], found["grade"]) == verdict[:2] and verdict[2] in (found["reason"] or "")
+    make_reference(file, {"name": "g", "digest": "0" * 64}, reference)
+    if forest is not None:
+        other = verify_record(record, reference)
+        assert other["status"] == "unproved" and other["reason"].endswith("the reference is of 000000000000")
