@@ -344,6 +344,31 @@ def test_forged_digest_is_wrong_where_its_reference_is_here(bundle, results):
     assert {status for status, _ in grades(results)[GRAPHS[0].name]} == {"wrong", "ok"}, "peers by their total"
 
 
+def test_proof_that_a_run_was_wrong_is_not_repeated(bundle, results, tmp_path):
+    members = members_of(bundle)
+    name = next(n for n in members if f"/{GRAPHS[0].name}/" in n and n.endswith(".proof.json"))
+    wrong = json.loads(members[name]) | {"status": "wrong", "grade": None, "reason": "a cycle"}
+    write_reference(results, GRAPHS[0])
+    import_bundle(packed(tmp_path / "b.zip", members | {name: json.dumps(wrong).encode()}), results=results)
+    assert fake_records.read_json(results / name) == wrong
+
+
+def test_forest_within_a_bound_is_not_proved_by_its_total(bundle, results, tmp_path):
+    members = members_of(bundle)
+    name = next(
+        n
+        for n, text in members.items()
+        if f"/{GRAPHS[0].name}/" in n and b'"ties": "any"' in text and b'"ok"' in text
+    )
+    value = json.loads(members[name])
+    value["run"] |= {"exact": False, "all_options": {"epsilon": 0.5}}
+    value["forest"]["weight"] = str(1100 + GRAPHS[0].m)
+    write_reference(results, GRAPHS[0])
+    import_bundle(packed(tmp_path / "b.zip", members | {name: json.dumps(value).encode()}), results=results)
+    proof = fake_records.read_json(results / name.replace(".json", ".proof.json"))
+    assert proof["status"] == "ok" and proof["claimed"]
+
+
 # --- malicious archives
 
 
