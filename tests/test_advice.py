@@ -273,10 +273,11 @@ def test_table_of_the_environment_variable_is_used(monkeypatch, tmp_path):
     advice.table.cache_clear()
     try:
         assert advice.table().choose(250, 1000).machine == "mine"
-        file.write_text('{"machine": "mine"}')
-        advice.table.cache_clear()
-        with pytest.raises(ConfigError, match="is not a table of advice"):
-            advice.table().choose(250, 1000)
+        for damaged in ('{"machine": "mine"}', "[]", "{"):
+            file.write_text(damaged)
+            advice.table.cache_clear()
+            with pytest.raises(ConfigError, match="is not a table of advice"):
+                advice.table().choose(250, 1000)
     finally:
         advice.table.cache_clear()
 
