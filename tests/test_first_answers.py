@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 import os
 import sys
@@ -136,13 +137,25 @@ def test_the_first_forests_of_a_process_need_no_compiled_code(tmp_path):
         assert weight == mst.minimum_spanning_forest(graph, algorithm="kruskal").weight
 
 
-def test_large_graphs_have_code_compiled(new_process):
+def test_large_graphs_have_code_compiled(new_process, monkeypatch):
     assert first.early_choice(sized(1_000_000, 4_000_000), 1) == first.IN_NUMPY
     assert first.early_choice(sized(10**7, 10**9), 1) is None
     # Compiling for threads takes longest, and pays for the largest graphs alone.
     soonest = first.early_choice(sized(10**6, 2 * 10**7), 16)
     assert (soonest.algorithm, soonest.width) == ("filter-boruvka", 1)
     assert first.early_choice(sized(10**8, 2 * 10**9), 16) is None
+    monkeypatch.setattr(first, "_passed_up", 0.0)
+    monkeypatch.setattr(first, "numba_is_loaded", lambda: True)
+    assert first.early_choice(sized(1_000_000, 4_000_000), 1) is None
+
+
+def test_code_for_threads_says_nothing_of_one_core(new_process):
+    graph = sized(200_000, 1_000_000)
+    usual = advice.table().choose(graph.n, graph.m, width=16)
+    assert usual.width > 1
+    first.solved(graph, registry.get(usual.algorithm), usual.options, usual.width)
+    assert first.early_choice(graph, usual.width) is None
+    assert first.early_choice(graph, 1) == first.IN_NUMPY
 
 
 def test_a_process_of_many_graphs_comes_to_compiled_code(new_process):
@@ -188,13 +201,14 @@ def test_slower_code_is_taken_only_if_it_is_kept(new_process, monkeypatch):
     graph = sized(1_000_000, 4_000_000)
     kruskal = registry.get("kruskal")
 
-    def taken() -> set[str | None]:
+    def taken(width: int = 1) -> set[str | None]:
         monkeypatch.setattr(first, "_decided", {})
         monkeypatch.setattr(first, "_passed_up", 0.0)
-        choices = [first.early_choice(graph, 1) for _ in range(100)]
+        choices = [first.early_choice(graph, width) for _ in range(100)]
         return {choice.algorithm if choice else None for choice in choices}
 
     assert taken() == {"numpy-boruvka", None}
+    assert taken(16) == {"numpy-boruvka", "filter-boruvka", None}
     first.solved(graph, kruskal, {}, 1)
     monkeypatch.setattr(first, "_solved", {})
     assert taken() == {"numpy-boruvka", "kruskal", None}
@@ -202,10 +216,11 @@ def test_slower_code_is_taken_only_if_it_is_kept(new_process, monkeypatch):
 
 def test_code_that_has_run_leaves_nothing_to_compile_other_code_with(new_process, monkeypatch):
     monkeypatch.setattr(first, "numba_is_loaded", lambda: True)
-    large, small = sized(1_000_000, 4_000_000), sized(1000, 5000)
+    large, small = sized(200_000, 1_000_000), sized(1000, 5000)
     wide = Graph(1000, small.u, small.v, np.broadcast_to(0.5, 5000), trusted=True)
     while first.early_choice(large, 1) == first.IN_NUMPY:
         pass
+    assert first._passed_up
     first.solved(large, registry.get("filter-boruvka"), {}, 1)
     assert first.early_choice(large, 1) is None and first.early_choice(small, 1) != first.IN_NUMPY
     assert all(first.early_choice(wide, 1) == first.IN_NUMPY for _ in range(10))
@@ -242,6 +257,47 @@ def test_code_that_this_machine_has_compiled_is_loaded_sooner(new_process, monke
     monkeypatch.setattr(first, "_stamp", lambda: "another")
     monkeypatch.setattr(first, "_passed_up", 0.0)
     assert first.early_choice(graph, 1) == first.IN_NUMPY
+
+
+def test_code_serves_graphs_of_two_more_bits_and_others_once_it_has_solved_them(new_process, monkeypatch):
+    kruskal, inf = registry.get("kruskal"), float("inf")
+    code = first._Code.of(sized(9, 8), "kruskal", {}, 1)
+
+    def waits() -> list[float]:
+        return [first._wait(code, m, inf, False) for m in (0, 8, 2**6 - 1, 2**6)]
+
+    assert waits() == [inf] * 4
+    first.solved(sized(9, 8), kruskal, {}, 1)
+    assert waits() == [0, 0, 0, inf]
+    monkeypatch.setattr(first, "_solved", {})  # in the next process
+    assert waits() == [first._STARTING] * 3 + [inf]
+    first.solved(sized(9, 1), kruskal, {}, 1)
+    assert first._bits_on_disk(code) == 4, "that of the larger graph"
+    first._file(code).write_text("")
+    assert first._bits_on_disk(code) == first._NEVER, "a damaged file counts for nothing"
+    monkeypatch.setenv("MST_CACHE", os.devnull)
+    first.solved(sized(9, 2**20), kruskal, {}, 1)
+
+
+def test_code_of_other_options_widths_types_processors_and_versions_is_other_code(monkeypatch):
+    small = sized(9, 8)
+    long = Graph(9, small.u, small.v, np.broadcast_to(np.int64(0), 8), trusted=True)
+    given = [
+        (small, {}, 1),
+        (small, {"sort": "radix"}, 1),
+        (small, {}, 2),
+        (long, {}, 1),
+        (sized(2**31, 8), {}, 1),
+    ]
+    assert len({first._Code.of(graph, "kruskal", *rest) for graph, *rest in given}) == len(given)
+    stamp, version = first._stamp.__wrapped__, importlib.metadata.version
+    stamps = {stamp()}
+    for other in ("numba", "llvmlite", "numpy"):
+        with monkeypatch.context() as patch:
+            patch.setattr(importlib.metadata, "version", lambda name: version(name) + "0" * (name == other))  # noqa: B023
+            stamps.add(stamp())
+    monkeypatch.setattr(first, "_processor", lambda: "another")
+    assert len(stamps | {stamp()}) == 5
 
 
 @pytest.mark.slow  # compiles code for threads
