@@ -253,6 +253,28 @@ def test_graph_beyond_the_limits_of_a_gpu_runs_on_cores(monkeypatch):
     assert advice.measured_best(Huge, gpu="device") == advice.FALLBACK_ON_DEVICE
 
 
+def test_graph_is_for_one_core_if_no_number_of_cores_changes_the_choice(monkeypatch, rng):
+    random = dict(
+        m=1000, density=4.0, kinds=["even random"], times={"kruskal@1": 1.0, "filter-boruvka-threads@4": 2.0}
+    )
+    threads = random | {"times": {"filter-boruvka-threads@1": 2.0, "filter-boruvka-threads@4": 1.0}}
+    wide = random | {"kinds": ["even wide"], "times": {"filter-boruvka@1": 1.0, "kruskal@1": 9.0}}
+    int32, int64 = (
+        mst.Graph(250, *rng.integers(0, 250, (2, 1000)), rng.integers(0, np.iinfo(dtype).max, 1000, dtype))
+        for dtype in (np.int32, np.int64)
+    )
+    for measured, graph, expected, algorithm in (
+        ([random], int32, True, "kruskal"),
+        ([threads], int32, False, "filter-boruvka-threads"),
+        ([random, wide], int32, True, "kruskal"),
+        ([random, wide], int64, False, "filter-boruvka"),
+    ):
+        table = Table({"machine": "box", "cells": measured})
+        monkeypatch.setattr(best, "table", lambda table=table: table)
+        assert best.is_for_one_core(graph) is expected
+        assert advice.measured_best(graph, width=1).algorithm == algorithm
+
+
 def test_committed_table_names_registered_algorithms():
     table = advice.table()
     assert table.machine and table.cells
