@@ -141,6 +141,21 @@ def test_few_entries_are_solved_in_one_call(name, monkeypatch):
     assert alike(minimum_spanning_tree(INPUTS[name]), scipys(INPUTS[name]))
 
 
+def test_few_entries_need_one_version_of_the_code():
+    """Numba compiles another for arrays with gaps or of another writability, and for a flag that is no bool."""
+    matrix = sparse.csr_array(np.array([[0, 2.0, 1], [3, 0, 4], [0, 0, 0]]))
+    tree = minimum_spanning_tree(matrix)
+    versions = len(forest_of_rows.signatures)
+    for part in ("data", "indices", "indptr"):
+        spread = matrix.copy()
+        setattr(spread, part, np.repeat(getattr(matrix, part), 2)[::2])
+        assert alike(minimum_spanning_tree(spread), tree)
+        setattr(spread, part, frozen(getattr(matrix, part)))
+        assert alike(minimum_spanning_tree(spread), tree)
+    minimum_spanning_tree(matrix, keep_zeros=1)
+    assert len(forest_of_rows.signatures) == versions
+
+
 DAMAGED = [
     ([1, 1, 2], [0, 1], [1, 2]),
     ([0, 2, 1], [0, 1], [1, 2]),
