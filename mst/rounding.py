@@ -9,6 +9,9 @@ import numpy as np
 
 from mst.errors import InputError
 
+_LEAST_ROUNDED = np.float64(2**53)
+"""Smaller whole numbers are exact: NumPy takes float64 for integers that smaller floats would round."""
+
 
 def refuse_rounded(given: Sequence[Any], stored: np.ndarray, named: Callable[[int], str]) -> None:
     """Refuse numbers whose array of floats, as NumPy made it, does not hold each whole number exactly.
@@ -34,11 +37,12 @@ def refuse_rounded(given: Sequence[Any], stored: np.ndarray, named: Callable[[in
     """
     if stored.dtype.kind != "f":
         return
-    for row, (number, kept) in enumerate(zip(given, stored.tolist())):
+    for row in np.nonzero(np.abs(stored) >= _LEAST_ROUNDED)[0].tolist():
+        number = given[row]
         whole = isinstance(number, int | np.integer) or (
             isinstance(number, np.ndarray) and number.dtype.kind in "iu"
         )
-        if whole and kept != int(number):
+        if whole and stored[row].item() != int(number):
             raise InputError(f"{named(row)} has weight {number}, which float64 cannot represent: use one dtype")
 
 
