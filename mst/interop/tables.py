@@ -260,6 +260,9 @@ def _is_encoded(kind: Any) -> bool:
 
 
 def _refuse_missing(column: Any, name: str) -> None:
+    if isinstance(getattr(column, "dtype", None), np.dtype) and column.dtype.kind in "iub":
+        # NumPy's integers have no missing values; pandas looks for them in 50 µs.
+        return
     if not hasattr(column, "chunks"):
         missing = np.asarray(column.isna())
     elif _is_encoded(column.type):
