@@ -213,7 +213,8 @@ def from_networkx(graph: Any, *, weight: str = "weight") -> Graph:
         raise InputError(f"the name of the weight attribute must be a string, got {weight!r}")
     places = {node: i for i, node in enumerate(graph)}
     _refuse_other_weights(graph, weight)
-    edges = list(graph.edges(data=weight, default=1))
+    # Of the view itself, `list` asks for the length, which networkx finds by adding up all degrees.
+    edges = list(iter(graph.edges(data=weight, default=1)))
     u = np.fromiter((places[a] for a, _, _ in edges), np.int64, len(edges))
     v = np.fromiter((places[b] for _, b, _ in edges), np.int64, len(edges))
     weights = _edge_weights(edges, weight)
