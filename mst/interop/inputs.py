@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from mst.cores import MANY
 from mst.errors import InputError
 from mst.formats.edges import WEIGHT_NAME
 from mst.graph import WEIGHT_DTYPES, Graph, LabelledGraph, frozen
@@ -101,6 +102,8 @@ def from_scipy(matrix: Any, *, threads: int = 1) -> Graph:
         rows = checked_rows(matrix)
         if given in ("bsr", "dia"):
             rows.eliminate_zeros()
+    # Waking others takes longer than converting fewer entries.
+    threads = threads if rows.nnz >= MANY else 1
     upper = _upper_triangle(rows, threads)
     if upper is None and not rows.has_canonical_format:
         rows = rows.copy() if rows is matrix else rows
