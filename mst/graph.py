@@ -217,7 +217,7 @@ def _ends(ids: Any, n: int, field: str, threads: int) -> np.ndarray:
         halves, largest = narrowed(frozen(words), threads)
         kept = halves.view(stored)
     else:
-        largest = _largest(words, threads) if array.size else -1
+        largest = largest_word(words, threads) if array.size else -1
         # Unsigned ids below n are the same as signed ones.
         kept = array.view(stored) if array.itemsize == stored.itemsize else array
     if largest >= n:
@@ -243,7 +243,7 @@ def _integers(array: np.ndarray, n: int, field: str) -> np.ndarray:
     return array if dtype.isnative else array.astype(dtype.newbyteorder("="))
 
 
-def _largest(words: np.ndarray, threads: int) -> int:
+def largest_word(words: np.ndarray, threads: int = 1) -> int:
     """Return the largest of unsigned integers without gaps, at least one."""
     if threads == 1 or words.itemsize < 4:
         # For few words, finding the place of the maximum takes a third of the time.

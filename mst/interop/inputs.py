@@ -15,7 +15,7 @@ import numpy as np
 from mst.cores import MANY
 from mst.errors import InputError
 from mst.formats.edges import WEIGHT_NAME
-from mst.graph import WEIGHT_DTYPES, Graph, LabelledGraph, frozen
+from mst.graph import WEIGHT_DTYPES, Graph, LabelledGraph, frozen, largest_word
 from mst.interop.tables import from_table
 from mst.rounding import refuse_rounded
 from mst.simplify import FEW, simplify
@@ -150,7 +150,9 @@ def checked_rows(matrix: Any) -> Any:
     elif matrix.format in ("csc", "bsr"):
         _check_offsets(matrix)
     rows = matrix.tocsr()
-    _check_offsets(rows)
+    # Those have been checked already.
+    if matrix.format not in ("coo", "csc", "bsr"):
+        _check_offsets(rows)
     return rows
 
 
@@ -158,7 +160,8 @@ def _check_offsets(matrix: Any) -> None:
     """Raise SciPy's error if the arrays of a square CSR, CSC or BSR matrix do not fit together."""
     matrix.check_format(full_check=False)
     offsets, size = matrix.indptr, getattr(matrix, "blocksize", (1, 1))[1]
-    descending = (offsets[1:] < offsets[:-1]).any()
+    # This takes a third of the time of `any`.
+    descending = np.count_nonzero(offsets[1:] < offsets[:-1])
     if descending or _has_outside(matrix.indices, matrix.shape[0] // size):
         matrix.check_format()
     if descending:
@@ -170,7 +173,7 @@ def _has_outside(indices: np.ndarray, end: int) -> bool:
     """Return whether any of these integers is negative, or not below `end`."""
     # Negative ones are the largest when read as unsigned.
     words = indices.view(f"{indices.dtype.byteorder}u{indices.itemsize}")
-    return len(words) > 0 and bool(words.max() >= end)
+    return len(words) > 0 and largest_word(words) >= end
 
 
 def rows_of(matrix: Any) -> np.ndarray:

@@ -11,7 +11,7 @@ import numpy as np
 import mst
 from mst.advice import first
 from mst.errors import InputError, names_missing
-from mst.graph import WEIGHT_DTYPES, frozen
+from mst.graph import WEIGHT_DTYPES, frozen, largest_word
 from mst.interop.inputs import checked_rows, rows_of
 
 _FEW = 1 << 13
@@ -24,7 +24,7 @@ _NEARLY_ZERO = 1e-8
 """Floats up to this magnitude count as zero in a dense matrix, as in SciPy, which calls `numpy.ma.masked_values`."""
 
 _INDEX, _WEIGHT = np.dtype(np.int32), np.dtype(np.float64)
-_WIDE_INDEX, _LARGEST = np.dtype(np.int64), np.uint64(np.iinfo(np.int32).max)
+_WIDE_INDEX, _LARGEST = np.dtype(np.int64), np.iinfo(np.int32).max
 
 
 class ShapeError(InputError, ValueError):
@@ -154,7 +154,9 @@ def _narrow(indices: np.ndarray) -> np.ndarray | None:
     if indices.dtype == _INDEX:
         return indices
     # Read as unsigned numbers, those below zero are the largest.
-    fits = indices.dtype == _WIDE_INDEX and indices.view(np.uint64).max(initial=0) <= _LARGEST
+    fits = indices.dtype == _WIDE_INDEX and (
+        not indices.size or largest_word(indices.view(np.uint64)) <= _LARGEST
+    )
     return indices.astype(_INDEX) if fits else None
 
 
