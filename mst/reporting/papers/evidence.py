@@ -81,7 +81,7 @@ def took_turns(first: Record, second: Record, number: int) -> bool:
     """Return whether the first processes of two records, so many of each, were one of each per turn.
 
     The engine starts one process of every run on a graph in each turn (`mst.bench.measure.runner`), so that a turn's
-    two ended before any of the next turn began. A resumed or repaired record has another order.
+    two ended before any of the next turn began. A resumed record may have another order.
     """
     spans = [record.measurement["spans"][:number] for record in (first, second)]
     if min(map(len, spans)) < number:

@@ -389,7 +389,7 @@ class _Evaluation:
         ratios = tuple(a / b for a, b in zip(*(leaf.medians for leaf in found), strict=True))
         value = float(np.median(ratios))
         if self.drifting:
-            return value * _speeds(("", 0.0))  # the speed of their session cancels out
+            return value  # the speed of their session cancels out
         self.processes.append(len(ratios))
         runs = f"{first.name} {found[0].width} / {second.name} {found[1].width}"
         return _draws(value, ratios, f"{name} {runs} {graph}")

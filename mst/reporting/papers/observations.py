@@ -83,24 +83,25 @@ class Measured(Source):
 
     def turns(self, quantity: str, over: Selection, under: Selection, graph: str) -> tuple[Leaf, Leaf] | None:
         """Return the times of two runs whose processes took turns; raise `Missing` if they judge nothing."""
-        pair = []
-        for selection in (over, under):
-            try:
-                found = self._records(self._key(selection, graph), selection)
-            except Missing:
-                return None
-            # The best of several widths is the best of those that judge, if any do.
-            judging = [record for record in found if not objection(record, quantity)] if self.judging else []
-            pair.append((judging or found)[0])
-        first, second = pair
+        first = self._best(quantity, over, graph)
+        try:
+            second = self._best(quantity, under, graph)
+        except Missing:
+            return None  # the first may be missing for another reason, which `leaf` gives
         place = (first.path, second.path, quantity, self.wide)
         if place not in self.known:
             self.known[place] = _by_turns(first, second, quantity, wide=self.wide)
         both = self.known[place]
         if both and self.judging and both[0].objection:
-            compared = " / ".join(f"{record.run.algorithm}@{record.run.width}" for record in pair)
+            compared = " / ".join(f"{record.run.algorithm}@{record.run.width}" for record in (first, second))
             raise Missing(f"{compared} on {graph}: {both[0].objection}")
         return both
+
+    def _best(self, quantity: str, selection: Selection, graph: str) -> Record:
+        """Return the fastest record of a selection, of those that judge, if any do; raise `Missing` as `leaf` does."""
+        found = self._records(self._key(selection, graph), selection)
+        judging = [record for record in found if not objection(record, quantity)] if self.judging else []
+        return (judging or found)[0]
 
     def _number(self, key: Key, record: Record, quantity: str, name: str) -> Leaf | None:
         place = (record.path, quantity, name, self.wide)
