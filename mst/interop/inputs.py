@@ -149,11 +149,10 @@ def checked_rows(matrix: Any) -> Any:
             raise ValueError(f"indices must be >= 0 and < {matrix.shape[0]}")
     elif matrix.format in ("csc", "bsr"):
         _check_offsets(matrix)
-    rows = matrix.tocsr()
-    # Those have been checked already.
-    if matrix.format not in ("coo", "csc", "bsr"):
-        _check_offsets(rows)
-    return rows
+    else:
+        matrix = matrix.tocsr()
+        _check_offsets(matrix)
+    return matrix.tocsr()
 
 
 def _check_offsets(matrix: Any) -> None:
