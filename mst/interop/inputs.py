@@ -159,7 +159,7 @@ def _check_offsets(matrix: Any) -> None:
     """Raise SciPy's error if the arrays of a square CSR, CSC or BSR matrix do not fit together."""
     matrix.check_format(full_check=False)
     offsets, size = matrix.indptr, getattr(matrix, "blocksize", (1, 1))[1]
-    # This takes a third of the time of `any`.
+    # For few offsets, this takes a third of the time of `any`.
     descending = np.count_nonzero(offsets[1:] < offsets[:-1])
     if descending or _has_outside(matrix.indices, matrix.shape[0] // size):
         matrix.check_format()
