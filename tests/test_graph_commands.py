@@ -241,13 +241,18 @@ def test_convert_says_where_vertices_get_other_numbers(place, mst):
     for source, target, words in (
         ("apart.txt", "apart.csv", "3 vertices without edges will be missing"),
         ("apart.txt", "apart.gr", ""),
+        ("apart.txt", "apart.pbbs", "1 vertex without edges will be missing; use .txt"),
+        ("plain.txt", "plain.pbbs", ""),
         ("gaps.txt", "gaps.gr", "gaps.gr renumbers the vertices in the order of their ids in gaps.txt"),
         ("from-6.txt", "from-6.gr", "from-6.gr renumbers the vertices in the order of their ids in from-6.txt"),
         ("from-1.txt", "from-1.gr", ""),
         ("plain.txt", "plain.csv.gz", ""),
     ):
-        _, _, err = mst("convert", source, target)
+        to = ("--to", "pbbs") if target.endswith(".pbbs") else ()
+        _, _, err = mst("convert", source, target, *to)
         assert words in err and bool(err) == bool(words)
+        assert ("renumber" in err) == (target in ("apart.csv", "gaps.gr", "from-6.gr"))
+    assert formats.read("apart.pbbs").n == 6
 
 
 def test_convert_keeps_the_ids_of_an_edge_list_where_no_vertex_is_lost(place, mst):

@@ -13,6 +13,7 @@ from mst.progress import remark
 from mst.units import counted, seconds
 
 if TYPE_CHECKING:
+    from mst.formats.base import Format
     from mst.graph import Graph
 
 
@@ -42,12 +43,13 @@ def json_text(value: Any, indent: int | None = None) -> str:
     return json.dumps(json.loads(json.dumps(value), parse_constant=str), indent=indent)
 
 
-def remark_written(target: str, graph: Graph, lost: int) -> None:
+def remark_written(target: str, graph: Graph, format: Format) -> None:
     """Say which graph was written to a file, and that vertices without edges will be missing when it is read."""
-    if lost:
+    if lost := format.count_lost(graph):
+        renumbered = "" if format.keeps_isolated else " and the others renumbered"
         remark(
             f"{target} has no vertex count: when it is read, {counted(lost, 'vertex', 'vertices')} without edges will "
-            "be missing and the others renumbered; use .txt to keep them"
+            f"be missing{renumbered}; use .txt to keep them"
         )
     summary = f"{target}: n = {graph.n:,}, m = {graph.m:,}, weights {graph.w.dtype}"
     remark(summary, file=message_stream(target))

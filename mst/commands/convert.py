@@ -59,14 +59,13 @@ def run(args: Namespace) -> int:
     elif raw.w is None:
         remark(f"{args.source}: has no weights; every edge weighs 1 (see --weights)")
     ids = raw.ids if target.keeps_ids else None
-    may_lose = ids is not None or not target.keeps_isolated  # with ids, a list has no vertex count
-    lost = graph.n - count_used(graph.n, graph.u, graph.v) if may_lose else 0
-    if target.keeps_isolated and lost:
+    # With ids, a list has no vertex count.
+    if ids is not None and target.keeps_isolated and count_used(graph.n, graph.u, graph.v) < graph.n:
         ids = None
     with step(f"writing {args.target}"):
         formats.write(args.target, graph, format=args.target_format, ids=ids)
     # Other formats count from 0 or 1.
     if ids is None and (raw.original_ids is not None or raw.base > (0 if target.keeps_ids else 1)):
         remark(f"{args.target} renumbers the vertices in the order of their ids in {args.source}")
-    remark_written(args.target, graph, 0 if target.keeps_isolated else lost)
+    remark_written(args.target, graph, target)
     return 0

@@ -49,7 +49,6 @@ def configure(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     from mst import formats
     from mst.errors import ConfigError
-    from mst.formats.ids import count_used
     from mst.generators import GENERATORS, generate, known
     from mst.weights import WeightSpec
 
@@ -72,8 +71,7 @@ def run(args: Namespace) -> int:
         )
         working.update(f"writing {args.out}")
         formats.write(args.out, graph, format=args.format)
-    lost = 0 if target.keeps_isolated else graph.n - count_used(graph.n, graph.u, graph.v)
-    remark_written(args.out, graph, lost)
+    remark_written(args.out, graph, target)
     return 0
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import mst.forest  # noqa: F401 - which says how graphs are pickled
 from mst import atomic
 from mst.errors import FormatError, writing
-from mst.formats.ids import Ids
+from mst.formats.ids import Ids, count_used
 from mst.formats.source import Source
 from mst.graph import Graph, LabelledGraph
 from mst.units import counted
@@ -177,6 +177,8 @@ class Format:
         Whether vertices may have any ids, rather than being numbered.
     keeps_isolated : bool
         Whether vertices without edges stay; without them, others are renumbered when a written file is read.
+    keeps_last : bool
+        Whether vertices stay that follow the last one with an edge.
     """
 
     id: str
@@ -190,6 +192,15 @@ class Format:
     stream_detected: Callable[[Source], RawStream] | None = None
     keeps_ids: bool = False
     keeps_isolated: bool = True
+    keeps_last: bool = True
+
+    def count_lost(self, graph: Graph) -> int:
+        """Return how many vertices without edges are missing when a written file is read."""
+        if not self.keeps_isolated:
+            return graph.n - count_used(graph.n, graph.u, graph.v)
+        if not self.keeps_last:
+            return graph.n - 1 - int(max(graph.u.max(initial=-1), graph.v.max(initial=-1)))
+        return 0
 
     @property
     def writable(self) -> bool:

@@ -41,4 +41,4 @@ def write(sink: IO[bytes], graph: Graph) -> None:
     write_rows(sink, graph, base=0)
 
 
-FORMAT = Format("pbbs", "PBBS edge array", (), sniff, read, write)
+FORMAT = Format("pbbs", "PBBS edge array", (), sniff, read, write, keeps_last=False)
