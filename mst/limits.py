@@ -35,6 +35,13 @@ def free_memory() -> int:
     return int(min([psutil.virtual_memory().available, *map(_free_in, _groups("memory"))]))
 
 
+def most_memory() -> int:
+    """Return the bytes of memory that this process may hold: the machine's, or what its control groups allow."""
+    import psutil
+
+    return int(min([psutil.virtual_memory().total, *map(_limit_of, _groups("memory"))]))
+
+
 def _groups(controller: str) -> Iterator[Path]:
     """Yield the folders of this process's control groups that may limit what a controller grants."""
     with suppress(OSError):
@@ -58,9 +65,16 @@ def _quota_of(group: Path) -> float:
     return math.inf
 
 
+def _limit_of(group: Path) -> float:
+    for limit, _, _ in _MEMORY:
+        with suppress(OSError, ValueError):  # a limit may be "max"
+            return int((group / limit).read_text())
+    return math.inf
+
+
 def _free_in(group: Path) -> float:
     for limit, used, cached in _MEMORY:
-        with suppress(OSError, ValueError):  # a limit may be "max"
+        with suppress(OSError, ValueError):
             bytes_left = int((group / limit).read_text()) - int((group / used).read_text())
             statistics = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
             return max(bytes_left + int(statistics[cached]), 0)

@@ -10,6 +10,7 @@ import pytest
 import mst
 from mst import cores, limits
 from mst.bench.measure.processes import memory_limit
+from mst.streaming.memory import Budget
 
 
 @pytest.fixture
@@ -66,6 +67,7 @@ def test_memory_that_a_group_leaves_counts_what_the_system_can_drop(group, insid
     files = {limit: "9000000\n", used: "5000000\n", "memory.stat": f"anon 7\n{cached} 2000000\n"}
     group(inside, {f"{folder}/{name}": text for name, text in files.items()})
     assert limits.free_memory() == 6_000_000 and memory_limit(0.5) == 3_000_000
+    assert Budget.of("2T", 1).memory == 9_000_000 and Budget.of(8_000_000, 1).memory == 8_000_000
     group(inside, {f"{folder}/{used}": "99000000\n"})
     assert limits.free_memory() == 0
 
@@ -74,6 +76,7 @@ def test_memory_that_a_group_leaves_counts_what_the_system_can_drop(group, insid
 def test_memory_without_a_limit_is_the_machines(group, groups):
     group(groups, {"a/memory.max": "max\n", "a/memory.current": "5\n", "a/memory.stat": "inactive_file 0\n"})
     assert limits.free_memory() > 0.5 * psutil.virtual_memory().available
+    assert Budget.of("1000T", 1).memory == psutil.virtual_memory().total
     assert limits.processor_quota() == math.inf
 
 

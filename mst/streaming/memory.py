@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from mst.errors import InputError, OutOfMemoryError
 from mst.kernels.primitives.recycled import release
-from mst.limits import free_memory
+from mst.limits import free_memory, most_memory
 from mst.units import counted, size
 
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
@@ -132,7 +132,7 @@ class Budget(NamedTuple):
             # Half of the machine's: in the rest, the system caches the pages that are read.
             return within(min(psutil.virtual_memory().available // 2, free_memory()) + taken, None)
         limit = parse_memory(memory)
-        return within(min(limit, psutil.virtual_memory().total), limit)
+        return within(min(limit, most_memory()), limit)
 
     def rows(self, n: int) -> int:
         """Return how many edges the table may hold besides the arrays of `n` vertices; negative if these do not fit."""
