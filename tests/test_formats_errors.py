@@ -91,6 +91,10 @@ MALFORMED = [
     (b"1 2 3\n\n# x\n3 4 NaN\n", None, "line 4: '3 4 NaN'"),
     (b"1 2 3 4\n5 6 7 8\n", None, "line 1: '1 2 3 4': expected `<u> <v>` or `<u> <v> <weight>`"),
     (b"1 2 3 4 5\n" * 5, None, "line 1: '1 2 3 4 5': expected `<u> <v>` or `<u> <v> <weight>`"),
+    *(
+        (b"%b\n%b\n" % (row, row), None, "found networkx's attributes: use networkx.write_weighted_edgelist")
+        for row in (b"1 2 {'weight': 3}", b"1 2 {'weight': 3, 'a': 'b c'}", b"1,2,{'weight': 3}", b"1 2 {}")
+    ),
     (b"1 2\n2 \xff\n", None, r"line 2: b'2 \xff': expected `<u> <v>`"),
     (
         b"source,target,rating\n1,2,3\n",

@@ -260,6 +260,12 @@ def _layout(text: Text, sample: list[bytes], preamble: _Preamble) -> Layout:
             fields.insert(0, b"")  # pandas gives its index no name
         columns = _columns_by_name(text, line, [_column_name(field) for field in fields])
         return _row_layout(columns.rstrip("-"), delimiter, extra_columns=columns.endswith("-"))
+    if b"{" in line:
+        raise text.error_at_next_line(
+            "expected `<u> <v>` or `<u> <v> <weight>`, found networkx's attributes: use "
+            "networkx.write_weighted_edgelist",
+            text=line,
+        )
     if len(fields) == 4 and preamble.konect:
         return _row_layout("uvw-", delimiter)
     if len(fields) == 4 and _is_numbered([_split(row, delimiter) for row in sample]):

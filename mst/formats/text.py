@@ -209,5 +209,5 @@ def delimiter_in(line: bytes) -> str:
     >>> delimiter_in(b"1;2;3,5"), delimiter_in(b"1\\t2\\t3,5"), delimiter_in(b"1 2 3")
     (';', '', '')
     """
-    found = _DELIMITER.search(line)
+    found = _DELIMITER.search(line.partition(b" {")[0])  # networkx's attributes have commas of their own
     return found[0].decode().strip() if found else ""
