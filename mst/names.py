@@ -11,6 +11,7 @@ PART = r"[A-Za-z0-9][A-Za-z0-9 ._=,+{}@-]{0,199}"
 MACHINE = r"[A-Za-z0-9][A-Za-z0-9.-]{0,99}"
 _RULES = {
     "machine": (re.compile(MACHINE), "ASCII letters, digits, dots and dashes"),
+    "algorithm": (re.compile(r"[a-z0-9][a-z0-9-]{0,99}"), "lower-case letters, digits and dashes"),
     # Snakemake takes braces for wildcards.
     "page": (
         re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,99}"),
@@ -27,7 +28,7 @@ def path_part(name: str, kind: str, where: str = "") -> str:
     ----------
     name : str
     kind : str
-        Kind of thing with this name; those of a ``machine`` or ``page`` have fewer characters.
+        Kind of thing with this name; those of a ``machine``, ``page`` or ``algorithm`` have fewer characters.
     where : str
         Source of the name, for errors.
 

@@ -50,6 +50,10 @@ def literal(more: str = "") -> str:
         (literal(", limits=9"), "limits must be a mapping, got 9"),
         (literal(', limits=dict(n="9")'), "limits must give n or m as whole numbers, got n = '9'"),
         (literal().replace('"mine"', "5"), "id must be a string, got 5"),
+        (
+            literal().replace("mine", "Mine"),
+            "line 1: algorithm name 'Mine': use lower-case letters, digits and dashes",
+        ),
     ],
 )
 def test_wrong_literal_is_refused_with_its_line(add_algorithm, text, message):
