@@ -254,7 +254,7 @@ def test_versions_are_of_packages_by_any_name_and_those_that_a_program_states(mo
     ("name", "limit", "reason"),
     [
         ("probe-children", 3, "a process took more than 3 s"),
-        ("probe-compiling", 1, "compiling on small graphs took more than 5 s"),
+        ("probe-compiling", 1, "importing, compiling and solving small graphs took more than 5 s"),
     ],
 )
 def test_time_limit_ends_the_run_and_its_children(probe, name, limit, reason):
@@ -549,7 +549,7 @@ def test_runs_take_turns_forwards_and_backwards(probe, monkeypatch):
     assert all(m["conditions"]["interleaved_with"] == 2 for m in found)
     assert all(order.path.is_file() for order in orders)
     assert shown[1][0].startswith(
-        "process 1 of 3, run 2 of 3, triangle: boruvka width 1, importing and compiling"
+        "process 1 of 3, run 2 of 3, triangle: boruvka width 1, after importing, compiling and solving small graphs"
     )
     assert [left for _, left in shown[:3]] == [None] * 3, "how long compiling takes is not known"
     assert all(left > 0 for _, left in shown[3:])

@@ -18,7 +18,7 @@ import numpy as np
 from mst import registry
 from mst.bench.launch import find_launcher
 from mst.bench.machine import conditions, this_machine
-from mst.bench.measure.driver import Cost, RunDriver, affordable
+from mst.bench.measure.driver import COMPILING, Cost, RunDriver, affordable
 from mst.bench.measure.fork_server import ForkServer
 from mst.bench.measure.measurement import git_state, measurement_of, versions_of
 from mst.bench.measure.messages import RunSpec
@@ -169,7 +169,7 @@ class _MeasuredRun:
         """Return the next turn in words; `of_these` is the run's place among several."""
         run, finished = self._request.run, len(self.driver.outcome.processes)
         options = "" if run.options == "default" else f" {run.options}"
-        compiling = "" if finished else ", importing and compiling"
+        compiling = "" if finished else f", after {COMPILING}"
         return (
             f"process {finished + 1} of {self._request.measure.processes}, {of_these}"
             f"{run.graph}: {run.algorithm}{options} width {run.width}{compiling}"
