@@ -445,6 +445,17 @@ def test_gpus_are_called_with_arrays_on_the_host_and_on_the_device(monkeypatch):
         assert all(how == {"algorithm": "edge-boruvka-cuda", "threads": 1, "block": 64} for _, how in called)
 
 
+def test_calls_are_given_only_options_that_differ_from_the_defaults(monkeypatch):
+    graph, called = generate("uniform", n=100, m=300), []
+    monkeypatch.setattr(sampler, "minimum_spanning_forest", lambda columns, **options: called.append(options))
+    every = registry.get("filter-boruvka-cuda").resolve({"seed": 7})
+    spec = RunSpec("filter-boruvka-cuda", every, 1, "", "", Measure().model_dump())
+    implementation = types.SimpleNamespace(edge_ids=None)
+    sampler.Sampler(spec, implementation, graph, loaded=True).calls(expected=0.001, spent=0.0)
+    # Not start=csr: a call of this algorithm starts from edges.
+    assert called and all(given.keys() == {"algorithm", "threads", "seed"} for given in called)
+
+
 @pytest.fixture(scope="module")
 def measured_results(tmp_path_factory):
     """An experiment on two graphs, measured, as if nothing else had run here."""

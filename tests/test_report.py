@@ -48,6 +48,18 @@ def test_processes_without_samples_have_no_median():
     assert medians({"samples": {"compute": [[1.0, 3.0], []]}}) == [2.0]
 
 
+@pytest.mark.parametrize(
+    ("paradigm", "affinity", "cores", "counts"),
+    [("cuda", [15], 16, False), ("cuda", None, 16, False), ("cuda", [0], 1, True), ("cuda", [0, 1], 16, True)]
+    + [("sequential", [15], 16, True)],
+)
+def test_calls_on_a_gpu_need_the_cores_that_copy_arrays(paradigm, affinity, cores, counts):
+    facts = {"run": {"paradigm": paradigm}, "affinity": affinity, "machine": {"cores": cores}}
+    measurement = facts | {"samples": {part: [[1.0], [2.0]] for part in ("compute", "call", "call_on_device")}}
+    assert medians(measurement) == [1.0, 2.0]
+    assert medians(measurement, "call") == medians(measurement, "call_on_device") == [1.0, 2.0][: 2 * counts]
+
+
 def test_energy_is_in_the_table_only_with_that_of_the_processor(report):
     record = next(r for r in load_records(report / "records") if r.measurement["energy"])
     boards = {**record.measurement, "energy": {"joules": 1.0, "domains": {"gpu-0": 1.0}}}

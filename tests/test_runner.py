@@ -32,6 +32,7 @@ from mst.bench.measure.runner import Request, measure_runs
 from mst.bench.planning.experiment import Measure
 from mst.bench.records.store import Run, load_ids, read_measurement
 from mst.commands._interrupt import interrupt_on_signals
+from mst.cores import granted_cores
 from mst.errors import InputError
 from mst.formats.canonical import content_digest, write_canonical
 from mst.graph import Graph
@@ -85,7 +86,7 @@ SOURCE = '''"""A probe of the tests."""
 
 import numpy as np
 
-ALGORITHM = dict(id="{id}", paradigm="{paradigm}", title="{id}", ties="any")
+ALGORITHM = dict(id="{id}", paradigm="{paradigm}", title="{id}", ties="any", requires={requires})
 
 
 def prepare(graph, *, width):
@@ -134,10 +135,11 @@ def probe(add_algorithm, tmp_path):
         paradigm: str = "sequential",
         marker: str = "60",
         seconds: str = "",
+        requires: tuple[str, ...] = (),
         **settings,
     ) -> dict:
         body = PROBES[name].replace("{marker}", marker).strip()
-        source = SOURCE.format(id=name, paradigm=paradigm, body=body)
+        source = SOURCE.format(id=name, paradigm=paradigm, body=body, requires=requires)
         source += PHASES.format(seconds=seconds) if seconds else ""
         add_algorithm(source, f"{name.replace('-', '_')}.py")
         order = request_of(name, width, **settings)
@@ -316,6 +318,20 @@ def test_threads_and_processors_are_pinned_to_the_width(probe):
     assert all(seen["pools"] and set(seen["pools"]) == {1} for seen in measurement["counters"])
     assert measurement["conditions"]["pinned"]["RAYON_NUM_THREADS"] == "1"
     assert measurement["affinity"] == [max(os.sched_getaffinity(0))]
+
+
+@pytest.mark.skipif(granted_cores() < 2, reason="needs two cores")
+def test_a_run_on_a_gpu_has_all_cores_for_its_calls(probe, tmp_path, monkeypatch):
+    pytest.importorskip("threadpoolctl")
+    (tmp_path / "modules").mkdir()
+    (tmp_path / "modules" / "cupy.py").touch()
+    monkeypatch.syspath_prepend(tmp_path / "modules")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "modules"), prepend=os.pathsep)
+    measurement = probe("probe-threads", requires=("cupy",))
+    assert measurement["status"] == "ok", measurement["detail"]
+    assert all(seen["cpus"] == granted_cores() for seen in measurement["counters"])
+    assert measurement["conditions"]["pinned"]["RAYON_NUM_THREADS"] == str(granted_cores())
+    assert len(measurement["affinity"]) == granted_cores() and measurement["run"]["width"] == 1
 
 
 @pytest.mark.parametrize("file", ["core_cpus_list", "thread_siblings_list"])

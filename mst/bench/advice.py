@@ -24,7 +24,7 @@ from typing import Any
 import pandas as pd
 
 from mst import atomic, catalog, registry
-from mst.advice import HOPELESS, Candidate, Table, inspection_seconds, kind_of
+from mst.advice import HOPELESS, Candidate, Table, for_one_solve, inspection_seconds, kind_of
 from mst.advice.traits import Traits, traits_of
 from mst.bench.records.compare import DISTURBED
 from mst.bench.records.store import Record, load_records, medians
@@ -123,13 +123,14 @@ def objection(record: Record, entries: catalog.Catalog) -> str:
 
 
 def times_of(record: Record) -> Iterator[tuple[str, float]]:
-    """Yield the candidates that a record measures, each with its seconds."""
-    run = record.measurement["run"]
+    """Yield the candidates that a record measures, named by the options of its calls, each with its seconds."""
+    run, algorithm = record.measurement["run"], registry.get(record.run.algorithm)
+    options = for_one_solve(algorithm.id, algorithm.changed_options(record.run.options))
     own = "gpu" if run["paradigm"] == "cuda" else str(run["width"])
     for part, place in (("call", own), ("call_on_device", "device")):
         calls = summarise(medians(record.measurement, part))
         if calls.median is not None and calls.count >= FEWEST_PROCESSES:
-            yield str(Candidate(run["algorithm"], run["options"], place)), calls.median
+            yield str(Candidate(algorithm.id, algorithm.options_slug(options), place)), calls.median
 
 
 def settings(measured: Iterable[MeasuredGraph]) -> list[tuple[int, str | None]]:

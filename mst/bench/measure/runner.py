@@ -165,6 +165,11 @@ class _MeasuredRun:
         outcome = resumed(file, most, self._made_by) if file else Outcome()
         self.driver = RunDriver(index, spec, request.measure, outcome)
 
+    @property
+    def _cores(self) -> int:
+        """Cores of its processes: as many as its width, or all on a GPU, where a call copies arrays on all of them."""
+        return granted_cores() if "cupy" in self._algorithm.requires else self._request.run.width
+
     def next_turn(self, of_these: str) -> str:
         """Return the next turn in words; `of_these` is the run's place among several."""
         run, finished = self._request.run, len(self.driver.outcome.processes)
@@ -179,7 +184,7 @@ class _MeasuredRun:
         """Measure one more process."""
         outcome = self.driver.outcome
         outcome.before = outcome.before or conditions()
-        self.driver.sample(server_of(self._request.run.width))
+        self.driver.sample(server_of(self._cores))
         if self._request.unfinished and outcome.status == "ok":
             outcome.keep(self._request.unfinished, self._made_by)
 
@@ -203,7 +208,7 @@ class _MeasuredRun:
             "after": conditions(),
             "others_cores": round(max(outcome.others_seconds, 0.0) / seconds, 3),
             "stolen_cores": round(outcome.stolen_seconds / seconds, 4),
-            "pinned": pinned_environment(1 if self._algorithm.paradigm == "mpi" else request.run.width),
+            "pinned": pinned_environment(1 if self._algorithm.paradigm == "mpi" else self._cores),
             **shared,
         }
         measurement = measurement_of(request.run, outcome, request.measure, manifest, during)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import psutil
 
+from mst import registry
 from mst.bench.measure.energy import measure_energy, of_one
 from mst.bench.measure.messages import RunSpec
 from mst.bench.measure.samples import peak, reset_peak, storable, take_calls, take_samples, warm_seconds
@@ -99,15 +100,18 @@ class Sampler:
     def calls(self, expected: float, spent: float) -> dict[str, list[float]]:
         """Return the seconds of whole library calls: from arrays, which are checked, to the forest.
 
-        On a GPU the arrays and the forest are in host memory or on the device. There are no calls for programs,
-        under MPI, if the call refuses the width, or once the time is spent.
+        On a GPU the arrays and the forest are in host memory or on the device. A call is given only options that differ
+        from the defaults, since it may choose others. There are no calls for programs, under MPI, if the call refuses
+        the width, or once the time is spent.
         """
         found: dict[str, list[float]] = {}
         if self._alone or self.comm is not None:
             return found
         graph, measure = self.graph, self.spec.measure
         columns = (graph.u, graph.v, graph.w)
-        options = {"algorithm": self.spec.algorithm, "threads": self.spec.width, **self.spec.options}
+        algorithm = registry.get(self.spec.algorithm)
+        changed = algorithm.changed_options(algorithm.options_slug(self.spec.options))
+        options = {"algorithm": algorithm.id, "threads": self.spec.width, **changed}
         left = measure["budget"] / measure["processes"] - spent
         with contextlib.suppress(UnsupportedError):
             call = functools.partial(timed, minimum_spanning_forest, (graph.n, *columns), **options)
