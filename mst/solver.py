@@ -28,7 +28,7 @@ from mst.forest import Forest
 from mst.graph import Graph, columns_of
 from mst.kernels.primitives.recycled import keeping_if_large
 
-_HOST_TYPES = (np.ndarray, np.integer, list, int)
+_HOST_TYPES = (np.ndarray, np.integer, list, tuple, int)
 _GRAPH_TYPES = (Graph, tuple, str, os.PathLike)
 
 if TYPE_CHECKING:
