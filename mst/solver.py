@@ -233,7 +233,7 @@ def _is_stream(graph: Any) -> bool:
     if isinstance(graph, _GRAPH_TYPES):
         return False
     is_table = hasattr(graph, "__arrow_c_stream__")  # a reader of record batches has it, but is an iterator
-    return isinstance(graph, (Iterator, list)) or (hasattr(graph, "to_batches") and not is_table)
+    return isinstance(graph, (Iterator, list)) or (not is_table and hasattr(graph, "to_batches"))
 
 
 def _forest_of_stream(batches: Any, asked: Request) -> StreamForest:
