@@ -376,9 +376,9 @@ def _edges_by_weight(
         weights = -weights if weights.dtype.kind == "f" else ~weights
     if partition is not None:
         edges, weights = _partitioned(edges, weights, partition)
-    graph_of_arrays = mst.Graph(len(edges.nodes), edges.u, edges.v, weights)
+    graph_of_arrays = mst.Graph(len(edges.nodes), edges.u, edges.v, weights, trusted=True)
     ids = mst.minimum_spanning_forest(graph_of_arrays, **_configured()).edge_ids
-    ids = ids[np.argsort(weights[ids], kind="stable")]
+    ids = ids[weights[ids].argsort(kind="stable")]
     rows = ids.tolist()
     columns: list[Iterable] = [
         map(edges.nodes.__getitem__, edges.u[ids].tolist()),
@@ -396,10 +396,10 @@ def _weighed(edges: _Edges, weight: str, ignore_nan: bool) -> tuple[_Edges, np.n
     if not isinstance(weight, Hashable):
         raise KindError(f"the name of the weight attribute must be hashable, got {type(weight).__name__}")
     values = [attributes.get(weight, 1) for attributes in edges.data]
-    _refuse_no_numbers(edges, values)
     weights = _exact_array(values)
     # Only NaN differs from itself, in every type of number.
     if weights is None:
+        _refuse_no_numbers(edges, values)
         numbers_only = np.fromiter((value == value for value in values), np.bool_, len(values))
     else:
         numbers_only = weights == weights
