@@ -279,6 +279,20 @@ def test_code_serves_graphs_of_two_more_bits_and_others_once_it_has_solved_them(
     first.solved(sized(9, 2**20), kruskal, {}, 1)
 
 
+def test_code_of_an_algorithm_that_has_run_is_loaded_sooner_for_another_dtype(new_process, monkeypatch):
+    kruskal, small = registry.get("kruskal"), sized(9, 8)
+    wide = Graph(9, small.u, small.v, np.broadcast_to(0.5, 8), trusted=True)
+    code = first._Code.of(wide, "kruskal", {}, 1)
+    first.solved(wide, kruskal, {}, 1)
+    monkeypatch.setattr(first, "_solved", {})  # in the next process
+    assert first._wait(code, 8, float("inf"), False) == first._STARTING
+    first.solved(small, registry.get("filter-boruvka"), {}, 1)
+    monkeypatch.setattr(first, "numba_is_loaded", lambda: True)
+    assert first._wait(code, 8, float("inf"), False) == first._LOADING
+    first.solved(small, kruskal, {}, 1)
+    assert first._wait(code, 8, float("inf"), False) == first._LOADING_MORE
+
+
 def test_code_of_other_options_widths_types_processors_and_versions_is_other_code(monkeypatch):
     small = sized(9, 8)
     long = Graph(9, small.u, small.v, np.broadcast_to(np.int64(0), 8), trusted=True)

@@ -33,7 +33,8 @@ from mst.fingerprints.modules import PACKAGE
 IN_NUMPY = Choice("numpy-boruvka", 1)
 
 # Seconds on a Xeon of 2 cores; only their order of magnitude matters.
-_STARTING, _LOADING = 0.9, 0.2  # importing numba and loading its first code; loading more
+_STARTING, _LOADING = 0.9, 0.2  # importing numba and loading its first code; loading that of another algorithm
+_LOADING_MORE = 0.03  # of an algorithm that has run, such as for weights of another dtype
 _COMPILING = {"kruskal": 2.5, "filter-boruvka": 6.0, "filter-boruvka-threads": 25.0}
 _COMPILING_OTHERS = 10.0
 _SOLVING, _EACH_EDGE, _EACH_VERTEX = 4e-4, 1.5e-7, 3e-7
@@ -165,7 +166,8 @@ def _wait(code: _Code, m: int, patience: float, may_compile: bool) -> float:
     bits = m.bit_length()
     if _solved.get(code, _NEVER) + _LIKE >= bits:
         return 0.0
-    loading = (_LOADING if numba_is_loaded() else _STARTING) - _passed_up
+    has_run = any(code.algorithm == other.algorithm for other in _solved)
+    loading = (_LOADING_MORE if has_run else _LOADING if numba_is_loaded() else _STARTING) - _passed_up
     if loading >= patience:
         return loading
     if _bits_on_disk(code) + _LIKE >= bits:
