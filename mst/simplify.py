@@ -13,8 +13,8 @@ from mst.graph import Graph, frozen
 _SPARSE = 8
 """With at least as many vertices per edge, the vertices in use are ranked first."""
 
-FEW = 1 << 16
-"""Edges that are merged sooner without loading numba."""
+_FEW, _FEW_FOR_LOADED = 1 << 16, 1 << 10
+"""Edges that NumPy merges sooner than compiled code that has to be loaded, or that is loaded already."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def simplify(graph: Graph, *, threads: int = 1) -> tuple[Graph, MergeCounts]:
     Notes
     -----
     Linear time, O(n + m); besides input and result, 12 bytes per edge (16 for 64-bit weights), unless most edges have
-    the same smaller end. A graph that is simple and sorted already shares its arrays with the result.
+    the same smaller end. If a graph of many edges is simple and sorted already, the result shares its arrays.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def simplify(graph: Graph, *, threads: int = 1) -> tuple[Graph, MergeCounts]:
     >>> merged
     MergeCounts(loops=1, reciprocal=2, parallel=0)
     """
-    if graph.m <= FEW and "numba" not in sys.modules:
+    if are_few(graph.m):
         u, v, w, *counts = _merge_few(graph)
     elif graph.n > _SPARSE * graph.m + 1024:
         u, v, w, *counts = _merge_used(graph, threads)
@@ -80,19 +80,24 @@ def simplify(graph: Graph, *, threads: int = 1) -> tuple[Graph, MergeCounts]:
     return Graph(graph.n, u, v, w, name=graph.name, trusted=True), MergeCounts(*counts)
 
 
+def are_few(edges: int) -> bool:
+    """Return whether NumPy merges that many edges sooner than compiled code, which may have to be loaded."""
+    return edges <= (_FEW_FOR_LOADED if "numba" in sys.modules else _FEW)
+
+
 def _merge_few(graph: Graph) -> tuple:
     """Return the result of `merge_edges` without compiled code."""
-    low, high = np.minimum(graph.u, graph.v), np.maximum(graph.u, graph.v)
-    order = np.lexsort((graph.w, high, low))
-    order = order[low[order] != high[order]]
-    low, high, forward = low[order], high[order], (graph.u < graph.v)[order]
-    first = first_of_runs(low) | first_of_runs(high)
-    pairs = np.cumsum(first) - 1
-    arcs = np.bincount(pairs), np.bincount(pairs, forward)
-    reciprocal = int(np.count_nonzero((arcs[1] > 0) & (arcs[1] < arcs[0])))
-    kept = int(np.count_nonzero(first))
-    weights = graph.w[order[first]] + graph.w.dtype.type(0)
-    return low[first], high[first], weights, graph.m - len(order), reciprocal, len(order) - kept - reciprocal
+    rows = np.flatnonzero(graph.u != graph.v)
+    u, v = graph.u[rows], graph.v[rows]
+    low, high = np.minimum(u, v), np.maximum(u, v)
+    order = np.lexsort((high, low))
+    low, high, forward = low[order], high[order], (u < v)[order]
+    first = np.flatnonzero(first_of_runs(low) | first_of_runs(high))
+    weights = np.minimum.reduceat(graph.w[rows[order]], first) + graph.w.dtype.type(0)
+    both_ways = np.minimum.reduceat(forward, first) < np.maximum.reduceat(forward, first)
+    reciprocal = int(np.count_nonzero(both_ways))
+    parallel = len(rows) - len(first) - reciprocal
+    return low[first], high[first], weights, graph.m - len(rows), reciprocal, parallel
 
 
 def _merge_used(graph: Graph, threads: int) -> tuple:

@@ -14,6 +14,13 @@ from mst.simplify import MergeCounts, _merge_few, simplify
 DTYPES = (np.int32, np.int64, np.float32, np.float64)
 
 
+@pytest.fixture(autouse=True, scope="module")
+def compiled_code_merges_few_edges_too():
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("mst.simplify._FEW_FOR_LOADED", 0)
+        yield
+
+
 def by_dictionary(graph: Graph) -> tuple[list[tuple], MergeCounts]:
     """The definition, spelled out."""
     loops = 0

@@ -5,7 +5,6 @@ The objects are recognised by the modules of their classes, so no unused library
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -18,7 +17,7 @@ from mst.formats.edges import WEIGHT_NAME
 from mst.graph import WEIGHT_DTYPES, Graph, LabelledGraph, frozen, largest_word
 from mst.interop.tables import from_table
 from mst.rounding import refuse_rounded
-from mst.simplify import FEW, simplify
+from mst.simplify import are_few, simplify
 
 
 def convert(graph: Any, *, threads: int = 1) -> Graph | None:
@@ -76,7 +75,7 @@ def from_scipy(matrix: Any, *, threads: int = 1) -> Graph:
     -------
     Graph
         A simple graph, sorted by (u, v) with ``u < v``: ``forest.edges()`` gives the rows and columns of the
-        forest. It shares the weights and columns of a CSR array that is such a graph already.
+        forest. It shares the weights and columns of a large CSR array that is such a graph already.
 
     Raises
     ------
@@ -128,8 +127,8 @@ def _naming_damage(given: str) -> Iterator[None]:
 
 
 def _upper_triangle(rows: Any, threads: int) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """Return the upper triangle of a symmetric CSR array; None of any other, or if numba is not worth loading."""
-    if rows.nnz <= FEW and "numba" not in sys.modules:
+    """Return the upper triangle of a symmetric CSR array; None of any other, or of so few entries."""
+    if are_few(rows.nnz):
         return None
     if rows.data.dtype not in WEIGHT_DTYPES or rows.indices.dtype not in (np.int32, np.int64):
         return None
