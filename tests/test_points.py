@@ -24,7 +24,7 @@ from mst.kernels.points.equal import equal_points, without_equal
 from mst.kernels.points.relabel import relabel
 from mst.kernels.points.rows import write_rows
 from mst.kernels.points.state import Components, Edges
-from mst.points import _in_order
+from mst.points.tree import _in_order
 
 
 def squares(a, b) -> np.ndarray:
@@ -138,7 +138,7 @@ def test_tree_joined_from_parts_is_that_of_brute_force(monkeypatch, name):
     for samples in (1, 4):
         expected = by_brute_force(X.astype(float), samples)
         for levels in range(4):  # parts of one leaf, 32 points, and more
-            monkeypatch.setattr("mst.points._PART_LEVELS", levels)
+            monkeypatch.setattr("mst.points.tree._PART_LEVELS", levels)
             for threads in {1, min(2, len(os.sched_getaffinity(0)))}:
                 found = rows(mst.from_points(X, min_samples=samples, threads=threads))
                 assert found == expected, (samples, levels, threads)

@@ -6,61 +6,31 @@ import math
 import operator
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import partial
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from mst.arrays import as_numpy, distinct_values, is_on_device
+from mst.arrays import as_numpy, is_on_device
 from mst.cores import MANY, cores_for, whole_threads
 from mst.errors import DependencyError, InputError, OutOfMemoryError, UnsupportedError, names_missing_numba
 from mst.forest import Forest
 from mst.graph import Graph, frozen
 from mst.interop.arrays import ArrayForest, in_library_of
 from mst.rounding import converted
-from mst.solver import code_seconds, minimum_spanning_forest, usable_gpu
+from mst.solver import code_seconds, usable_gpu
 
 if TYPE_CHECKING:
     from mst.interop.device import DeviceForest
-    from mst.kernels.parallel.runtime import Schedule
-    from mst.kernels.points.kd_tree import KdTree
-    from mst.kernels.points.state import Edges, Lists
 
-_PLACES, _FEWEST_PLACES, _BLOCKS = 2048, 256, 16
-# Weights that tell whether most edges tie.
-_SAMPLE = 1024
-_ROWS = 1 << 13
 # Coordinates for each thread at least: fewer take as long as waking it.
 _FEWEST_EACH = 1 << 12
-# Levels of the k-d tree in a part whose points are joined before those of others are looked at.
-_PART_LEVELS, _FEWEST_PART_LEVELS = 9, 5
 # Fewer points are joined sooner by cores than they get to a GPU and back.
 _FEWEST_FOR_GPU = 1 << 16
 # Squares of larger numbers overflow in float32, those of smaller ones vanish, and equal ones have no ranks: coordinates
 # beyond are scaled.
 _LARGEST_EXPONENT = 50
 _LARGEST = np.finfo(np.float64).max
-
-
-class Points(NamedTuple):
-    """Points at distinct coordinates.
-
-    Attributes
-    ----------
-    coordinates : numpy.ndarray of float64, shape (distinct points, dimensions)
-    ids : numpy.ndarray of int32, shape (distinct points,) or (0,)
-        Of all points at one place, the smallest, ascending; empty if each place has one point.
-    counts : numpy.ndarray of int32, shape (distinct points,) or (0,)
-        How many points are at each place.
-    others : numpy.ndarray of int32, shape (2, points - distinct points)
-        The first point at the coordinates of each other one, and that one.
-    """
-
-    coordinates: np.ndarray
-    ids: np.ndarray
-    counts: np.ndarray
-    others: np.ndarray
 
 
 @overload
@@ -183,7 +153,10 @@ def _by_threads(given: np.ndarray, samples: int, k: int | None, width: int) -> t
     width = min(width, max(given.size // _FEWEST_EACH, 1))
     try:
         coordinates, exponent = _coordinates(np, given, samples, width)
-        u, v, w = _tree(coordinates, samples, k, width)
+        # Not before the checks: this loads numba.
+        from mst.points.tree import tree_of_points
+
+        u, v, w = tree_of_points(coordinates, samples, k, width)
     except MemoryError as error:
         raise OutOfMemoryError(
             f"not enough memory for the tree of {len(given):,} points: {error or 'none is left'}"
@@ -314,169 +287,3 @@ def _count(number: Any, name: str) -> int:
         if whole >= 1:
             return whole
     raise InputError(f"{name} must be a whole number of at least 1, got {number!r}")
-
-
-def _tree(
-    coordinates: np.ndarray, samples: int, k: int | None, width: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the edges of the tree, by (weight, u, v)."""
-    from mst.kernels.parallel.runtime import Schedule, new_tallies, several_workers, touched_empty
-    from mst.kernels.points.kd_tree import build
-    from mst.kernels.points.rows import write_rows
-
-    if len(coordinates) < 2:
-        return np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0)
-    with several_workers(width):
-        schedule = Schedule(width, 1, new_tallies(width))
-        points = _distinct(coordinates, schedule)
-        tree = build(points.coordinates, schedule)
-        lists = _lists(tree, points.counts, samples, k, schedule)
-        if k is None:
-            start, known = np.empty(0, np.int32), (np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0))
-        else:
-            start, known = _neighbour_forest(tree, lists, k, width)
-        edges = _rounds(tree, lists, samples == 1, start, known, schedule)
-        schedule = schedule._replace(grain=_ROWS)
-        names, weights = tree.points, np.empty(0)
-        if len(points.counts):
-            # Points at one place are joined to the first of them: no other edge of theirs is before these.
-            names = points.ids[tree.points]
-            if samples > 1:
-                cores = np.empty(len(coordinates))
-                cores[names] = lists.core
-                weights = cores[points.others[0]]
-        rows = touched_empty((len(edges.a) + len(points.others[0]), 2), np.uint64, width, schedule.tallies)
-        extremes = np.full(2, -1).view(np.uint64)
-        write_rows(schedule, edges, names, points.others, weights, rows, extremes)
-        return _in_order(rows, extremes, schedule)
-
-
-def _distinct(given: np.ndarray, schedule: Schedule) -> Points:
-    from mst.kernels.points.equal import equal_points, without_equal
-
-    coordinates, first, others = equal_points(frozen(given), schedule)
-    if others:
-        return Points(*without_equal(coordinates, first, others, schedule))
-    none = np.empty((2, 0), np.int32)
-    return Points(coordinates, none[0], none[0], none)
-
-
-def _lists(tree: KdTree, counts: np.ndarray, samples: int, k: int | None, schedule: Schedule) -> Lists:
-    """Return the nearest neighbours of every point and the core distances."""
-    from mst.kernels.points import listed_neighbours
-    from mst.kernels.points.core_distances import core_distances
-    from mst.kernels.points.lanes import LEAF, ROW
-    from mst.kernels.points.neighbours import find_neighbours
-    from mst.kernels.points.state import Lists
-
-    n = len(tree.points)
-    dimensions = tree.blocks.shape[1]
-    listed = listed_neighbours(dimensions, samples) if k is None else max(k, samples - 1)
-    shape = n, max(min(listed, n - 1), 1)
-    # Vectors of a row are read, also of the last one.
-    size = math.prod(shape)
-    places = np.empty(size + ROW, np.int32)[:size].reshape(shape)
-    distances = np.empty(size + ROW)[:size].reshape(shape)
-    find_neighbours(schedule._replace(grain=_BLOCKS), tree, places, distances)
-    # A vector of all points of the last block is read.
-    core = np.zeros(len(tree.blocks) * LEAF)[:n]
-    lists = Lists(places, distances, core, np.zeros(len(tree.boxes)))
-    if samples > 1:
-        core_distances(schedule, tree, counts, samples, lists)
-    return lists
-
-
-def _neighbour_forest(
-    tree: KdTree, lists: Lists, k: int, width: int
-) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Return the components of the graph of `k` neighbours, by a place of each, and the edges of its forest."""
-    n = len(tree.points)
-    # In the order of the points: edges of equal weight are then chosen in the same way whatever the tree looks like.
-    at = np.empty(n, np.int32)
-    at[tree.points] = np.arange(n)
-    near = lists.places[at, :k]
-    a, column = np.nonzero(near >= 0)
-    b = near[a, column]
-    weights = np.maximum(np.maximum(lists.distances[at[a], column], lists.core[at[a]]), lists.core[b])
-    forest = minimum_spanning_forest(Graph(n, a, tree.points[b], weights), threads=width)
-    labels = forest.labels(k=forest.components)[tree.points]
-    _, first, labels = np.unique(labels, return_index=True, return_inverse=True)
-    u, v, w = forest.edges()
-    return first.astype(np.int32)[labels], (at[u], at[v], w)
-
-
-def _rounds(
-    tree: KdTree,
-    lists: Lists,
-    plain: bool,
-    start: np.ndarray,
-    known: tuple[np.ndarray, np.ndarray, np.ndarray],
-    schedule: Schedule,
-) -> Edges:
-    """Join components by shortest edges; return these after the `known` edges within them.
-
-    `start`, int32 (n,), has the components; it is empty where every point is one. `plain` says that no core distance
-    counts.
-    """
-    from mst.kernels.parallel.runtime import grain_for, touched_empty
-    from mst.kernels.points.lanes import LEAF
-    from mst.kernels.points.rounds import join_all
-    from mst.kernels.points.state import Edges, allocate
-
-    n = len(tree.points)
-    smallest = _FEWEST_PLACES if schedule.width > 1 else _PLACES
-    grain = grain_for(n, schedule.width, smallest=smallest, largest=_PLACES, multiple=LEAF)
-    schedule = schedule._replace(grain=grain)
-    state = allocate(lists, plain, len(tree.boxes), schedule)
-    size = len(known[0])
-    edges = Edges(*(touched_empty(n - 1, column.dtype, schedule.width, schedule.tallies) for column in known))
-    for column, first in zip(edges, known):
-        column[:size] = first
-    top = max(tree.levels - _PART_LEVELS, 0)
-    if schedule.width > 1:
-        # Eight parts for each worker, unless they are small.
-        top = max(top, min((8 * schedule.width - 1).bit_length(), tree.levels - _FEWEST_PART_LEVELS))
-    if len(start):
-        state.roots[: n - size] = np.flatnonzero(start == np.arange(n))
-    join_all(schedule, plain, top, start, tree, lists, state, edges, size)
-    return edges
-
-
-def _in_order(
-    rows: np.ndarray, extremes: np.ndarray, schedule: Schedule
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return edges by (weight, u, v), the ends as int32, of the arrays of `mst.kernels.points.rows.write_rows`."""
-    from mst.kernels.parallel import radix as by_threads
-    from mst.kernels.parallel.runtime import touched_empty
-    from mst.kernels.points.rows import keys_of_rows, look_up, read_rows
-    from mst.kernels.primitives import radix
-
-    least, greatest = extremes[0], ~extremes[1]
-    argsort = partial(by_threads.argsort, width=schedule.width) if schedule.width > 1 else radix.argsort
-
-    def fresh(dtype: type) -> np.ndarray:
-        return touched_empty(len(rows), dtype, schedule.width, schedule.tallies)
-
-    def sorted_by(column: int, shift: np.uint64, dtype: type, order: np.ndarray) -> np.ndarray:
-        keys = fresh(dtype)
-        keys_of_rows(schedule, rows, order, column, least, shift, keys)
-        places = argsort(keys)
-        if len(order):
-            look_up(schedule, order, places)
-        return places
-
-    as_they_lie = np.empty(0, np.int32)
-    unused = np.uint64(32 - len(rows).bit_length())
-    shift = np.uint64(max(int(greatest - least).bit_length() - 32, 0))
-    sample = (rows[:: -(-len(rows) // _SAMPLE), 1] - least) >> shift
-    by_ends = 2 * len(distinct_values(sample)) < len(sample)
-    order = sorted_by(0, unused, np.uint64, as_they_lie) if by_ends else as_they_lie
-    u, v, w = fresh(np.int32), fresh(np.int32), fresh(np.float64)
-    # The first 32 bits of weights are sorted in less time; few weights of random points share them.
-    in_order = sorted_by(1, shift, np.uint32, order)
-    if not read_rows(schedule, rows, in_order, least, shift, by_ends, u, v, w):
-        order = order if by_ends else sorted_by(0, unused, np.uint64, as_they_lie)
-        none = np.uint64(0)
-        in_order = sorted_by(1, none, np.uint64, order)
-        read_rows(schedule, rows, in_order, least, none, True, u, v, w)
-    return u, v, w
