@@ -57,8 +57,9 @@ def rows(forest) -> list[tuple[float, int, int]]:
 
 
 @pytest.fixture(autouse=True)
-def threads_for_few_points(monkeypatch):
+def threads_and_compiled_code_for_few_points(monkeypatch):
     monkeypatch.setattr("mst.points._FEWEST_EACH", 1)
+    monkeypatch.setattr("mst.points.tree._FEW", 0)
 
 
 def sets_of_points() -> dict[str, np.ndarray]:
@@ -212,7 +213,9 @@ def test_tree_of_leaves_splits_its_points_at_medians(monkeypatch, local, copied,
 
 @pytest.mark.parametrize(("tied", "size"), [(1, 9000), (2, 9000), (70, 9000), (2000, 2000)])
 @pytest.mark.parametrize("width", range(1, 1 + min(2, len(os.sched_getaffinity(0)))))
-def test_edges_whose_weights_share_their_first_bits_are_put_in_order(tied, size, width):
+@pytest.mark.parametrize("few", [0, 9000])
+def test_edges_whose_weights_share_their_first_bits_are_put_in_order(tied, size, width, few, monkeypatch):
+    monkeypatch.setattr("mst.points.tree._FEW", few)
     rng = np.random.default_rng(22)
     n = 9000
     names = rng.permutation(n).astype(np.int32)

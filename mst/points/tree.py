@@ -28,6 +28,8 @@ _PLACES, _FEWEST_PLACES, _BLOCKS = 2048, 256, 16
 # Weights that tell whether most edges tie.
 _SAMPLE = 1024
 _ROWS = 1 << 13
+# Edges that NumPy sorts in less time than one compiled function after another.
+_FEW = 1 << 9
 # Levels of the k-d tree in a part whose points are joined before those of others are looked at.
 _PART_LEVELS, _FEWEST_PART_LEVELS = 9, 5
 
@@ -165,6 +167,10 @@ def _in_order(
     rows: np.ndarray, extremes: np.ndarray, schedule: Schedule
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return edges by (weight, u, v), the ends as int32, of the arrays of `mst.kernels.points.rows.write_rows`."""
+    if len(rows) <= _FEW:
+        ends, weights = rows[np.lexsort((rows[:, 0], rows[:, 1]))].T
+        # The larger end is in the last 32 bits.
+        return (ends >> 32).astype(np.int32), ends.astype(np.int32), weights.view(np.float64).copy()
     least, greatest = extremes[0], ~extremes[1]
     argsort = partial(by_threads.argsort, width=schedule.width) if schedule.width > 1 else radix.argsort
 
