@@ -87,12 +87,12 @@ def are_few(edges: int) -> bool:
 
 def _merge_few(graph: Graph) -> tuple:
     """Return the result of `merge_edges` without compiled code."""
-    rows = np.flatnonzero(graph.u != graph.v)
+    rows = (graph.u != graph.v).nonzero()[0]
     u, v = graph.u[rows], graph.v[rows]
     low, high = np.minimum(u, v), np.maximum(u, v)
     order = np.lexsort((high, low))
     low, high, forward = low[order], high[order], (u < v)[order]
-    first = np.flatnonzero(first_of_runs(low) | first_of_runs(high))
+    first = (first_of_runs(low) | first_of_runs(high)).nonzero()[0]
     weights = np.minimum.reduceat(graph.w[rows[order]], first) + graph.w.dtype.type(0)
     both_ways = np.minimum.reduceat(forward, first) < np.maximum.reduceat(forward, first)
     reciprocal = int(np.count_nonzero(both_ways))

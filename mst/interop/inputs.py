@@ -176,7 +176,8 @@ def _has_outside(indices: np.ndarray, end: int) -> bool:
 
 def rows_of(matrix: Any) -> np.ndarray:
     """Return the row of each entry of a CSR matrix, of the dtype of its indices."""
-    return np.repeat(np.arange(matrix.shape[0], dtype=matrix.indices.dtype), np.diff(matrix.indptr))
+    offsets = matrix.indptr
+    return np.arange(matrix.shape[0], dtype=matrix.indices.dtype).repeat(offsets[1:] - offsets[:-1])
 
 
 def from_networkx(graph: Any, *, weight: str = "weight") -> Graph:
