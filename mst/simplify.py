@@ -14,7 +14,7 @@ _SPARSE = 8
 """With at least as many vertices per edge, the vertices in use are ranked first."""
 
 _FEW, _FEW_FOR_LOADED = 1 << 16, 1 << 10
-"""Edges that NumPy merges sooner than compiled code that has to be loaded, or that is loaded already."""
+"""Edges that NumPy merges sooner than compiled code that has to be loaded, and than loaded code."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def simplify(graph: Graph, *, threads: int = 1) -> tuple[Graph, MergeCounts]:
     >>> merged
     MergeCounts(loops=1, reciprocal=2, parallel=0)
     """
-    if are_few(graph.m):
+    if are_few(graph.m, _FEW_FOR_LOADED):
         u, v, w, *counts = _merge_few(graph)
     elif graph.n > _SPARSE * graph.m + 1024:
         u, v, w, *counts = _merge_used(graph, threads)
@@ -80,9 +80,9 @@ def simplify(graph: Graph, *, threads: int = 1) -> tuple[Graph, MergeCounts]:
     return Graph(graph.n, u, v, w, name=graph.name, trusted=True), MergeCounts(*counts)
 
 
-def are_few(edges: int) -> bool:
-    """Return whether NumPy merges that many edges sooner than compiled code, which may have to be loaded."""
-    return edges <= (_FEW_FOR_LOADED if "numba" in sys.modules else _FEW)
+def are_few(edges: int, for_loaded: int) -> bool:
+    """Return whether NumPy merges edges sooner than compiled code: up to `for_loaded` where numba is loaded."""
+    return edges <= (for_loaded if "numba" in sys.modules else _FEW)
 
 
 def _merge_few(graph: Graph) -> tuple:

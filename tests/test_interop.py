@@ -137,6 +137,7 @@ def test_upper_triangles_are_those_of_symmetric_matrices_alone(threads, wide, rn
         by_numpy = rows(from_scipy(matrix))
         with monkeypatch.context() as compiled:
             compiled.setattr("mst.simplify._FEW_FOR_LOADED", 0)
+            compiled.setattr("mst.interop.inputs._FEW_FOR_LOADED", 0)
             graph, _ = simplify(Graph(matrix.shape[0], rows_of(matrix), matrix.indices, matrix.data))
             assert by_numpy == rows(from_scipy(matrix)) == rows(graph)
         found.append(symmetric)
@@ -154,7 +155,7 @@ def test_counterparts_in_the_next_row_do_not_count():
 
 @pytest.mark.parametrize("few", [0, 1024])
 def test_symmetric_matrices_with_nan_on_the_diagonal_are_refused(few, monkeypatch):
-    monkeypatch.setattr("mst.simplify._FEW_FOR_LOADED", few)
+    monkeypatch.setattr("mst.interop.inputs._FEW_FOR_LOADED", few)
     with pytest.raises(InputError, match="is NaN"):
         from_scipy(sparse.csr_array(np.array([[np.nan, 1], [1, 0]])))
 

@@ -19,6 +19,9 @@ from mst.interop.tables import from_table
 from mst.rounding import refuse_rounded
 from mst.simplify import are_few, simplify
 
+_FEW_FOR_LOADED = 1 << 8
+"""Entries that NumPy merges sooner than loaded code compares those on both sides of the diagonal."""
+
 
 def convert(graph: Any, *, threads: int = 1) -> Graph | None:
     """Return the `Graph` of an object of a known library, or None for any other object.
@@ -128,7 +131,7 @@ def _naming_damage(given: str) -> Iterator[None]:
 
 def _upper_triangle(rows: Any, threads: int) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
     """Return the upper triangle of a symmetric CSR array; None of any other, or of so few entries."""
-    if are_few(rows.nnz):
+    if are_few(rows.nnz, _FEW_FOR_LOADED):
         return None
     if rows.data.dtype not in WEIGHT_DTYPES or rows.indices.dtype not in (np.int32, np.int64):
         return None
