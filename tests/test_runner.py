@@ -72,6 +72,16 @@ PROBES = {
     counts = [pool["num_threads"] for pool in threadpool_info()]
     problem["seen"] = dict(pools=counts, cpus=len(os.sched_getaffinity(0)))
 """,
+    "probe-device": """
+    return np.array([0, 1])
+
+
+def transfer(problem, started=set()):
+    import os, time
+    time.sleep(0.4 * (os.getpid() not in started))
+    started.add(os.getpid())
+    return problem
+""",
     "probe-counters": 'problem["seen"] = {marker}',
     "probe-fork-differs": """
     import os, pathlib
@@ -547,6 +557,11 @@ def test_measurement_has_samples_machine_memory_and_forest(probe):
         "digest": stored["forest"]["digest"],
     }
     assert np.array_equal(load_ids(measurement["path"]), [0, 1])
+
+
+def test_calls_are_taken_though_a_device_takes_long_to_start(probe):
+    samples = probe("probe-device", budget=1.4)["samples"]
+    assert all(process[0] > 0.4 for process in samples["transfer"]) and len(samples["call"]) == 2
 
 
 @pytest.mark.slow

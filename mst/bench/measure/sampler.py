@@ -86,7 +86,8 @@ class Sampler:
             "affinity": sorted(os.sched_getaffinity(0)),
             **self.environment(),
         }
-        stages = ready.init + (ready.transfer or 0.0) + statistics.median(taken.compute)
+        # Not the transfer: most of it is the start of the device, which calls find started.
+        stages = ready.init + statistics.median(taken.compute)
         spent = ready.init + warm_seconds(taken.warmup) + sum(taken.compute)
         # A call needs memory for its own problem and result.
         del ready, taken
