@@ -412,6 +412,12 @@ def test_settings_are_the_measured_widths_and_places():
     assert settings([measured(first)]) == wide and settings([measured(SLOW)]) == [(1, None)]
 
 
+@pytest.mark.parametrize(("n", "m"), [(32, 256), (60, 500), (128, 1024), (128, 2048), (500, 2000)])
+def test_weights_of_small_graphs_are_not_inspected(n, m):
+    # They take 10 µs to inspect, and the nearest graphs with local weights in the table are a hundred times as large.
+    assert advice.table().choose_unsampled(n, m, width=2, gpu=None) is not None
+
+
 def fake_cupy(devices: int = 1) -> types.ModuleType:
     """Return a stand-in for the part of CuPy that `auto` and samplers use."""
     cupy = types.ModuleType("cupy")

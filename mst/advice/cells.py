@@ -25,8 +25,12 @@ INSPECTION = 1e-5
 SAMPLING = 8e-8
 """Further seconds for each edge of a sample: a Xeon with 2 cores, samples of 128 to 2048 edges."""
 
-_OTHER_WEIGHTS, _OTHER_DEGREES = 6.0, 2.0
-"""Distance, in octaves of m, that is added for a cell with other weights or degrees."""
+_OTHER_WEIGHTS, _OTHER_DEGREES = 3.0, 2.0
+"""Distance, in octaves of m, that is added for a cell with other weights or degrees.
+
+With 16 to 32 edges per vertex and local weights, `prim-dense` takes 0.75 to 1.0 of the time of `kruskal` on 32 to 128
+vertices, as with random ones; the smallest graphs with local weights in the table have 30,000 edges.
+"""
 
 
 class _Cell(NamedTuple):
