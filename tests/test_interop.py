@@ -419,6 +419,33 @@ def test_forests_of_labelled_tables_have_the_labels():
     assert mst.minimum_spanning_forest(forest.to_table()).weight == 3
 
 
+def test_labels_that_python_cannot_represent_are_refused():
+    pa = pyarrow
+    text = pa.py_buffer(np.array([0, 1, 2], np.int32))
+    broken = pa.Array.from_buffers(pa.string(), 2, [None, text, pa.py_buffer(b"\xffa")])
+    far = [pa.array([10**15, 1], kind) for kind in (pa.timestamp("s"), pa.duration("s"))]
+    for labels, problem in (
+        (pa.array([1, 2], pa.time64("ns")), "would lose data"),
+        (pa.array([10**8, 1], pa.date32()), "out of range"),
+        *((label, "too large") for label in far),
+        (broken, "can't decode byte 0xff"),
+    ):
+        table = pa.table({"u": pa.array(["x", "y"]), "v": labels})
+        frames = [] if labels is broken else [table.to_pandas(types_mapper=pandas.ArrowDtype)]
+        for edges in (table, *frames):
+            with pytest.raises(InputError, match=f"v holds labels that Python cannot represent: .*{problem}"):
+                as_graph(edges)
+
+
+def test_times_of_whole_microseconds_are_labels():
+    times = pyarrow.array([1000, 2000], pyarrow.time64("ns"))
+    table = pyarrow.table({"u": times, "v": times[::-1], "w": [3, 1]})
+    for edges in (table, table.to_pandas(types_mapper=pandas.ArrowDtype)):
+        assert vertices(edges) == [datetime.time(microsecond=k) for k in (1, 2)]
+    stamps = [pandas.Timestamp(k) for k in (1, 2)]
+    assert vertices(pandas.DataFrame({"u": stamps[:1], "v": stamps[1:]})) == stamps
+
+
 def test_forests_of_labels_without_an_arrow_type_are_refused_as_tables():
     for label in ((1, "x"), frozenset({2}), object()):
         forest = mst.minimum_spanning_forest(pandas.DataFrame({"u": ["a", 7], "v": [label, "a"]}))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import re
 from collections.abc import Hashable
 from typing import Any, NamedTuple
 
@@ -166,7 +167,7 @@ def _columns(table: Any, *, labels: bool) -> tuple[EdgeColumns, list[Hashable] |
         )
     names: list[Hashable] | None = None
     pair = [_plain(table[name]) for name in ends[0]]
-    if labels and any(map(_holds_labels, pair)):
+    if labels and any(map(_holds_labels, pair, ends[0])):
         u, v, names = _numbered(pair, ends[0])
     else:
         u, v = map(_ids, pair, ends[0])
@@ -180,7 +181,7 @@ def _plain(column: Any) -> Any:
     return column.to_numpy() if is_of_numbers else column
 
 
-def _holds_labels(column: Any) -> bool:
+def _holds_labels(column: Any, name: str) -> bool:
     """Return whether a column holds neither numbers nor booleans, nor nothing."""
     if hasattr(column, "chunks"):
         from pyarrow import types
@@ -191,14 +192,30 @@ def _holds_labels(column: Any) -> bool:
         return not any(is_kind(kind) for is_kind in unnamed)
     if getattr(column.dtype, "kind", "O") in "iuf":
         return False
-    return not all(isinstance(value, numbers.Real) for value in column.tolist() if value is not None)
+    return not all(isinstance(value, numbers.Real) for value in _objects(column, name) if value is not None)
+
+
+def _objects(column: Any, name: str) -> list[Any]:
+    """Return the values of a column as objects of Python; refuse those that Python does not have."""
+    is_arrow = hasattr(column, "chunks")
+    try:
+        if re.search(r"\btime64\[ns\]", str(column.type if is_arrow else column.dtype)):
+            # Python's times have no nanoseconds, without which different labels would be the same.
+            import pyarrow
+
+            return (column if is_arrow else pyarrow.array(column)).cast("time64[us]").to_pylist()
+        return column.to_pylist() if is_arrow else column.tolist()
+    except (ValueError, OverflowError, NotImplementedError) as error:
+        raise InputError(
+            f"{name} holds labels that Python cannot represent: {error}; convert them to numbers or text"
+        ) from error
 
 
 def _numbered(columns: list[Any], names: tuple[str, str]) -> tuple[np.ndarray, np.ndarray, list[Hashable]]:
     """Return the places of labels in the order of their first appearance, by rows, and the labels in that order."""
     for column, name in zip(columns, names):
         _refuse_missing(column, name)
-    given = [column.to_pylist() if hasattr(column, "chunks") else column.tolist() for column in columns]
+    given = [_objects(column, name) for column, name in zip(columns, names)]
     place: dict[Hashable, int] = {}
     ends = np.empty((len(given[0]), 2), np.int64)
     try:
