@@ -489,6 +489,12 @@ def test_tables_that_are_not_graphs_are_refused(make):
             as_graph(make(columns))
 
 
+def test_columns_of_arrow_that_numpy_cannot_represent_are_no_weights():
+    times = pyarrow.array([1], pyarrow.time64("ns"))
+    with pytest.raises(InputError, match=r"w is not an array of numbers: .*nanoseconds"):
+        as_graph(pyarrow.table({"u": [0], "v": [1], "w": times}))
+
+
 # other inputs
 
 

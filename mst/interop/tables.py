@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mst.arrays import as_numpy
 from mst.errors import InputError, shorten
 from mst.formats.edges import WEIGHT_NAME
 from mst.graph import Graph, LabelledGraph
@@ -255,7 +256,7 @@ def _numbers(column: Any, name: str) -> np.ndarray:
     if hasattr(column, "chunks"):
         column = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
     # Arrow's own conversion imports pandas.
-    array = np.from_dlpack(column) if _is_arrow_of_numbers(column) else np.asarray(column)
+    array = np.from_dlpack(column) if _is_arrow_of_numbers(column) else as_numpy(column, name)
     if array.dtype.kind == "O":
         given = array.tolist()
         try:
