@@ -515,8 +515,8 @@ def _exact_array(values: list) -> np.ndarray | None:
 
 def _ranks(values: list) -> np.ndarray:
     """Return int32 ranks of weights of any ordered type, equal for equal weights, whose hashes may differ."""
-    # Decimal compares with numbers of Python, but not with NumPy's integers.
-    values = [value.item() if isinstance(value, np.integer) else value for value in values]
+    # Decimal compares with numbers of Python, but not with NumPy's integers; NumPy's booleans not with large integers.
+    values = [value.item() if isinstance(value, np.integer | np.bool_) else value for value in values]
     try:
         ascending = sorted(range(len(values)), key=values.__getitem__)
         rises = [values[a] < values[b] for a, b in pairwise(ascending)]
