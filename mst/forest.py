@@ -109,6 +109,7 @@ class Forest:
         return f"<{kind} {edges}, weight {self.weight}, {components}>"
 
     @cached_property
+    @names_missing_numba
     def weight(self) -> int | float:
         """Total weight: an exact int for integer weights, the correctly rounded sum for floats."""
         return total(self.graph.w, self.edge_ids, threads=min(self.threads, usable_width()))

@@ -25,7 +25,7 @@ import numpy as np
 
 from mst import order
 from mst.cores import whole_threads
-from mst.errors import InputError, shorten
+from mst.errors import InputError, names_missing_numba, shorten
 from mst.graph import Graph, column
 
 if TYPE_CHECKING:
@@ -275,6 +275,7 @@ class _Forest:
         return int(self.ranked[rank]["id"])
 
 
+@names_missing_numba
 def _timed(
     graph: Graph,
     edge_ids: Any,

@@ -471,7 +471,6 @@ def _class_name(value: Any) -> str:
     return name if library == "builtins" else f"{library}.{name}"
 
 
-@names_missing_numba
 def read_graph(path: str | os.PathLike[str], *, format: str | None = None) -> Graph:
     """Read a graph file; the content decides the format unless `format` names it.
 

@@ -342,8 +342,9 @@ class Missing:
 sys.meta_path.insert(0, Missing())
 import importlib.metadata
 import numpy as np, mst, mst.cli
+from mst import formats
 from mst.advice import first
-from mst.cores import usable_cores
+from mst.proof import prove
 
 first._LOADING = first._STARTING = 0.0
 versions = importlib.metadata.version
@@ -365,6 +366,9 @@ calls = (
     lambda: mst.from_points([[0.0], [1.0]]),
     lambda: forest.labels(k=forest.components),
     lambda: mst.read_graph(sys.argv[1]),
+    lambda: formats.read_raw(sys.argv[1]),
+    lambda: prove(graph, forest.edge_ids),
+    lambda: mst.minimum_spanning_forest((3, [0, 1], [1, 2], [1e308, 1e308])).weight,
 )
 for k, call in enumerate(calls):
     try:

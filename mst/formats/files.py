@@ -13,7 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from mst import atomic
-from mst.errors import ConfigError, FormatError, InputError, MSTError, OutOfMemoryError, writing
+from mst.errors import (
+    ConfigError,
+    FormatError,
+    InputError,
+    MSTError,
+    OutOfMemoryError,
+    names_missing_numba,
+    writing,
+)
 from mst.formats import canonical
 from mst.formats.base import Format, RawGraph, RawStream, replacing, too_many_vertices
 from mst.formats.detection import FORMATS, format_by_suffix, format_named, format_of, writable_formats
@@ -74,6 +82,7 @@ def read_weighted(path: str | os.PathLike[str], *, format: str | None = None) ->
         return raw.labelled_graph(name=_graph_name(file)), raw.w is not None
 
 
+@names_missing_numba
 def read_raw(path: str | os.PathLike[str], *, format: str | None = None, member: str | None = None) -> RawGraph:
     """Read a graph from a file, with a summary of the file's declarations and the ids of its vertices.
 
