@@ -84,13 +84,13 @@ def _main(arguments: list[str]) -> int:
         finally:
             # Here an error can still be reported; Python's own last attempt would print its trace.
             sys.stdout.flush()
-    except BrokenPipeError:
-        # The reader of our output has closed it.
-        return 1
     except KeyboardInterrupt:
         print(f"mst {name}: interrupted", file=sys.stderr)
         return 130
     except Exception as error:
+        if isinstance(error, BrokenPipeError) or isinstance(error.__cause__, BrokenPipeError):
+            # The reader of our output has closed it.
+            return 1
         if "--debug" in given or (problem := _in_words(error)) is None:
             raise
         print(f"mst {name}: {problem}", file=sys.stderr)

@@ -71,6 +71,15 @@ def test_a_closed_stream_is_not_written_to(place, closed):
     assert (ended.returncode, ended.stderr) == (0, "") and formats.read(place / "forest.gr").m == 2
 
 
+@pytest.mark.parametrize("command", ["convert graph.txt -", "solve graph.txt --out -"])
+def test_a_reader_may_close_the_output(place, command):
+    # More than a pipe holds.
+    (place / "graph.txt").write_text("".join(f"{i} {i + 1} 5\n" for i in range(20_000)))
+    script = f"{shlex.quote(sys.executable)} -m mst --quiet {command} | head -n 1; exit ${{PIPESTATUS[0]}}"
+    ended = subprocess.run(["bash", "-c", script], cwd=place, capture_output=True, text=True, timeout=120)
+    assert (ended.returncode, ended.stderr, ended.stdout.count("\n")) == (1, "", 1)
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_terminated_command_leaves_no_partial_file(place, number):
     program = f"""
