@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -104,6 +107,19 @@ def test_a_terminated_command_leaves_no_partial_file(place, number):
 def test_a_full_device_is_an_error(place, capsys):
     assert main(["convert", str(place / "graph.txt"), "/dev/full"]) == 2
     assert "/dev/full cannot be written: No space left on device" in capsys.readouterr().err
+
+
+def test_a_copy_of_a_pipe_that_does_not_fit_is_named(monkeypatch, capsys):
+    def copy(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(shutil, "copyfileobj", copy)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(EDGES.encode())))
+    assert main(["solve", "-"]) == 2
+    shown = capsys.readouterr().err
+    assert re.fullmatch(
+        r"mst solve: .*/mst-.*/standard input cannot be written: No space left on device\n", shown
+    )
 
 
 def test_a_folder_is_refused(place, capsys):

@@ -327,9 +327,10 @@ def _as_file(path: Path) -> Iterator[Path]:
         raise InputError("standard input is closed: name a file")
     with tempfile.TemporaryDirectory(prefix="mst-") as folder:
         copy = Path(folder, Path(name).name)
-        with copy.open("wb") as out, contextlib.ExitStack() as opened:
+        with contextlib.ExitStack() as opened:
             pipe = sys.stdin.buffer if str(path) == "-" else opened.enter_context(path.open("rb"))
-            shutil.copyfileobj(pipe, out)
+            with writing(copy), copy.open("wb") as out:
+                shutil.copyfileobj(pipe, out)
         try:
             yield copy
         except MSTError as error:
