@@ -37,6 +37,12 @@ def experiment(tmp_path, own_cache, monkeypatch):
     registry.use_programs(None)
 
 
+@pytest.mark.parametrize("scope", ["nothing", "papers/nothing", "graphs/nothing", "algorithms/nothing"])
+def test_an_unknown_scope_is_refused_before_anything_is_written(scope, experiment, tmp_path, capsys):
+    assert cli.main([*experiment, scope]) == 2
+    assert "'nothing'" in capsys.readouterr().err and not (tmp_path / "results").exists()
+
+
 def test_measured_and_proved_runs_are_repeated_only_if_disturbed_and_retried(experiment, tmp_path, capsys):
     assert cli.main(experiment) == 0
     output = capsys.readouterr().out

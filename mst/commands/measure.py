@@ -90,14 +90,15 @@ def measure_scopes(
     from mst.commands._requests import note_machine
     from mst.scopes import Scopes
 
-    machines = [config.local_machine(settings)]
+    known = Scopes.of(settings, [config.local_machine(settings)])
+    config.check_graphs(settings, known.catalog)
+    # An unknown graph is refused before anything is written.
+    names = [known.catalog[name].name for scope in scopes for name in known.graphs(scope)]
     note_machine(settings, settings.machine_name)
     for reason in put_invalid_aside(settings.records / settings.machine_name):
         print(f"set aside: {reason}", file=sys.stderr)
     begun, statuses = time.monotonic(), list[str]()
-    known = Scopes.of(settings, machines)
-    config.check_graphs(settings, known.catalog)
-    graphs = _graphs(settings, (name for scope in scopes for name in known.graphs(scope)))
+    graphs = _graphs(settings, names)
     rows = [row for scope in scopes for row in known.plan(scope)]
     title = ", ".join("first part" if scope == "first" else scope for scope in scopes)
     missing = len({row.run for row in rows if row.status == "planned"})
