@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import signal
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -141,6 +142,43 @@ INTERRUPTED = """
 def test_every_interruption_raises_keyboard_interrupt(work):
     attempts = "400" if work in ("second pass", "columns") else "100"
     assert run_python(INTERRUPTED, work, attempts).stdout == f"{attempts}\n"
+
+
+IN_CALLBACK = """
+    import os, signal, sys, time
+    import numba
+    from numba.core.codegen import CPUCodeLibrary
+    from mst.commands._interrupt import interrupt_on_signals
+
+    number, hook = int(sys.argv[1]), CPUCodeLibrary._object_compiled_hook
+
+    @classmethod
+    def interrupted(_, *compiled):
+        if not sent:
+            sent.append(number)
+            os.kill(os.getpid(), number)
+        return hook(*compiled)
+
+    sent = []
+    CPUCodeLibrary._object_compiled_hook = interrupted
+    # A shell's background jobs ignore SIGINT, nohup ignores SIGHUP, and so do the tests under either.
+    for other in (signal.SIGHUP, signal.SIGTERM):
+        signal.signal(other, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    interrupt_on_signals()
+    try:
+        numba.njit(lambda x: x + 1)(1)
+        time.sleep(20)
+    except KeyboardInterrupt:
+        print("interrupted", flush=True)
+        os._exit(0)  # Python ends by SIGINT if an interruption has left code that numba makes
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interruption_in_a_callback_of_llvm_is_not_lost(number):
+    done = run_python(IN_CALLBACK, number.value)
+    assert (done.stdout, done.stderr) == ("interrupted\n", "")
 
 
 LOADING = """

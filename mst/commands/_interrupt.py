@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import _thread
 import os
 import select
 import signal
 import socket
 import threading
+from time import sleep
+from types import FrameType
 
 WORKFLOW = "MST_WORKFLOW"
 """Variable with the host and the process of the workflow engine that starts commands."""
+
+_LATER = 0.05
+"""Seconds after which a signal that came in a callback of LLVM is sent again."""
 
 
 def name_workflow() -> None:
@@ -18,13 +24,16 @@ def name_workflow() -> None:
 
 
 def interrupt_on_signals() -> None:
-    """Raise `KeyboardInterrupt` when this process receives SIGTERM, or SIGHUP of a closed terminal.
+    """Raise `KeyboardInterrupt` when this process receives SIGINT, SIGTERM, or SIGHUP of a closed terminal.
 
     Only the main thread can ask for that; in another one, this does nothing.
     """
     if threading.current_thread() is not threading.main_thread():
         return
     signal.signal(signal.SIGTERM, _raise)
+    # A shell's background jobs ignore it.
+    if signal.getsignal(signal.SIGINT) == signal.default_int_handler:
+        signal.signal(signal.SIGINT, _raise)
     # nohup ignores it.
     if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
         signal.signal(signal.SIGHUP, _raise)
@@ -65,8 +74,23 @@ def _signal_after(pid: int, number: int) -> None:
     threading.Thread(target=wait, daemon=True).start()
 
 
-def _raise(number: int, _: object) -> None:
+def _raise(number: int, frame: FrameType | None) -> None:
+    if _is_in_callback(frame):
+        _thread.start_new_thread(_send_later, (number,))
+        return
     if number == signal.SIGHUP:
         # The shell of a closed terminal sends it again, which must not interrupt the cleaning up.
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
     raise KeyboardInterrupt
+
+
+def _is_in_callback(frame: FrameType | None) -> bool:
+    """Return whether LLVM calls Python, as it does at the end of compiling: it ignores exceptions."""
+    while frame is not None and not frame.f_code.co_name.startswith("_raw_object_cache"):
+        frame = frame.f_back
+    return frame is not None
+
+
+def _send_later(number: int) -> None:
+    sleep(_LATER)
+    os.kill(os.getpid(), number)
