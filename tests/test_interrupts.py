@@ -73,10 +73,11 @@ def test_python_calls_no_compiled_function_that_returns_a_named_tuple():
 
 
 INTERRUPTED = """
-    import os, random, signal, sys, time
+    import io, os, random, signal, sys, time
     import numpy as np
     from mst import Graph, minimum_spanning_forest
     from mst.arrays import contiguous
+    from mst.formats import dimacs
     from mst.kernels.parallel.parts import by_threads
     from mst.proof import check_forest, prove
     from mst.streaming import prove_batches
@@ -96,6 +97,8 @@ INTERRUPTED = """
         elif work == "parts":
             with by_threads(2) as parts:
                 assert parts(1 << 16, lambda first, last: last - first) == [1 << 12] * 16
+        elif work == "rows":
+            dimacs.FORMAT.write(io.BytesIO(), many)
         elif work == "columns":
             assert contiguous(graph.w[::-1], graph.w.dtype, 2)[0] == graph.w[-1]
         else:
@@ -104,6 +107,7 @@ INTERRUPTED = """
     def threads():
         return len(os.listdir("/proc/self/task"))
 
+    many = Graph(60, *(np.tile(column, 40) for column in (graph.u, graph.v, graph.w)))
     batches = [(graph.u, graph.v, graph.w)] * 50
     of_batches = minimum_spanning_forest(batches)
     once()
@@ -135,6 +139,7 @@ INTERRUPTED = """
         "second pass",
         "parts",
         "columns",
+        "rows",
         "filter-boruvka-threads",
         *(pytest.param(name, marks=pytest.mark.slow) for name in ("boruvka", "qkruskal", "filter-kruskal")),
     ],

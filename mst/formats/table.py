@@ -347,7 +347,7 @@ def write_columns(sink: IO[bytes], *columns: np.ndarray, delimiter: str = " ") -
     ----------
     sink : binary stream
     *columns : numpy.ndarray, shape (rows,)
-        Integers, floats, or strings of one length.
+        Integers, floats, or ASCII strings of one length as bytes: NumPy drops an interruption while it converts text.
     delimiter : str
     """
     import pyarrow
@@ -365,11 +365,10 @@ def _as_text(column: np.ndarray) -> Any:
     import pyarrow
     import pyarrow.compute as pc
 
-    if column.dtype.kind == "U":
-        texts = column.astype("S")
-        offsets = texts.itemsize * np.arange(len(texts) + 1, dtype=np.int32)
-        buffers = [None, pyarrow.py_buffer(offsets), pyarrow.py_buffer(texts)]
-        return pyarrow.Array.from_buffers(pyarrow.string(), len(texts), buffers)
+    if column.dtype.kind == "S":
+        offsets = column.itemsize * np.arange(len(column) + 1, dtype=np.int32)
+        buffers = [None, pyarrow.py_buffer(offsets), pyarrow.py_buffer(column)]
+        return pyarrow.Array.from_buffers(pyarrow.string(), len(column), buffers)
     if column.dtype.kind != "f":
         return to_arrow(np.ascontiguousarray(column))
     texts = pc.cast(to_arrow(column.astype(np.float64)), pyarrow.string())
@@ -389,6 +388,6 @@ def write_rows(
     for start in range(0, graph.m, _ROWS_PER_BLOCK):
         part = slice(start, start + _ROWS_PER_BLOCK)
         u, v, w = graph.u[part], graph.v[part], graph.w[part]
-        tags = [np.full(len(u), tag)] if tag else []
+        tags = [np.full(len(u), tag.encode())] if tag else []
         u, v = (u + base, v + base) if ids is None else (ids_of(u, ids), ids_of(v, ids))
         write_columns(sink, *tags, u, v, w, delimiter=delimiter)
