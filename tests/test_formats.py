@@ -465,8 +465,14 @@ def test_small_blocks_give_the_same_graphs(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     "compress",
-    [gzip.compress, bz2.compress, lzma.compress, zstandard.compress],
-    ids=["gzip", "bzip2", "xz", "zstd"],
+    [
+        gzip.compress,
+        bz2.compress,
+        lzma.compress,
+        zstandard.compress,
+        lambda content: b"\x50\x2a\x4d\x18\4\0\0\0size" + zstandard.compress(content),
+    ],
+    ids=["gzip", "bzip2", "xz", "zstd", "pzstd"],
 )
 @pytest.mark.parametrize("index", range(0, len(FILES), 7))
 def test_compression_is_detected_by_content(tmp_path, compress, index):

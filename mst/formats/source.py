@@ -17,7 +17,13 @@ from mst.formats import archive
 HEAD = 1 << 16
 """Bytes of decompressed content that are examined to detect the format."""
 
-_MAGIC_BYTES = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz"}
+_MAGIC_BYTES = {
+    b"\x1f\x8b": "gzip",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"\x50\x2a\x4d\x18": "zstd",  # a frame to skip, with which pzstd begins
+    b"BZh": "bzip2",
+    b"\xfd7zXZ\x00": "xz",
+}
 PARQUET_SIGNATURE = b"PAR1"
 SUFFIXES = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd", ".bz2": "bzip2", ".xz": "xz"}
 """The compression that each file name suffix stands for."""
