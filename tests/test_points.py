@@ -15,7 +15,7 @@ from scipy.sparse.csgraph import minimum_spanning_tree
 from scipy.spatial import Delaunay, cKDTree
 
 import mst
-from mst import InputError, UnsupportedError
+from mst import InputError, UnsupportedError, cores
 from mst.graph import frozen
 from mst.kernels.parallel import runtime
 from mst.kernels.parallel.runtime import Schedule, new_tallies, workers
@@ -59,6 +59,7 @@ def rows(forest) -> list[tuple[float, int, int]]:
 @pytest.fixture(autouse=True)
 def threads_and_compiled_code_for_few_points(monkeypatch):
     monkeypatch.setattr("mst.points._FEWEST_EACH", 1)
+    monkeypatch.setattr("mst.points._TOO_FEW", 0)
     monkeypatch.setattr("mst.points.tree._FEW", 0)
 
 
@@ -452,3 +453,20 @@ sys.exit(os.waitstatus_to_exitcode(os.wait()[1]))
 def test_fork_of_a_process_with_threads_uses_one():
     done = subprocess.run([sys.executable, "-c", FORKED], capture_output=True, text=True, timeout=240)
     assert done.returncode == 7, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("n", "dimensions", "width"), [(512, 100, 1), (513, 100, 2), (2000, 2, 1), (2048, 2, 2)]
+)
+def test_few_points_or_coordinates_are_left_to_one_thread(monkeypatch, n, dimensions, width):
+    asked = []
+
+    def tree(coordinates, samples, k, width):
+        asked.append(width)
+        return np.arange(n - 1), np.arange(1, n), np.ones(n - 1)
+
+    monkeypatch.setattr("mst.points._FEWEST_EACH", 2048)
+    monkeypatch.setattr("mst.points._TOO_FEW", 512)
+    monkeypatch.setattr("mst.points.tree.tree_of_points", tree)
+    mst.from_points(np.zeros((n, dimensions)), threads=min(2, cores.usable_cores()))
+    assert asked == [min(width, cores.usable_cores())]

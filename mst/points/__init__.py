@@ -23,8 +23,8 @@ from mst.solver import code_seconds, usable_gpu
 if TYPE_CHECKING:
     from mst.interop.device import DeviceForest
 
-# Coordinates for each thread at least: fewer take as long as waking it.
-_FEWEST_EACH = 1 << 12
+# Coordinates for each thread at least: fewer take as long as waking it; and so few points, whatever their dimension.
+_FEWEST_EACH, _TOO_FEW = 1 << 12, 1 << 9
 # Fewer points are joined sooner by cores than they get to a GPU and back.
 _FEWEST_FOR_GPU = 1 << 16
 # Squares of larger numbers overflow in float32, those of smaller ones vanish, and equal ones have no ranks: coordinates
@@ -150,7 +150,7 @@ def from_points(
 
 def _by_threads(given: np.ndarray, samples: int, k: int | None, width: int) -> tuple[Any, Any, Any]:
     """Return the edges of the tree of points in host memory, by (weight, u, v)."""
-    width = min(width, max(given.size // _FEWEST_EACH, 1))
+    width = 1 if len(given) <= _TOO_FEW else min(width, max(given.size // _FEWEST_EACH, 1))
     try:
         coordinates, exponent = _coordinates(np, given, samples, width)
         # Not before the checks: this loads numba.
