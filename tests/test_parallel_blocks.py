@@ -170,6 +170,16 @@ def is_left_to_one_core(graph, width):
     return ours._is_for_one_core(graph, width, ordered)
 
 
+def test_two_threads_share_passes_over_scattered_rows_of_local_ids(rng, monkeypatch):
+    u, v = grid(1000, 120)
+    for rows, follow in ((np.arange(len(u)), True), (rng.permutation(len(u)), False)):
+        graph = Graph(120_000, u[rows], v[rows], rng.permutation(len(u)).astype(np.int32))
+        assert [is_left_to_one_core(graph, width) for width in (2, 4)] == [not follow, False]
+        monkeypatch.setattr("mst.algorithms.threads._blocks._FEWEST_SCATTERED", graph.m)
+        assert not is_left_to_one_core(graph, 2)
+        monkeypatch.undo()
+
+
 def test_few_threads_leave_rows_in_order_to_one_core(rng):
     u, v = grid(1000, 60)
     ids = rng.permutation(60_000)

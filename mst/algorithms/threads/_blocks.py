@@ -13,6 +13,15 @@ from mst.kernels.primitives.keys import keys_at
 _MOST_BLOCKS, _MOST_CELLS = 84, 4096
 _FEW_DRAWS, _DRAWS, _DRAWS_EACH = 256, 1024, 256
 
+_FEWEST_SCATTERED = 6_000_000
+"""Edges from which two workers gain by blocks whose rows are scattered (``many-cores.md``, step 82)."""
+
+
+def suits_two_workers(n: int, u: np.ndarray) -> bool:
+    """Return whether two workers may gain by blocks: rows of a block follow one another, or there are many edges."""
+    m = len(u)
+    return m >= _FEWEST_SCATTERED or _adjoin(u, stratified(m, _FEW_DRAWS), np.uint32(-(-n // 2)))
+
 
 def cut_into_blocks(n: int, edges: Edges, width: int, policy: Policy, at_vertices: bool = False) -> Cut | None:
     """Return a block for each of `width` workers, with about as many edges.

@@ -48,7 +48,7 @@ from mst.algorithms._filter_boruvka.rounds import (
 from mst.algorithms._filter_boruvka.tiles import rows_left_by_tiles
 from mst.algorithms._laps import Lap, Laps, no_lap
 from mst.algorithms.sequential import filter_boruvka as one_core
-from mst.algorithms.threads._blocks import cut_into_blocks
+from mst.algorithms.threads._blocks import cut_into_blocks, suits_two_workers
 from mst.algorithms.threads._passes import solve_sharing_passes
 from mst.cores import useful_width
 from mst.errors import UnsupportedError
@@ -188,8 +188,10 @@ def _is_for_one_core(graph: Graph, width: int, ordered: bool) -> bool:
     expected = rules.is_for_one_core(graph.m, width, THREADS)
     if not (ordered or expected):
         return False
-    many = graph.m >= THREADS.fewest_in_blocks
-    follows_places = many and cut_into_blocks(graph.n, _edges_of(graph), width, THREADS) is not None
+    edges, many = _edges_of(graph), graph.m >= THREADS.fewest_in_blocks
+    if many and width == 2 and not ordered and not suits_two_workers(graph.n, edges.u):
+        return True
+    follows_places = many and cut_into_blocks(graph.n, edges, width, THREADS) is not None
     if follows_places:
         return ordered
     if by_all:
