@@ -54,6 +54,16 @@ def test_number_of_warm_up_and_timed_solves(seconds, loaded, warmup, compute):
     assert (len(taken.warmup), len(taken.compute)) == (warmup, compute)
 
 
+@pytest.mark.parametrize(("code", "warmup"), [(0.1, 0), (1.2, 1)])
+def test_first_solve_of_seconds_is_no_sample_if_it_compiles(code, warmup):
+    read, solved = iter([4.0, 4.0 + code]), iter([1.5, 0.3])
+    measure = dict(processes=5, samples=1, budget=6.0)
+    taken = take_samples(
+        lambda: ("forest", next(solved)), measure, 0.0, loaded=True, code_seconds=lambda: next(read)
+    )
+    assert taken.warmup + taken.compute == [1.5, 0.3][: 1 + warmup] and len(taken.warmup) == warmup
+
+
 @pytest.mark.parametrize("seconds", [0.001, 0.31])
 def test_program_is_started_only_as_often_as_requested(seconds):
     calls = []

@@ -38,6 +38,7 @@ from mst.errors import ConfigError, DependencyError
 from mst.execute import Implementation, implementation_of
 from mst.formats.edge_slice import read_edge_slice
 from mst.mpi import abort
+from mst.solver import code_seconds
 
 # Vertices and edges: enough for ranks of one host to use shared memory (`SMALL` of filter-boruvka-mpi), in parts and
 # all at once; fewer; and many edges per vertex, which each rank first reduces to its own edges' forest.
@@ -165,6 +166,7 @@ class RankSampler(Sampler):
         super().__init__(spec, implementation, part, loaded=True)
         self.part, self.comm, self.timed = part, comm, functools.partial(timed_by_slowest, comm)
         self.memory = functools.partial(RankMemory, comm)
+        self.code_seconds = lambda: max(comm.allgather(code_seconds()))
 
     def phases(self) -> dict[str, float]:
         """Return the seconds by phase of an instrumented solve."""

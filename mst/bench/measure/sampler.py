@@ -24,7 +24,7 @@ from mst.execute import Implementation, Timed, timed
 from mst.forest import digest
 from mst.kernels.primitives.recycled import keeping_if_large
 from mst.order import total
-from mst.solver import minimum_spanning_forest
+from mst.solver import code_seconds, minimum_spanning_forest
 
 
 class Memory:
@@ -46,6 +46,7 @@ class Sampler:
     timed: Timed = staticmethod(timed)
     meter: Callable[[], AbstractContextManager[dict[str, float] | None]] = staticmethod(measure_energy)
     memory: Callable[[], Any] = Memory
+    code_seconds: Callable[[], float] = staticmethod(code_seconds)
 
     def __init__(
         self, spec: RunSpec, implementation: Implementation, graph: Edges, *, loaded: bool, alone: bool = False
@@ -68,6 +69,7 @@ class Sampler:
                 loaded=self._loaded,
                 alone=self._alone,
                 meter=self.meter,
+                code_seconds=self.code_seconds,
             )
         at_peak = memory.at_peak()
         forest = self.forest(ready.problem, taken.result)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from mst.errors import ConfigError, OutOfMemoryError
+from mst.solver import code_seconds
 
 _STEADY = 0.1
 _WARMUPS = 4
@@ -41,14 +42,15 @@ def take_samples(
     loaded: bool,
     alone: bool = False,
     meter: Callable[[], AbstractContextManager] = contextlib.nullcontext,
+    code_seconds: Callable[[], float] = code_seconds,
 ) -> Samples:
     """Solve until warm, then take as many samples as are requested and fit a process's share of the budget.
 
     `solve` returns a result and its seconds, under MPI the same on all ranks, so that they agree on when to end;
     `measure` has the fields of `mst.bench.planning.experiment.Measure`, `init` is the part of the share already
-    spent. If all code was `loaded` before, a solve of seconds needs no other to warm up. If each solve is a process
-    of its own (`alone`), none warms another, and short ones are not repeated. `meter` opens a context around the
-    samples, for example to measure energy.
+    spent. If all code was `loaded` before, a solve of seconds needs no other to warm up, unless it loaded more, as
+    `code_seconds` tells. If each solve is a process of its own (`alone`), none warms another, and short ones are not
+    repeated. `meter` opens a context around the samples, for example to measure energy.
 
     >>> measure = dict(processes=1, samples=3, budget=10.0)
     >>> taken = take_samples(lambda: ("forest", 0.5), measure, 0.0, loaded=True)
@@ -60,8 +62,10 @@ def take_samples(
     share = measure["budget"] / measure["processes"]
     warm: list[float] = []
     if not alone:
+        before = code_seconds()
         with meter() as metered:
             result, first = solve()
+        loaded = loaded and code_seconds() - before < first / 10
         if loaded and first > _LONG_SOLVE and not still_cold([first], share, loaded):
             gc.enable()
             return Samples(result, [], [first], metered)
