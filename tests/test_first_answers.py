@@ -293,6 +293,21 @@ def test_code_of_an_algorithm_that_has_run_is_loaded_sooner_for_another_dtype(ne
     assert first._wait(code, 8, float("inf"), False) == first._LOADING_MORE
 
 
+def test_another_thread_may_solve_while_code_is_looked_for(new_process):
+    class Solving(str):
+        """An algorithm's id: comparing it notes other code, as another thread may at any step."""
+
+        __hash__ = str.__hash__
+
+        def __eq__(self, other: object) -> bool:
+            first._solved[code._replace(wide=True)] = 1
+            return str.__eq__(self, other)
+
+    code = first._Code.of(sized(9, 8), "kruskal", {}, 1)
+    first._solved[code._replace(algorithm=Solving("boruvka"))] = 1
+    assert first._wait(code, 8, 0.0, False) > 0
+
+
 def test_code_of_other_options_widths_types_processors_and_versions_is_other_code(monkeypatch):
     small = sized(9, 8)
     long = Graph(9, small.u, small.v, np.broadcast_to(np.int64(0), 8), trusted=True)

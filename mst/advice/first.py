@@ -166,7 +166,7 @@ def _wait(code: _Code, m: int, patience: float, may_compile: bool) -> float:
     bits = m.bit_length()
     if _solved.get(code, _NEVER) + _LIKE >= bits:
         return 0.0
-    has_run = any(code.algorithm == other.algorithm for other in _solved)
+    has_run = any(code.algorithm == other.algorithm for other in tuple(_solved))  # to which threads add
     loading = (_LOADING_MORE if has_run else _LOADING if numba_is_loaded() else _STARTING) - _passed_up
     if loading >= patience:
         return loading
