@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from scripts import run_python
 
 from mst import registry
+from mst.bench.measure import ranks
 from mst.bench.measure.processes import pinned_environment
 from mst.bench.measure.samples import still_cold, take_samples, warm_seconds
 from mst.bench.measure.warm_up import compile_kernels
@@ -62,6 +64,15 @@ def test_first_solve_of_seconds_is_no_sample_if_it_compiles(code, warmup):
         lambda: ("forest", next(solved)), measure, 0.0, loaded=True, code_seconds=lambda: next(read)
     )
     assert taken.warmup + taken.compute == [1.5, 0.3][: 1 + warmup] and len(taken.warmup) == warmup
+
+
+def test_code_that_any_rank_compiles_counts_though_another_has_compiled_for_longer(monkeypatch):
+    own = iter([0.5, 3.5])
+    monkeypatch.setattr(ranks, "code_seconds", lambda: next(own))
+    comm = SimpleNamespace(allgather=lambda seconds: [10.0, seconds])
+    sampler = ranks.RankSampler(None, None, None, comm)
+    before = sampler.code_seconds()
+    assert sampler.code_seconds() - before == 3.0
 
 
 @pytest.mark.parametrize("seconds", [0.001, 0.31])

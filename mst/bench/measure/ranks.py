@@ -166,7 +166,7 @@ class RankSampler(Sampler):
         super().__init__(spec, implementation, part, loaded=True)
         self.part, self.comm, self.timed = part, comm, functools.partial(timed_by_slowest, comm)
         self.memory = functools.partial(RankMemory, comm)
-        self.code_seconds = lambda: max(comm.allgather(code_seconds()))
+        self.code_seconds = lambda: sum(comm.allgather(code_seconds()))
 
     def phases(self) -> dict[str, float]:
         """Return the seconds by phase of an instrumented solve."""
