@@ -51,10 +51,11 @@ def test_processes_without_samples_have_no_median():
 @pytest.mark.parametrize(
     ("paradigm", "affinity", "cores", "counts"),
     [("cuda", [15], 16, False), ("cuda", None, 16, False), ("cuda", [0], 1, True), ("cuda", [0, 1], 16, True)]
-    + [("sequential", [15], 16, True)],
+    + [("sequential", [15], 16, True), ("peer", [15], 16, False)],
 )
 def test_calls_on_a_gpu_need_the_cores_that_copy_arrays(paradigm, affinity, cores, counts):
     facts = {"run": {"paradigm": paradigm}, "affinity": affinity, "machine": {"cores": cores}}
+    facts["versions"] = {"cupy": "14.2.0"} if paradigm == "peer" else {}  # such as cuGraph
     measurement = facts | {"samples": {part: [[1.0], [2.0]] for part in ("compute", "call", "call_on_device")}}
     assert medians(measurement) == [1.0, 2.0]
     assert medians(measurement, "call") == medians(measurement, "call_on_device") == [1.0, 2.0][: 2 * counts]

@@ -268,9 +268,10 @@ def medians(measurement: Mapping[str, Any], part: str = "compute") -> list[float
 
     Calls on a GPU whose process had one of several cores do not count: a caller's arrays are copied on all of them.
     """
-    on_gpu = part in ("call", "call_on_device") and measurement["run"]["paradigm"] == "cuda"
-    if on_gpu and len(measurement.get("affinity") or [0]) == 1 < measurement["machine"]["cores"]:
-        return []
+    if part in ("call", "call_on_device"):
+        on_gpu = measurement["run"]["paradigm"] == "cuda" or "cupy" in measurement["versions"]
+        if on_gpu and len(measurement.get("affinity") or [0]) == 1 < measurement["machine"]["cores"]:
+            return []
     return [statistics.median(samples) for samples in measurement["samples"].get(part, []) if samples]
 
 
