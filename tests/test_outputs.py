@@ -122,6 +122,19 @@ def test_a_copy_of_a_pipe_that_does_not_fit_is_named(monkeypatch, capsys):
     )
 
 
+def test_standard_input_that_cannot_be_read_is_named(monkeypatch, capsys):
+    class Unreadable(io.RawIOBase):
+        def readable(self) -> bool:
+            return True
+
+        def readinto(self, _) -> int:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(Unreadable())))
+    assert main(["solve", "-"]) == 2
+    assert capsys.readouterr().err == "mst solve: standard input cannot be read: Input/output error\n"
+
+
 def test_a_folder_is_refused(place, capsys):
     (place / "folder.txt").mkdir()
     assert main(["convert", str(place / "graph.txt"), str(place / "folder.txt")]) == 2

@@ -10,6 +10,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from mst import atomic
@@ -20,6 +21,7 @@ from mst.errors import (
     MSTError,
     OutOfMemoryError,
     names_missing_numba,
+    reading,
     writing,
 )
 from mst.formats import canonical
@@ -330,7 +332,7 @@ def _as_file(path: Path) -> Iterator[Path]:
         with contextlib.ExitStack() as opened:
             pipe = sys.stdin.buffer if str(path) == "-" else opened.enter_context(path.open("rb"))
             with writing(copy), copy.open("wb") as out:
-                shutil.copyfileobj(pipe, out)
+                shutil.copyfileobj(SimpleNamespace(read=reading(name)(pipe.read)), out)
         try:
             yield copy
         except MSTError as error:
