@@ -331,13 +331,14 @@ def test_threads_and_processors_are_pinned_to_the_width(probe):
 
 
 @pytest.mark.skipif(granted_cores() < 2, reason="needs two cores")
-def test_a_run_on_a_gpu_has_all_cores_for_its_calls(probe, tmp_path, monkeypatch):
+@pytest.mark.parametrize("kind", [{"requires": ("cupy",)}, {"paradigm": "cuda"}])
+def test_a_run_on_a_gpu_has_all_cores_for_its_calls(probe, tmp_path, monkeypatch, kind):
     pytest.importorskip("threadpoolctl")
     (tmp_path / "modules").mkdir()
     (tmp_path / "modules" / "cupy.py").touch()
     monkeypatch.syspath_prepend(tmp_path / "modules")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "modules"), prepend=os.pathsep)
-    measurement = probe("probe-threads", requires=("cupy",))
+    measurement = probe("probe-threads", **kind)
     assert measurement["status"] == "ok", measurement["detail"]
     assert all(seen["cpus"] == granted_cores() for seen in measurement["counters"])
     assert measurement["conditions"]["pinned"]["RAYON_NUM_THREADS"] == str(granted_cores())

@@ -18,7 +18,7 @@ from mst.units import size
 
 _POLL_SECONDS = 0.02
 COMPILING = "importing, compiling and solving small graphs"  # one step, in which a solve may not end
-_COMPILING = 5  # a process's time limits that this may take
+_LIMITS_TO_COMPILE = 5  # a process's time limits that this may take
 _INSTRUMENTED = 3  # processes that measure phases, and that are profiled: as few as have an interval
 
 
@@ -109,7 +109,7 @@ class RunDriver:
         started = time.monotonic()
         server.send(self._index, "open", spec=asdict(self._spec), log=str(self._log))
         # Everything a first run compiles counts, on a machine that may be busy: not the algorithm's fault.
-        ready = self._follow("ready", COMPILING, _COMPILING * self.measure.timeout)
+        ready = self._follow("ready", COMPILING, _LIMITS_TO_COMPILE * self.measure.timeout)
         if ready and self.outcome.status == "ok":
             # Memory that compiling took is not the run's.
             self.outcome.peak_tree_bytes = tree_bytes(self._template)
