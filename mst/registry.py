@@ -216,6 +216,11 @@ class Algorithm:
         """Return the options in a text of `options_slug` that differ from the defaults."""
         return {k: v for k, v in self.parse_slug(slug).items() if v != self.options[k].default}
 
+    @property
+    def uses_gpu(self) -> bool:
+        """Whether it runs on a GPU, as those of other libraries may."""
+        return self.paradigm == "cuda" or not {"cupy", "pylibcugraph"}.isdisjoint(self.requires)
+
     def missing(self) -> str | None:
         """Return why this algorithm cannot be imported here, or None."""
         if self.program and (reason := self.program.missing()):

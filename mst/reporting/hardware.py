@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 @cache
 def on_gpus() -> frozenset[str]:
     """Return the ids of algorithms that need a GPU."""
-    known, needed = registry.algorithms().values(), {"cupy", "pylibcugraph"}
-    return frozenset(a.id for a in known if a.paradigm == "cuda" or needed & {*a.requires})
+    return frozenset(a.id for a in registry.algorithms().values() if a.uses_gpu)
 
 
 def _on_cores(rows: pd.DataFrame) -> pd.Series:

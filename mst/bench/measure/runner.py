@@ -169,8 +169,8 @@ class _MeasuredRun:
     def _cores(self) -> int:
         """Cores of its processes: as many as its width, or all on a GPU, where a call copies arrays on all of them."""
         algorithm = self._algorithm
-        on_gpu = algorithm.paradigm == "cuda" or "cupy" in algorithm.requires
-        return granted_cores() if on_gpu and not algorithm.program else self._request.run.width
+        has_calls = algorithm.uses_gpu and not algorithm.program
+        return granted_cores() if has_calls else self._request.run.width
 
     def next_turn(self, of_these: str) -> str:
         """Return the next turn in words; `of_these` is the run's place among several."""
