@@ -14,7 +14,8 @@ _MOST_BLOCKS, _MOST_CELLS = 84, 4096
 _FEW_DRAWS, _DRAWS, _DRAWS_EACH = 256, 1024, 256
 
 _FEWEST_SCATTERED = 6_000_000
-"""Edges from which two workers gain by blocks whose rows are scattered (``many-cores.md``, step 82)."""
+"""Edges from which two workers take blocks whose rows are scattered: with 4 million these took longer than passes that
+workers share, with 8 million as long (``many-cores.md``, step 82)."""
 
 
 def suits_two_workers(n: int, u: np.ndarray) -> bool:
