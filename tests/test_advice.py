@@ -19,7 +19,7 @@ import yaml
 import mst
 from mst import advice, cli, cores, registry, solver
 from mst.advice import Candidate, Table, best, first
-from mst.advice.traits import ALONG_ROWS, DEGREES, WEIGHTS, Traits, traits_of, weights_along_rows
+from mst.advice.kinds import KINDS, weights_along_rows
 from mst.bench import advice as making
 from mst.bench.advice import MeasuredGraph, alike, cells, judge, promising, report, settings
 from mst.bench.measure import sampler
@@ -30,17 +30,17 @@ from mst.generators import generate
 
 GPU = {"filter-boruvka-cuda[start=edges]@gpu": 0.1, "filter-boruvka-cuda[start=edges]@device": 0.05}
 CELLS = [
-    dict(m=1000, density=4.0, kinds=["even random"], times={"kruskal@1": 1.0, "filter-boruvka-threads@4": 4.0}),
+    dict(m=1000, density=4.0, kinds=["random"], times={"kruskal@1": 1.0, "filter-boruvka-threads@4": 4.0}),
     dict(
         m=10**6,
         density=4.0,
-        kinds=["even random", "skewed random"],
+        kinds=["random", "wide"],
         times={"kruskal@1": 9.0, "filter-boruvka@1": 3.0, "filter-boruvka-threads@4": 1.0, **GPU},
     ),
     dict(
         m=10**6,
         density=4.0,
-        kinds=["even local"],
+        kinds=["local"],
         times={"kruskal@1": 2.0, "filter-boruvka@1": 3.0, "filter-boruvka-threads@4": 4.0, **GPU},
     ),
 ]
@@ -51,7 +51,7 @@ def table_of(**times: float) -> Table:
     cell = dict(
         m=1000,
         density=4.0,
-        kinds=["even random"],
+        kinds=["random"],
         times={f"{k}@1".replace("_", "-"): t for k, t in times.items()},
     )
     return Table({"machine": "box", "cells": [cell]})
@@ -66,9 +66,9 @@ def table_of(**times: float) -> Table:
         (250_000, 1_000_000, dict(width=4), "filter-boruvka-threads", 4),
         (250_000, 1_000_000, dict(width=64), "filter-boruvka-threads", 64),
         (250_000, 1_000_000, dict(weights="local"), "kruskal", 1),
-        (250_000, 1_000_000, dict(weights="equal"), "filter-boruvka", 1),
+        (250_000, 1_000_000, dict(weights="wide"), "filter-boruvka", 1),
         (250_000, 1_000_000, dict(width=64, weights="local"), "filter-boruvka-threads", 64),
-        (250_000, 1_000_000, dict(width=4, skew=50.0), "filter-boruvka-threads", 4),
+        (250_000, 1_000_000, dict(gpu="device", weights="local"), "filter-boruvka-cuda", 1),
         (250_000, 1_000_000, dict(width=64, gpu="host"), "filter-boruvka-cuda", 1),
         (250, 900, dict(width=64), "kruskal", 1),
         (0, 0, {}, "kruskal", 1),
@@ -91,19 +91,19 @@ def test_all_cores_are_used_where_the_most_that_they_suffice_for_were_the_fastes
         (250, {}, "kruskal"),
         (40, {}, "filter-boruvka"),
         (4000, {}, "qkruskal"),
-        (250, {"gpu": "device"}, "filter-boruvka-cuda"),
+        (250, {"weights": "local"}, "prim-dense"),
+        (40, {"weights": "local"}, "prim-dense"),
     ],
 )
 def test_density_and_kinds_decide_among_cells_of_one_size(n, query, algorithm):
     cells = [
         dict(m=1000, density=density, kinds=[kind], times={name: 1.0})
         for density, kind, name in (
-            (4.0, "even random", "kruskal@1"),
-            (32.0, "even random", "filter-boruvka@1"),
-            (1.0, "even random", "boruvka@1"),
-            (0.25, "even random", "qkruskal@1"),
-            (4.0, "even local", "ecl-mst-cuda@device"),
-            (4.0, "skewed random", "filter-boruvka-cuda@device"),
+            (4.0, "random", "kruskal@1"),
+            (32.0, "random", "filter-boruvka@1"),
+            (1.0, "random", "boruvka@1"),
+            (0.25, "random", "qkruskal@1"),
+            (4.0, "local", "prim-dense@1"),
         )
     ]
     assert Table({"machine": "box", "cells": cells}).choose(n, 1000, **query).algorithm == algorithm
@@ -115,11 +115,11 @@ def test_more_cores_are_taken_only_where_the_most_were_the_fastest():
         dict(
             m=1000,
             density=4.0,
-            kinds=["even random"],
+            kinds=["random"],
             times={f"{threads}@4": 1, f"{threads}@8": 2, "kruskal@1": 3},
         ),
-        dict(m=10**6, density=4.0, kinds=["even random"], times={"kruskal@1": 1, f"{threads}@4": 2}),
-        dict(m=10**6, density=4.0, kinds=["even local"], times={"kruskal@1": 2, f"{threads}@4": 1}),
+        dict(m=10**6, density=4.0, kinds=["random"], times={"kruskal@1": 1, f"{threads}@4": 2}),
+        dict(m=10**6, density=4.0, kinds=["local"], times={"kruskal@1": 2, f"{threads}@4": 1}),
     ]
     table = Table({"machine": "box", "cells": cells})
     for width in (8, 64):
@@ -132,12 +132,14 @@ def test_more_cores_are_taken_only_where_the_most_were_the_fastest():
 def test_choice_names_its_cell_margin_and_machine():
     choice = TABLE.choose(250_000, 10**6, width=4)
     assert choice.margin == 3.0 and choice.machine == "box" and choice.seconds == 1.0
-    assert (choice.m, choice.density, choice.kinds) == (10**6, 4.0, ("even random", "skewed random"))
+    assert (choice.m, choice.density, choice.kinds) == (10**6, 4.0, ("random", "wide"))
     assert choice.extrapolated == "" and choice.gpu is None and not choice.options
     on_gpu = TABLE.choose(250_000, 10**6, width=4, gpu="device")
     assert (on_gpu.gpu, on_gpu.options, on_gpu.margin) == ("device", {"start": "edges"}, None)
     assert "m: measured from" in TABLE.choose(25_000_000, 10**8).extrapolated
-    assert "not with even wide" in TABLE.choose(250_000, 10**6, weights="wide").extrapolated
+    few = Table({"machine": "box", "cells": CELLS[:1]})
+    outside = few.choose(250, 1000, weights="wide").extrapolated
+    assert outside == "weights: measured with random ones, not with wide ones"
     empty = Table({"machine": "box", "cells": []})
     assert empty.choose(5, 5) == advice.FALLBACK
     assert empty.choose(5, 5, gpu="device") == advice.FALLBACK_ON_DEVICE
@@ -182,18 +184,14 @@ def test_rows_in_the_order_of_their_weights_are_for_filter_boruvka(monkeypatch):
         graph = mst.Graph(250_000, *ends, weights)
         assert advice.measured_best(graph).algorithm == algorithm
         # Answers are judged that `auto` gives.
-        row = MeasuredGraph("", graph.n, graph.m, traits_of(graph), {"kruskal@1": 1.0, "filter-boruvka@1": 2.0})
+        row = MeasuredGraph("", graph.n, graph.m, weights_along_rows(graph.w), seconds=SLOW)
         assert list(judge(TABLE, [row]).chosen) == [f"{algorithm}@1"]
 
 
-def test_rows_in_order_on_cores_stand_for_no_kind():
-    times = {"kruskal@1": 4.0, "filter-boruvka@1": 0.1, **GPU}
-    ordered = replace(measured(times, "even equal"), traits=Traits(1.0, "equal", 1, 0.0, 1, in_order=True))
-    alone, beside = cells([measured(SLOW)]), cells([measured(SLOW), ordered])
-    assert [cell for cell in beside if cell["kinds"] == ["even random"]] == alone
-    (equal,) = [cell for cell in beside if cell["kinds"] == ["even equal"]]
-    assert equal["times"].keys() == {"filter-boruvka-cuda[start=edges]@device"}
-    assert cells([replace(ordered, seconds=SLOW)]) == []
+def test_graphs_whose_rows_are_in_order_are_in_no_cell():
+    ordered = replace(measured({"kruskal@1": 4.0, "filter-boruvka@1": 0.1}), in_order=True)
+    assert cells([measured(SLOW), ordered]) == cells([measured(SLOW)])
+    assert cells([ordered]) == []
 
 
 ON_ONE_CORE = solver.Request("auto", 1, {})
@@ -247,7 +245,6 @@ def test_graph_beyond_the_limits_of_a_gpu_runs_on_cores(monkeypatch):
         w = np.zeros(1, np.int32)
 
     monkeypatch.setattr(best, "table", lambda: TABLE)
-    monkeypatch.setattr(best, "traits_of", lambda graph: Traits(1.0, "random", 9, 0.0, 9))
     choice = advice.measured_best(Huge, width=4, gpu="host")
     assert (choice.algorithm, choice.gpu) == ("filter-boruvka-threads", None)
     assert advice.measured_best(Huge, gpu="device") == advice.FALLBACK_ON_DEVICE
@@ -255,10 +252,10 @@ def test_graph_beyond_the_limits_of_a_gpu_runs_on_cores(monkeypatch):
 
 def test_graph_is_for_one_core_if_no_number_of_cores_changes_the_choice(monkeypatch, rng):
     random = dict(
-        m=1000, density=4.0, kinds=["even random"], times={"kruskal@1": 1.0, "filter-boruvka-threads@4": 2.0}
+        m=1000, density=4.0, kinds=["random"], times={"kruskal@1": 1.0, "filter-boruvka-threads@4": 2.0}
     )
     threads = random | {"times": {"filter-boruvka-threads@1": 2.0, "filter-boruvka-threads@4": 1.0}}
-    wide = random | {"kinds": ["even wide"], "times": {"filter-boruvka@1": 1.0, "kruskal@1": 9.0}}
+    wide = random | {"kinds": ["wide"], "times": {"filter-boruvka@1": 1.0, "kruskal@1": 9.0}}
     int32, int64 = (
         mst.Graph(250, *rng.integers(0, 250, (2, 1000)), rng.integers(0, np.iinfo(dtype).max, 1000, dtype))
         for dtype in (np.int32, np.int64)
@@ -283,9 +280,7 @@ def test_committed_table_names_registered_algorithms():
             candidate = Candidate.parse(name)
             registry.get(candidate.algorithm).parse_slug(candidate.slug)
             assert str(candidate) == name and seconds > 0
-        assert {tuple(kind.split()) for kind in cell["kinds"]} <= {
-            (skew, weights) for skew in DEGREES for weights in WEIGHTS
-        }
+        assert set(cell["kinds"]) <= set(KINDS)
 
 
 def test_table_of_the_environment_variable_is_used(monkeypatch, tmp_path):
@@ -330,22 +325,14 @@ def test_a_fork_of_a_process_with_threads_uses_one_core():
 SLOW, FAST = {"kruskal@1": 4.0, "filter-boruvka@1": 1.0}, {"kruskal@1": 1.0, "filter-boruvka@1": 4.0}
 
 
-def measured(times: dict[str, float], kind: str = "even random", m: int = 1000) -> MeasuredGraph:
-    skew, weights = kind.split()
-    along = weights if weights in ALONG_ROWS else "random"
-    traits = Traits(9.0 if skew == "skewed" else 1.0, weights, 1, 0.0, 1, along)
-    return MeasuredGraph("uniform", m // 4, m, traits, times)
+def measured(times: dict[str, float], kind: str = "random", m: int = 1000) -> MeasuredGraph:
+    return MeasuredGraph("uniform", m // 4, m, kind, seconds=times)
 
 
 def test_kinds_share_a_cell_unless_they_change_the_answer():
-    rows = [measured(SLOW), measured(SLOW, "even wide"), measured(FAST, "even local")]
+    rows = [measured(SLOW), measured(SLOW, "wide"), measured(FAST, "local")]
     found = sorted((cell["kinds"], cell["graphs"]) for cell in cells(rows))
-    assert found == [(["even local"], 1), (["even random", "even wide"], 2)]
-    # Degrees, and weights of other kinds, count on a device alone.
-    there = {name.replace("@1", "@device"): seconds for name, seconds in SLOW.items()}
-    on_cores, on_device = cells([measured(SLOW | there, "skewed few")])
-    assert on_cores["kinds"] == ["even random"] and on_cores["times"].keys() == SLOW.keys()
-    assert on_device["kinds"] == ["skewed few"] and on_device["times"].keys() == there.keys()
+    assert found == [(["local"], 1), (["random", "wide"], 2)]
     slow, fast = [measured(SLOW)], [measured(FAST)]
     assert alike([slow, slow], [(1, None)]) and not alike([slow, fast], [(1, None)])
     # On two cores they have the same answer; on one core they do not.
@@ -355,7 +342,7 @@ def test_kinds_share_a_cell_unless_they_change_the_answer():
     (one,) = cells([measured({"kruskal@1": 1.0}), measured({"kruskal@1": 4.0, "prim-dense@1": 1.0})])
     assert one["times"] == {"kruskal@1": 2.0}, "geometric means of the candidates that every graph has"
     # A candidate that was measured for one kind only may be that kind's answer.
-    local = measured(SLOW | {"parlay-boruvka@2": 0.1}, "even local")
+    local = measured(SLOW | {"parlay-boruvka@2": 0.1}, "local")
     assert len(cells([measured(SLOW), local])) == 2
 
 
@@ -369,7 +356,7 @@ def test_cell_keeps_the_candidates_that_answers_and_margins_need():
     times = {"kruskal@1": 9.0, "filter-boruvka@1": 1.0, "prim-dense@1": 30.0, "filter-boruvka-threads@4": 0.1}
     (cell,) = cells([measured(times)])
     assert set(cell["times"]) == {"kruskal@1", "filter-boruvka@1", "filter-boruvka-threads@4"}
-    whole = dict(m=1000, density=4.0, kinds=["even random"], times=times)
+    whole = dict(m=1000, density=4.0, kinds=["random"], times=times)
     small, large = (Table({"machine": "box", "cells": [c]}) for c in (cell, whole))
     for width in (1, 2, 4, 8):
         short, long = (table.choose(250, 1000, width=width) for table in (small, large))
@@ -398,7 +385,7 @@ def test_verdict_counts_regret_and_the_cost_of_choosing():
     for scale, chosen in ((5e-5, "kruskal@1"), (1e-7, "filter-boruvka@1")):
         rows = [
             measured({k: t * scale for k, t in times.items()}, kind)
-            for times, kind in ((SLOW, "even random"), (FAST, "even local"))
+            for times, kind in ((SLOW, "random"), (FAST, "local"))
         ]
         local = judge(Table({"machine": "box", "cells": cells(rows)}), rows).iloc[1]
         assert local.chosen == chosen and (local.regret == 4.0 or local.regret == pytest.approx(1.2))
@@ -415,7 +402,7 @@ def test_settings_are_the_measured_widths_and_places():
 @pytest.mark.parametrize(("n", "m"), [(32, 256), (60, 500), (128, 1024), (128, 2048), (500, 2000)])
 def test_weights_of_small_graphs_are_not_inspected(n, m):
     # They take 10 µs to inspect, and the nearest graphs with local weights in the table are a hundred times as large.
-    assert advice.table().choose_unsampled(n, m, width=2, gpu=None) is not None
+    assert advice.table().choose_uninspected(n, m, width=2, gpu=None) is not None
 
 
 def fake_cupy(devices: int = 1) -> types.ModuleType:
@@ -530,18 +517,17 @@ def test_command_prints_the_cell_and_the_machine(capsys, tmp_path):
     assert cli.main(["advise", *sizes, "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
     assert printed["algorithm"] == advice.table().choose(1_000_000, 1_500_000).algorithm and printed["times"]
-    assert cli.main(["advise", *sizes, "--weights", "equal", "--skew", "40"]) == 0
-    assert "degree skew 40, equal weights" in capsys.readouterr().out
+    assert cli.main(["advise", *sizes, "--weights", "local"]) == 0
+    assert "m=1,500,000, local weights" in capsys.readouterr().out
     file = tmp_path / "tiny.txt"
     file.write_text("0 1 5\n1 2 5\n")
     assert cli.main(["advise", str(file), "--threads", "1", "--gpu", "none"]) == 0
     text = capsys.readouterr().out
-    # Constant weights are in order, and `auto` takes them for random ones; on a GPU they are equal.
-    assert "random weights, rows in their order (1 distinct among 2 sampled edges)" in text
+    assert "n=3 m=2, random weights, rows in their order" in text
     assert "nearest measurement: m=" in text and "about" not in text, "not in proportion to two edges"
     assert cli.main(["advise", str(file), "--gpu", "device", "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
-    assert (printed["weights"], printed["m"]) == ("equal", 2) and printed["measured_m"] > 2
+    assert (printed["in_order"], printed["m"]) == (True, 2) and printed["measured_m"] > 2
     assert cli.main(["advise", "--m", "100000", "--threads", "1", "--gpu", "none"]) == 0
     assert re.search(r"about .* for 100,000 edges, a whole call", capsys.readouterr().out)
     assert cli.main(["advise"]) == 2 and cli.main(["advise", *sizes, "--m", "-1"]) == 2

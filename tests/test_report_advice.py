@@ -20,7 +20,7 @@ def cell(m: int, density: float, kinds: list[str], **times: float) -> dict:
     return dict(m=m, density=density, kinds=kinds, times=named)
 
 
-USUAL = ["even random", "even wide", "skewed random"]
+USUAL = ["random", "wide"]
 TABLE = Table(
     {
         "machine": "box",
@@ -28,7 +28,7 @@ TABLE = Table(
         "cells": [
             cell(1024, 4.0, USUAL, kruskal__1=1.0, filter_boruvka__1=2.0, filter_boruvka_threads__8=4.0),
             cell(4096, 4.0, USUAL, kruskal__1=2.0, filter_boruvka__1=3.0, filter_boruvka_threads__8=4.0),
-            cell(4096, 4.0, ["even equal"], kruskal__1=1.0, prim_dense__1=0.1, filter_boruvka_threads__8=4.0),
+            cell(4096, 4.0, ["local"], kruskal__1=1.0, prim_dense__1=0.1, filter_boruvka_threads__8=4.0),
             cell(
                 16384,
                 4.0,
@@ -47,15 +47,13 @@ def test_every_answer_is_that_of_the_table():
     table = advice.table()
     made = chooser.choices(table)
     for h, hardware in enumerate(chooser.settings(table)):
-        for k, (_, density, skewed) in enumerate(chooser.KINDS):
+        for k, (_, density) in enumerate(chooser.KINDS):
             for (m, _), answer in zip(made["sizes"], made["answers"][h][k], strict=True):
                 n = round(m / density if density else (m / chooser.COMPLETE) ** 0.5)
                 if n * (n - 1) // 2 < m:
                     assert answer is None, "no graph is denser than complete"
                 else:
-                    choice = table.choose(
-                        n, m, skew=3.0 if skewed else None, width=hardware["cores"], gpu=hardware["gpu"]
-                    )
+                    choice = table.choose(n, m, width=hardware["cores"], gpu=hardware["gpu"])
                     assert answer[:2] == [choice.algorithm, chooser.call(choice, hardware["gpu"])]
 
 

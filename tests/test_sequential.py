@@ -15,7 +15,7 @@ from oracles import by_python_kruskal
 from scripts import run_python
 
 from mst import registry
-from mst.advice.traits import traits_of
+from mst.advice.kinds import are_in_order
 from mst.algorithms._laps import no_lap
 from mst.algorithms.cuda import bucket as bucket_cuda
 from mst.algorithms.sequential import bucket, filter_boruvka, numpy_boruvka
@@ -171,7 +171,7 @@ def test_filter_boruvka_takes_descending_rows_of_equal_weight_forwards(dtype, rn
         # Zeros of both signs are equal.
         weights = np.where((weights == 0) & (rng.random(len(weights)) < 0.5), -weights, weights)
         graph = random_graph(n, len(weights), weights, rng)
-        assert traits_of(graph).in_order
+        assert are_in_order(graph.w)
         expected = by_python_kruskal(graph)
         assert solve("filter-boruvka", graph) == expected, weights
         assert solve("filter-boruvka", graph, input="csr") == expected, weights

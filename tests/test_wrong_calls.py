@@ -13,7 +13,7 @@ import pytest
 
 import mst
 from mst import Forest, Graph, InputError, MSTError, formats, mpi
-from mst.advice.traits import weights_along_rows
+from mst.advice.kinds import weights_along_rows
 from mst.interop.device import device_graph
 from mst.interop.inputs import from_networkx, from_scipy
 from mst.interop.tables import from_table

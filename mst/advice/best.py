@@ -1,4 +1,4 @@
-"""The measured best for a graph, whose edges are looked at only if the answer depends on it."""
+"""The measured best for a graph, whose weights are inspected only if the answer depends on them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 from mst import registry
 from mst.advice.candidates import Choice
 from mst.advice.cells import Table
-from mst.advice.traits import traits_of, weights_along_rows
+from mst.advice.kinds import weights_along_rows
 from mst.errors import ConfigError
 from mst.facts import Facts
 from mst.resources import path as resource
@@ -41,25 +41,23 @@ def measured_best(graph: Any, *, width: int = 1, gpu: str | None = None) -> Choi
         As of `Table.choose`.
     """
     at = table()
-    unsampled = _unsampled(at, graph.n, graph.m, graph.w.dtype, width, gpu)
-    if unsampled is not None:
-        return unsampled
-    if gpu == "device":
-        choose = partial(at.choose_for_traits, graph.n, graph.m, traits_of(graph), width=width, gpu=gpu)
-    else:
-        weights = weights_along_rows(graph.w)
-        choose = partial(at.choose, graph.n, graph.m, weights=weights, width=width, gpu=gpu)
-    return _accepting(Facts.of(graph), choose)
+    choice = _uninspected(at, graph.n, graph.m, graph.w.dtype, width, gpu)
+    if choice is not None:
+        return choice
+    weights = weights_along_rows(graph.w)
+    return _accepting(
+        Facts.of(graph), partial(at.choose, graph.n, graph.m, weights=weights, width=width, gpu=gpu)
+    )
 
 
 def is_for_one_core(graph: Any) -> bool:
-    """Return whether `measured_best` takes the same algorithm of one core for any number of cores, without a sample."""
+    """Return whether `measured_best` takes the same algorithm of one core for any number of cores and any weights."""
     return _is_for_one_core(table(), graph.n, graph.m, graph.w.dtype)
 
 
 @lru_cache(maxsize=1024)
 def _is_for_one_core(at: Table, n: int, m: int, dtype: Any) -> bool:
-    first, *others = (_unsampled(at, n, m, dtype, width, None) for width in (1, *at.widths))
+    first, *others = (_uninspected(at, n, m, dtype, width, None) for width in (1, *at.widths))
     if first is None or None in others:
         return False
     wanted = first.algorithm, 1, first.options
@@ -67,10 +65,10 @@ def _is_for_one_core(at: Table, n: int, m: int, dtype: Any) -> bool:
 
 
 @lru_cache(maxsize=1024)  # a loop over small graphs asks for each
-def _unsampled(at: Table, n: int, m: int, dtype: Any, width: int, gpu: str | None) -> Choice | None:
+def _uninspected(at: Table, n: int, m: int, dtype: Any, width: int, gpu: str | None) -> Choice | None:
     facts = Facts(n=n, m=m, weight_dtype=dtype.name)
     wide = dtype.itemsize == 8
-    return _accepting(facts, partial(at.choose_unsampled, n, m, wide=wide, width=width, gpu=gpu))
+    return _accepting(facts, partial(at.choose_uninspected, n, m, wide=wide, width=width, gpu=gpu))
 
 
 def _accepting(facts: Facts, choose: Callable[..., Any]) -> Any:

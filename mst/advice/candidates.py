@@ -32,7 +32,7 @@ class Choice:
     m, density : int, float
         The cell that decided: edges, and edges per vertex.
     kinds : tuple of str
-        The kinds of graphs that it stands for, such as ``even random``.
+        The kinds of weights that it stands for.
     machine : str
         The machine of the measurements.
     extrapolated : str

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache
-from itertools import product
 from math import inf, log2
 from statistics import fmean
 from typing import Any, NamedTuple
 
 from mst import registry
 from mst.advice.candidates import FALLBACK, FALLBACK_ON_DEVICE, GPU, Candidate, Choice
-from mst.advice.traits import ALONG_ROWS, DEGREES, WEIGHTS, Traits, degrees_of, sample_size
+from mst.advice.kinds import KINDS
 
 _STEPS = 4
 """Sizes are looked up in steps of a quarter of an octave."""
@@ -22,11 +21,8 @@ HOPELESS = 2.5
 INSPECTION = 1e-5
 """Seconds that looking at a few weights takes: 10 to 12 µs on one core of an EPYC."""
 
-SAMPLING = 8e-8
-"""Further seconds for each edge of a sample: a Xeon with 2 cores, samples of 128 to 2048 edges."""
-
-_OTHER_WEIGHTS, _OTHER_DEGREES = 3.0, 2.0
-"""Distance, in octaves of m, that is added for a cell with other weights or degrees.
+_OTHER_WEIGHTS = 3.0
+"""Distance, in octaves of m, that is added for a cell with other weights.
 
 With 16 to 32 edges per vertex and local weights, `prim-dense` takes 0.75 to 1.0 of the time of `kruskal` on 32 to 128
 vertices, as with random ones; the smallest graphs with local weights in the table have 30,000 edges.
@@ -51,7 +47,6 @@ class _Question(NamedTuple):
 
     size: int
     density: int
-    degrees: str
     weights: str
     width: int
     gpu: str | None
@@ -64,9 +59,9 @@ class Table:
     Parameters
     ----------
     data : mapping
-        ``machine``: its name in words. ``cells``: each with ``m``, ``density``, the ``kinds`` that it stands for,
-        and ``times`` (seconds by candidate). ``checked``, where the choice was tried on other graphs than those of the
-        table: the number of ``cases``, and of those (``good``) in which it was within 20 % of the best.
+        ``machine``: its name in words. ``cells``: each with ``m``, ``density``, the ``kinds`` of weights that it stands
+        for, and ``times`` (seconds by candidate). ``checked``, if the choice was tried on graphs outside the table: the
+        number of ``cases``, and of those (``good``) in which it was within 20 % of the best.
     """
 
     def __init__(self, data: Mapping[str, Any]):
@@ -80,31 +75,27 @@ class Table:
         self.widths = sorted({c.width for cell in self._cells for c in cell.candidates if not c.gpu})
         # A report asks for hundreds of graphs on the same hardware, a loop over small graphs for one after another.
         self._nearest, self._usable = cache(self._nearest_choice), cache(self._usable_cells)
-        self._unsampled = cache(self._choice_unsampled)
+        self._uninspected = cache(self._choice_uninspected)
 
     def choose(
         self,
         n: int,
         m: int,
         *,
-        skew: float | None = None,
-        weights: str | None = None,
+        weights: str = KINDS[0],
         width: int = 1,
         gpu: str | None = None,
         without: frozenset[str] = frozenset(),
     ) -> Choice:
         """Return the measured best for a graph of `n` vertices and `m` undirected edges.
 
-        It is that of the nearest cell. In host memory degrees do not count, and weights only between algorithms of one
-        core, by `ALONG_ROWS`.
+        It is that of the nearest cell. Weights count only between algorithms of one core.
 
         Parameters
         ----------
         n, m : int
-        skew : float, optional
-            Mean squared degree over the squared mean degree (`mst.advice.traits`); even degrees when it is not given.
-        weights : str, optional
-            One of `mst.advice.traits.WEIGHTS`; *random* when it is not given.
+        weights : str
+            One of `mst.advice.kinds.KINDS`.
         width : int
             Cores that may be used; the choice may take fewer.
         gpu : str, optional
@@ -118,20 +109,13 @@ class Table:
         >>> advice.table().choose(1_000_000, 1_500_000).algorithm
         'filter-boruvka'
         """
-        if weights is not None and weights not in WEIGHTS:
-            raise ValueError(f"weights must be one of {', '.join(WEIGHTS)}, got {weights!r}")
+        if weights not in KINDS:
+            raise ValueError(f"weights must be one of {', '.join(KINDS)}, got {weights!r}")
         if gpu not in GPU:
             raise ValueError(f"gpu must be one of None, 'host' and 'device', got {gpu!r}")
-        degrees = DEGREES[0] if skew is None else degrees_of(skew)
-        return self._answer(_Question(*_steps(n, m), degrees, weights or WEIGHTS[0], width, gpu, without))
+        return self._answer(_Question(*_steps(n, m), weights, width, gpu, without))
 
-    def choose_for_traits(
-        self, n: int, m: int, traits: Traits, *, gpu: str | None = None, **asked: Any
-    ) -> Choice:
-        """Return the best candidate for a graph of these traits; the other arguments are those of `choose`."""
-        return self.choose(n, m, skew=traits.skew, weights=weights_that_count(traits, gpu), gpu=gpu, **asked)
-
-    def choose_unsampled(
+    def choose_uninspected(
         self,
         n: int,
         m: int,
@@ -141,28 +125,25 @@ class Table:
         gpu: str | None,
         without: frozenset[str] = frozenset(),
     ) -> Choice | None:
-        """Return the choice if degrees and weights do not change it, or change it by less than inspecting them costs.
+        """Return the choice if weights do not change it, or change it by less than inspecting them costs.
 
         Every graph pays for that and only some kinds gain by it, so the mean gain over all kinds decides. Weights may
         be *wide* where their dtype is.
         """
-        return self._unsampled(*_steps(n, m), wide, width, gpu, without)
+        return self._uninspected(*_steps(n, m), wide, width, gpu, without)
 
-    def _choice_unsampled(
+    def _choice_uninspected(
         self, size: int, density: int, wide: bool, width: int, gpu: str | None, without: frozenset[str]
     ) -> Choice | None:
-        kinds = product(DEGREES, WEIGHTS) if gpu == "device" else product(DEGREES[:1], ALONG_ROWS)
         choices = [
-            self._answer(_Question(size, density, *kind, width, gpu, without))
-            for kind in kinds
-            if wide or "wide" not in kind
+            self._answer(_Question(size, density, kind, width, gpu, without))
+            for kind in KINDS
+            if wide or kind != "wide"
         ]
         usual = choices[0]
         name = next(iter(usual.times), "")
         lost = fmean(choice.seconds * (choice.times.get(name, HOPELESS) - 1) for choice in choices)
-        n = round(2 ** ((size - density) / _STEPS))
-        is_worth_it = usual.times and lost > inspection_seconds(n, gpu)
-        return None if is_worth_it else usual
+        return None if usual.times and lost > INSPECTION else usual
 
     def winners(self, width: int) -> list[Candidate]:
         """Return the candidates on up to `width` cores that are the fastest in some cell, in the table's order."""
@@ -170,13 +151,11 @@ class Table:
         return list(dict.fromkeys(min(cell.candidates, key=cell.seconds) for cell in usable))
 
     def _answer(self, asked: _Question) -> Choice:
-        """Return the choice by the degrees and weights that count where the graph is."""
-        if asked.gpu == "device":
-            return self._nearest(asked)
-        usual = self._nearest(asked._replace(degrees=DEGREES[0], weights=WEIGHTS[0]))
-        if usual.gpu or usual.width > 1 or asked.weights not in ALONG_ROWS[1:]:
+        """Return the choice, by weights only if it is one of one core."""
+        usual = self._nearest(asked._replace(weights=KINDS[0]))
+        if usual.gpu or usual.width > 1 or asked.weights == KINDS[0]:
             return usual
-        return self._nearest(asked._replace(degrees=DEGREES[0], width=1, gpu=None))
+        return self._nearest(asked._replace(width=1, gpu=None))
 
     def _nearest_choice(self, asked: _Question) -> Choice:
         """Return the best candidate of the nearest cell in which one can run."""
@@ -187,15 +166,15 @@ class Table:
 
         def distance(cell: _Cell) -> float:
             near = abs(log_m - cell.log_m) + abs(log_density - cell.log_density)
-            return near + _distance_of_kinds(asked.degrees, asked.weights, cell.facts["kinds"])
+            return near + _OTHER_WEIGHTS * (asked.weights not in cell.facts["kinds"])
 
         nearest = min(usable, key=distance)
         sizes, kinds = [cell.log_m for cell in usable], nearest.facts["kinds"]
         outside = []
         if not min(sizes) - 1 <= log_m <= max(sizes) + 1:
             outside.append(f"m: measured from {2 ** min(sizes):,.0f} to {2 ** max(sizes):,.0f} edges")
-        if _distance_of_kinds(asked.degrees, asked.weights, kinds):
-            outside.append(f"kind: measured with {', '.join(kinds)}, not with {asked.degrees} {asked.weights}")
+        if asked.weights not in kinds:
+            outside.append(f"weights: measured with {', '.join(kinds)} ones, not with {asked.weights} ones")
         return self._choice(nearest, asked.width, "; ".join(outside))
 
     def _usable_cells(self, width: int, gpu: str | None, without: frozenset[str]) -> list[_Cell]:
@@ -238,37 +217,6 @@ class Table:
         )
 
 
-def _distance_of_kinds(degrees: str, weights: str, kinds: Iterable[str]) -> float:
-    """Return the distance of a cell of these kinds, in octaves of m."""
-    pairs = (kind.split() for kind in kinds)
-    return min(_OTHER_DEGREES * (degrees != d) + _OTHER_WEIGHTS * (weights != w) for d, w in pairs)
-
-
 def _steps(n: int, m: int) -> tuple[int, int]:
     """Return m and the density in steps of the table."""
     return round(_STEPS * log2(max(m, 1))), round(_STEPS * log2(max(m / max(n, 1), 0.1)))
-
-
-def inspection_seconds(n: int, gpu: str | None) -> float:
-    """Return the seconds that inspecting edges of a graph of `n` vertices takes; `gpu` is that of `Table.choose`."""
-    return INSPECTION + SAMPLING * sample_size(n) * (gpu == "device")
-
-
-def weights_that_count(traits: Traits, gpu: str | None) -> str:
-    """Return the kind of weights by which a table chooses, where the graph is as `Table.choose` says of `gpu`."""
-    return traits.weights if gpu == "device" else traits.along_rows
-
-
-def kind_of(traits: Traits, gpu: str | None) -> str:
-    """Return the kind of a graph in the table's words, where it is as `Table.choose` says of `gpu`.
-
-    Examples
-    --------
-    >>> from mst.advice import kind_of
-    >>> from mst.advice.traits import Traits
-    >>> hub = Traits(skew=40.0, weights="few", distinct=2, local=0.0, sampled=128)
-    >>> kind_of(hub, "device"), kind_of(hub, None)
-    ('skewed few', 'even random')
-    """
-    degrees = degrees_of(traits.skew) if gpu == "device" else DEGREES[0]
-    return f"{degrees} {weights_that_count(traits, gpu)}"

@@ -15,7 +15,7 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import chain, product
 from math import log2
 from pathlib import Path
@@ -24,8 +24,8 @@ from typing import Any
 import pandas as pd
 
 from mst import atomic, catalog, registry
-from mst.advice import HOPELESS, Candidate, Table, for_one_solve, inspection_seconds, kind_of
-from mst.advice.traits import Traits, traits_of
+from mst.advice import HOPELESS, INSPECTION, Candidate, Table, for_one_solve
+from mst.advice.kinds import are_in_order, weights_along_rows
 from mst.bench.records.compare import DISTURBED
 from mst.bench.records.store import Record, load_records, medians
 from mst.bench.statistics import FEWEST_PROCESSES, geometric_mean, summarise
@@ -40,12 +40,13 @@ WITHIN = 1.2
 
 @dataclass(frozen=True)
 class MeasuredGraph:
-    """A graph with its traits, and seconds by candidate."""
+    """A graph, the kind of its weights, whether its rows are in their order, and seconds by candidate."""
 
     name: str
     n: int
     m: int
-    traits: Traits
+    kind: str = "random"
+    in_order: bool = False
     seconds: dict[str, float] = field(default_factory=dict)
 
     @property
@@ -96,8 +97,9 @@ def read(results: Path) -> tuple[str, list[MeasuredGraph]]:
         if graph["name"] not in found:
             entry = entries[graph["name"]]
             folder, _ = catalog.obtain(entry, results / "graphs" / entry.name / entry.recipe, sources=sources)
-            traits = traits_of(read_canonical(folder / "graph.arrow"))
-            found[entry.name] = MeasuredGraph(entry.name, graph["n"], graph["m"], traits)
+            weights = read_canonical(folder / "graph.arrow").w
+            facts = weights_along_rows(weights), are_in_order(weights)
+            found[entry.name] = MeasuredGraph(entry.name, graph["n"], graph["m"], *facts)
         found[graph["name"]].seconds.update(times_of(record))
     for reason, count in unused.most_common():
         print(f"{counted(count, 'record')} not counted: {reason}")
@@ -152,11 +154,9 @@ def cells(measured: Sequence[MeasuredGraph]) -> list[dict[str, Any]]:
     """
     where = settings(measured)
     by_cell: dict[tuple, dict[str, list[MeasuredGraph]]] = {}
-    for one, gpu in product(measured, (None, "device")):
-        seconds = {name: s for name, s in one.seconds.items() if name.endswith("@device") == bool(gpu)}
-        if seconds and (gpu or not one.traits.in_order):
-            kinds = by_cell.setdefault((*one.cell, bool(gpu)), {})
-            kinds.setdefault(kind_of(one.traits, gpu), []).append(replace(one, seconds=seconds))
+    for one in measured:
+        if one.seconds and not one.in_order:
+            by_cell.setdefault(one.cell, {}).setdefault(one.kind, []).append(one)
     made = []
     for _, kinds in sorted(by_cell.items()):
         groups: list[dict[str, list[MeasuredGraph]]] = []
@@ -228,17 +228,17 @@ def judge(table: Table, measured: Sequence[MeasuredGraph]) -> pd.DataFrame:
     """
     rows = []
     for one, (width, gpu) in product(measured, settings(measured)):
-        # As `mst.advice.measured_best` does, which samples edges only where that pays.
-        choice, cost = table.choose_unsampled(one.n, one.m, width=width, gpu=gpu), 0.0
+        # As `mst.advice.measured_best` does, which inspects weights only where that pays.
+        choice, cost = table.choose_uninspected(one.n, one.m, width=width, gpu=gpu), 0.0
         if choice is None:
-            choice = table.choose_for_traits(one.n, one.m, one.traits, width=width, gpu=gpu)
-            cost = inspection_seconds(one.n, gpu)
+            choice = table.choose(one.n, one.m, weights=one.kind, width=width, gpu=gpu)
+            cost = INSPECTION
         place = {"host": "gpu", "device": "device", None: str(choice.width)}[choice.gpu]
         slug = registry.get(choice.algorithm).options_slug(choice.options)
         name, times = str(Candidate(choice.algorithm, slug, place)), usable(one.seconds, width, gpu)
         if name in times:
             best, seconds = next(iter(times.items()))
-            found = (kind_of(one.traits, gpu), name, best, seconds, (times[name] + cost) / seconds)
+            found = (one.kind, name, best, seconds, (times[name] + cost) / seconds)
             rows.append((width, gpu or "none", one.name, *found))
     return pd.DataFrame(rows, columns=["cores", "gpu", "graph", "kind", "chosen", "best", "seconds", "regret"])
 

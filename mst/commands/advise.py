@@ -17,15 +17,12 @@ HELP = "show the best algorithm for a graph on this hardware, and its measured m
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    from mst.advice.traits import WEIGHTS
+    from mst.advice.kinds import KINDS
 
     parser.add_argument("graph", nargs="?", metavar="FILE", help="graph file (or use --m and --n)")
     parser.add_argument("--n", type=int, metavar="N", help=f"vertices (default: M/{_USUAL_DENSITY})")
     parser.add_argument("--m", type=int, metavar="M", help="undirected edges")
-    parser.add_argument(
-        "--skew", type=float, metavar="S", help="mean squared degree / squared mean degree (default: even)"
-    )
-    parser.add_argument("--weights", choices=WEIGHTS, help="kind of weights (default: random)")
+    parser.add_argument("--weights", choices=KINDS, help="kind of weights (default: random)")
     add_threads(parser, "cores that may be used (default: all)")
     parser.add_argument(
         "--gpu",
@@ -44,9 +41,9 @@ def run(arguments: argparse.Namespace) -> int:
 
     here = this_machine()
     gpu = {"auto": "host" if here.gpus else None, "none": None}.get(arguments.gpu, arguments.gpu)
-    facts = _facts(arguments, gpu)
+    facts = _facts(arguments)
     width = arguments.threads or usable_width()
-    asked = {name: facts[name] for name in ("n", "m", "skew", "weights") if name in facts}
+    asked = {name: facts[name] for name in ("n", "m", "weights") if name in facts}
     choice = advice.table().choose(**asked, width=width, gpu=gpu)
     elsewhere = not choice.machine.startswith(f"{here.cpu}, {here.cores} cores")
     if arguments.json:
@@ -57,15 +54,14 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _facts(arguments: argparse.Namespace, gpu: str | None) -> dict[str, Any]:
+def _facts(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the known facts of the graph, from its file or from the arguments."""
-    from mst import advice
-    from mst.advice.traits import traits_of
+    from mst.advice.kinds import are_in_order, weights_along_rows
     from mst.errors import ConfigError
     from mst.solver import read_graph
 
     facts: dict[str, Any]
-    for name, least in (("n", 1), ("m", 0), ("skew", 1), ("threads", 1)):
+    for name, least in (("n", 1), ("m", 0), ("threads", 1)):
         given = getattr(arguments, name)
         if given is not None and not given >= least:
             raise ConfigError(f"--{name} must be at least {least}, got {given:g}")
@@ -73,28 +69,22 @@ def _facts(arguments: argparse.Namespace, gpu: str | None) -> dict[str, Any]:
         if arguments.n is not None or arguments.m is not None:
             raise ConfigError(f"n and m are read from {arguments.graph}: leave out --n and --m")
         graph = read_graph(arguments.graph)
-        traits = traits_of(graph)
-        facts = {"n": graph.n, "m": graph.m, **asdict(traits)}
-        facts["weights"] = advice.weights_that_count(traits, gpu)
+        facts = {"n": graph.n, "m": graph.m, "weights": weights_along_rows(graph.w)}
+        facts["in_order"] = are_in_order(graph.w)
     elif arguments.n is not None and arguments.m is not None:
         facts = {"n": arguments.n, "m": arguments.m}
     elif arguments.m is not None:
         facts = {"n": max(arguments.m // _USUAL_DENSITY, 1), "m": arguments.m}
     else:
         raise ConfigError("name a graph FILE, or give its numbers of edges and vertices by --m and --n")
-    named = {name: getattr(arguments, name) for name in ("skew", "weights")}
-    return facts | {name: given for name, given in named.items() if given is not None}
+    return facts | ({"weights": arguments.weights} if arguments.weights else {})
 
 
 def explanation(facts: dict[str, Any], width: int, choice: Any, elsewhere: bool) -> list[str]:
     """Return the lines that state the choice and the measurements behind it."""
     lines = [f"n={facts['n']:,} m={facts['m']:,}"]
-    if "skew" in facts:
-        lines[0] += f", degree skew {facts['skew']:.3g}"
     if "weights" in facts:
         lines[0] += f", {facts['weights']} weights" + ", rows in their order" * facts.get("in_order", False)
-    if "distinct" in facts:
-        lines[0] += f" ({facts['distinct']:,} distinct among {facts['sampled']:,} sampled edges)"
     given = "".join(f" {key}={value}" for key, value in choice.options.items())
     place = {
         None: f"{choice.width} of {width} cores",
@@ -114,7 +104,8 @@ def explanation(facts: dict[str, Any], width: int, choice: Any, elsewhere: bool)
     lines += [f"  {name}: {ratio:.2f}" for name, ratio in choice.times.items()]
     kinds = ", ".join(choice.kinds)
     lines.append(
-        f"nearest measurement: m={choice.m:,}, {choice.density:g} edges per vertex ({kinds}), on {choice.machine}"
+        f"nearest measurement: m={choice.m:,}, {choice.density:g} edges per vertex, {kinds} weights, on "
+        f"{choice.machine}"
     )
     if elsewhere:
         lines.append("measured on another machine: docs/advice.md says how to measure this one")

@@ -13,7 +13,6 @@ from typing import Any
 import pandas as pd
 
 from mst.advice import Candidate, Choice, Table
-from mst.advice.traits import SKEWED
 from mst.bench.statistics import FEWEST_PROCESSES
 from mst.reporting.data import fastest
 from mst.reporting.hardware import HARDWARE_KINDS
@@ -22,14 +21,14 @@ from mst.units import count, seconds, times
 
 COMPLETE = 0.45  # edges over squared vertices of a graph that has nine tenths of all pairs
 KINDS = (
-    ("roads, grids", 1.5, False),
-    ("meshes, sparse random graphs", 4.0, False),
-    ("random graphs with 32 neighbours per vertex", 16.0, False),
-    ("social networks, web pages", 16.0, True),
-    ("dense graphs with 200 neighbours per vertex", 100.0, False),
-    ("nearly complete graphs", None, False),
+    ("roads, grids", 1.5),
+    ("meshes, sparse random graphs", 4.0),
+    ("random graphs with 32 neighbours per vertex", 16.0),
+    ("social networks, web pages", 16.0),
+    ("dense graphs with 200 neighbours per vertex", 100.0),
+    ("nearly complete graphs", None),
 )
-"""Kinds of graphs: in words, edges per vertex (None: nearly all pairs), and whether few vertices have many edges."""
+"""Kinds of graphs: in words, and edges per vertex (None: nearly all pairs)."""
 
 _READ = (
     *("machine", "graph", "n", "m", "algorithm", "options", "name", "series", "paradigm", "width"),
@@ -79,7 +78,7 @@ def choices(table: Table) -> dict[str, Any]:
     checked = table.checked
     return {
         "hardware": [{key: one[key] for key in ("id", "name")} for one in hardware],
-        "kinds": [name for name, _, _ in KINDS],
+        "kinds": [name for name, _ in KINDS],
         "sizes": [[m, f"{count(m)} edges"] for m in sizes],
         "answers": answers,
         "machine": table.machine.partition(";")[0],
@@ -87,12 +86,12 @@ def choices(table: Table) -> dict[str, Any]:
     }
 
 
-def _answered(table: Table, m: int, kind: tuple[str, float | None, bool], cores: int, gpu: str | None) -> Any:
-    _, density, skewed = kind
+def _answered(table: Table, m: int, kind: tuple[str, float | None], cores: int, gpu: str | None) -> Any:
+    _, density = kind
     n = round(m / density if density else (m / COMPLETE) ** 0.5)
     if n * (n - 1) // 2 < m:
         return None
-    choice = table.choose(n, m, skew=SKEWED if skewed else None, width=cores, gpu=gpu)
+    choice = table.choose(n, m, width=cores, gpu=gpu)
     others = [Candidate.parse(name).algorithm for name in choice.times]
     second = next((name for name in others if name != choice.algorithm), "")
     return [choice.algorithm, call(choice, gpu), times(choice.margin), second]
