@@ -26,6 +26,10 @@ def test_runs_of_one_series_and_one_reason_are_in_one_row():
 def test_calls_are_taken_where_there_is_time():
     assert take_calls(lambda: 0.02, expected=0.01, left=1.0) == [0.02] * 3
     assert take_calls(lambda: 0.2, expected=0.1, left=0.15) == []
+    # A call of seconds counts, unless it loaded code.
+    assert take_calls(lambda: 4.0, expected=0.1, left=9.0) == [4.0]
+    calls, loaded = iter([4.0, 0.03, 0.03]), iter([0.0, 3.9])
+    assert take_calls(lambda: next(calls), 0.1, 9.0, code_seconds=lambda: next(loaded)) == [0.03, 0.03]
 
 
 def test_spare_budget_goes_to_the_cheapest():

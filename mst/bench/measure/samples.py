@@ -86,17 +86,24 @@ def take_samples(
     return Samples(result, warm, samples, metered)
 
 
-def take_calls(call: Callable[[], float], expected: float, left: float) -> list[float]:
+def take_calls(
+    call: Callable[[], float],
+    expected: float,
+    left: float,
+    code_seconds: Callable[[], float] = code_seconds,
+) -> list[float]:
     """Return the seconds of whole calls after a warm-up call, or none if that exceeds the time left.
 
-    `call` returns its seconds; `expected` is a call's time as far as it is known; all calls may take `left`.
+    `call` returns its seconds; `expected` is a call's time as far as it is known; all calls may take `left`. A first
+    call of seconds needs no other to warm up, unless it loaded code, as `code_seconds` tells.
     """
     if 2 * expected > left:
         return []
     gc.collect()
     gc.disable()
+    before = code_seconds()
     first = call()
-    seconds = [first] if first > _LONG_SOLVE else []
+    seconds = [first] if first > _LONG_SOLVE and code_seconds() - before < first / 10 else []
     while not seconds or (sum(seconds) < _SHORT_RUN_SECONDS and len(seconds) < _MOST_SAMPLES):
         seconds.append(call())
     gc.enable()
