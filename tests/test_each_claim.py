@@ -20,6 +20,7 @@ PLAIN = "kruskal[prefetch=false,sort=comparison,union=rank]"
 FIRST = "edge-boruvka-cuda[compression=true,worklist=false]"
 WORKLIST, FINAL = "edge-boruvka-cuda[compression=true]", "edge-boruvka-cuda"
 GHS, FLAT = "ghs-mpi[queue=rank]", "flat-boruvka-cuda"
+GHS_PUBLISHED = "ghs-mpi[partition=root,queue=rank,send=single]"
 GPU_U, GPU_E = (
     "contract-boruvka-cuda[memory=unified]",
     "contract-boruvka-cuda[memory=unified,scan=host,work=edge]",
@@ -53,8 +54,8 @@ SLOWER = {
     "sh-10": (FIRST, FINAL),
     "sh-36": ("edge-boruvka@16", "edge-boruvka"),
     "sh-37": ("edge-boruvka", PLAIN),
-    "sh-49": (PLAIN, GHS),
-    "sh-50": (GHS, PLAIN),
+    "sh-49": (PLAIN, GHS_PUBLISHED),
+    "sh-50": (GHS_PUBLISHED, PLAIN),
     "sh-54": ("ghs-mpi[lookup=linear,queue=rank]@8", f"{GHS}@8"),
     "sh-55": ("ghs-mpi[basic=linear,queue=rank]@8", f"{GHS}@8"),
     "dur-02": ("boruvka[covered=false]", "lock-boruvka"),
@@ -118,24 +119,24 @@ NUMBERS = {
         {f"{FIRST}:launches": 12, f"{FIRST}:rounds": 3, f"{WORKLIST}:launches": 9, f"{WORKLIST}:rounds": 3},
         {f"{FIRST}:launches": 12, f"{FIRST}:rounds": 3, f"{WORKLIST}:launches": 12, f"{WORKLIST}:rounds": 3},
     ),
-    "sh-15": ({}, {f"{FIRST}:filter": 0.3}),
+    "sh-15": ({f"{FIRST}:filter": 0.3}, {f"{FIRST}:filter": 0.2}),
     "sh-25": ({"I " + PLAIN: 0.2}, {"I " + PLAIN: 0.5}),
     "sh-26": (
         {"edge-boruvka[filter=serial,gather=serial]:mapping": 2},
         {"edge-boruvka[filter=serial,gather=serial]:unions": 2},
     ),
     "sh-27": (
-        {"edge-boruvka[filter=serial,gather=serial]:filtering": 2},
-        {"edge-boruvka[filter=serial,gather=serial]:mapping": 2},
+        {"edge-boruvka[filter=serial,gather=serial]@8:filtering": 2},
+        {f"edge-boruvka[filter=serial,gather=serial]{p}:mapping": 2 for p in ("", "@2", "@8", "@16")},
     ),
+    # With any number of threads, on each file.
     "sh-28": (
-        {"edge-boruvka@16:filtering": 0.5, "edge-boruvka@8:filtering": 0.5},
-        {"edge-boruvka@16:filtering": 0.5, "edge-boruvka@8:filtering": 1.1},
+        {"edge-boruvka@16:filtering on dense-large": 0.5, "edge-boruvka:filtering on sparse-large": 0.5},
+        {"edge-boruvka@16:filtering on dense-large": 0.5},
     ),
-    # With several threads.
     "sh-29": (
-        {"edge-boruvka@16:mapping": 4, "edge-boruvka@16:filtering": 3, "edge-boruvka@16:unions": 2},
-        {"edge-boruvka@16:mapping": 3, "edge-boruvka@16:filtering": 4, "edge-boruvka@16:unions": 2},
+        {"edge-boruvka@8:mapping": 4, "edge-boruvka@8:filtering": 3, "edge-boruvka@8:unions": 2},
+        {"edge-boruvka@8:mapping": 3, "edge-boruvka@8:filtering": 4, "edge-boruvka@8:unions": 2},
     ),
     "sh-32": ({"edge-boruvka[fused=true]": 1.1}, {"edge-boruvka[compression=false]": 0.9}),
     "sh-33": ({"edge-boruvka[chunk=64]": 1.2}, {"edge-boruvka[chunk=4096]": 0.8}),
@@ -143,7 +144,12 @@ NUMBERS = {
     "sh-41": ({"allreduce-boruvka-mpi": 3}, {"allreduce-boruvka-mpi": 5}),
     "sh-48": ({GHS: 3}, {GHS: 5}),
     "sh-53": ({f"{GHS}@8": 1.05}, {f"{GHS}@8": 1.2}),
+    "sh-52": ({f"I {GHS_PUBLISHED}@32": 2}, {f"I {GHS_PUBLISHED}@32": 0.5}),
     "sh-56": ({f"{GHS}@16:communication": 0.05}, {f"{GHS}@16:communication": 0.5}),
+    "sh-57": (
+        {f"ghs-mpi[basic=linear,lookup=linear,queue=rank]@{p}": 1 / p for p in (2, 4, 8)},
+        {f"ghs-mpi[basic=linear,lookup=linear,queue=rank]@{p}": 1 / p for p in (2, 8)},
+    ),
     "sh-58": ({f"{GHS}@16": 1 / 16}, {f"{GHS}@16": 1}),
     "sh-59": ({f"{GHS}:broadcast_hops": 500}, {f"{GHS}:broadcast_hops": 10}),
     "dur-07": ({"lock-boruvka@4": 1.15}, {"lock-boruvka@4": 0.9}),

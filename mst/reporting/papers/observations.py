@@ -413,8 +413,9 @@ def _printed_leaves(paper: str, machine: str | None) -> dict[tuple, float]:
             continue
         for row in published(name).rows:
             for quantity, columns in about.values.items():
-                for column, selection in columns.items():
-                    if row[column]:
+                for column, given in columns.items():
+                    selections = [given] if isinstance(given, str) else given
+                    for selection in selections if row[column] else ():
                         chosen = parse_selection(selection.format(**row))
                         key = (quantity, _canonical(chosen), row["graph"], row.get("phase", ""))
                         leaves[key] = as_number(row[column]) * SCALE[about.unit]

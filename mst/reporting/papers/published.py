@@ -23,9 +23,10 @@ class Missing(Exception):
 class PublishedTable(StrictModel):
     """One table of ``report/published/index.yaml``.
 
-    ``values`` maps quantities to columns and their selections, ``{quantity: {column: selection}}``; a selection may
-    refer to columns of its row (``ghs-mpi@{ranks}``). Phases are rows: their column ``phase`` is the name. ``facts``
-    maps facts of graphs to columns; a column ``arcs`` counts every edge twice.
+    ``values`` maps quantities to columns and their selections, ``{quantity: {column: selection}}``, or lists of
+    selections with the same numbers; a selection may refer to columns of its row (``ghs-mpi@{ranks}``). Phases are
+    rows: their column ``phase`` is the name. ``facts`` maps facts of graphs to columns; a column ``arcs`` counts every
+    edge twice.
     """
 
     paper: str
@@ -33,7 +34,7 @@ class PublishedTable(StrictModel):
     machine: str | None = None
     key: list[str]
     unit: Literal["s", "ms", "µs", "", "%"] = ""
-    values: dict[str, dict[str, str]] = Field(default_factory=dict)
+    values: dict[str, dict[str, str | list[str]]] = Field(default_factory=dict)
     facts: dict[str, str] = Field(default_factory=dict)
     note: str = ""
 
