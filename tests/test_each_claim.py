@@ -180,7 +180,7 @@ NUMBERS = {
     "bz-17": ({f"{FLAT}:bytes_per_edge": 12}, {f"{FLAT}:bytes_per_edge": 16}),
     "bz-18": ({FLAT: 0}, {FLAT: 1}),
     "bz-19": ({"parlay-boruvka[find=grandparent]@8": 0}, {"parlay-boruvka[find=grandparent]@8": 1}),
-    "bia-03": ({"prim-heap": 1.5}, {"prim-heap": 14}),
+    "bia-03": ({"prim-heap": 3, "boruvka[covered=false]": 2}, {"prim-heap": 14}),
     "bia-06": ({GPU_U: 1.1}, {GPU_U: 0.8}),
     "bia-09": (
         {
