@@ -14,8 +14,8 @@ from mst.reporting.papers.published import published
 PROFILED = ("stall_cycles", "stalled_share", "achieved_occupancy_")
 """Counters that a profiler reads (`mst.bench.measure.profiler`), by the beginnings of their names."""
 
-OF_PROGRAMS = {"in all"}
-"""Phases that the authors' programs print and no port has."""
+OF_PROGRAMS = {"in all", "in_all"}
+"""Phases and counters that the authors' programs print and no port has."""
 
 
 class Everything(Source):

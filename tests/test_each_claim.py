@@ -42,7 +42,6 @@ SLOWER = {
     "ecl-54": (f"{ECL}[rung=8]", ECL),
     "ecl-55": (f"{ECL}[rung=8]", JUCELE),
     "ecl-57": (f"{ECL}[rung=7]", f"{ECL}[rung=6]"),
-    "ecl-66": (LONESTAR, SERIAL),
     "ecl-67": (SERIAL, PBBS),
     "ecl-73": ("qkruskal", "filter-kruskal"),
     "ecl-76": (f"{ECL}[rung=1]", ECL),
@@ -111,6 +110,12 @@ NUMBERS = {
     # A thousand vertices.
     "ecl-59": tuple({f"{ECL}[seed={s}]:kept": kept for s in range(1, 100)} for kept in (4000, 3000)),
     "ecl-60": ({f"{ECL}[factor=2]": 1.1}, {f"{ECL}[factor=4]": 1.2}),
+    # Of Lonestar the total counts.
+    "ecl-36": (
+        {f"{LONESTAR}:in_all": 2, UMINHO_GPU: 2, UMINHO: 2, SERIAL: 2},
+        {f"{LONESTAR}:in_all": 0.5, UMINHO_GPU: 2, UMINHO: 2, SERIAL: 2},
+    ),
+    "ecl-66": ({f"{LONESTAR}:in_all": 2}, {f"{LONESTAR}:in_all": 0.5}),
     "ecl-70": ({}, {JUCELE: 0}),
     "ecl-72": ({}, {"qkruskal": 0.8}),
     "sh-11": ({f"{FINAL}[block=512]": 1.05}, {f"{FINAL}[block=512]": 1.2}),
