@@ -521,29 +521,37 @@ copyreg.pickle(LabelledGraph, _reduced)
 
 def _distinct_rows(edge_ids: Any, graph: Graph, threads: int) -> np.ndarray:
     """Return edge ids ascending, as int64; refuse ids that cannot be a forest's, without reading its edges."""
-    ids = column(edge_ids, "edge_ids")
-    if ids.size and ids.dtype.kind not in "iu":
-        raise InputError(f"edge_ids must hold integers, got dtype {ids.dtype}")
+    ids = id_column(edge_ids)
     rows = _by_bitmap(ids, graph.m, threads)
     if rows is None:
-        rows = _by_sorting(ids, graph.m)
+        rows = ids.copy()
+        rows.sort()
+        if fault := fault_of(rows, graph.m):
+            raise InputError(fault[0])
+        rows = rows.astype(np.int64, copy=False)
     if len(rows) >= max(graph.n, 1):
         raise InputError(f"{len(rows)} edges close a cycle among {graph.n} vertices")
     return rows
 
 
-def _by_sorting(ids: np.ndarray, m: int) -> np.ndarray:
-    """Return edge ids ascending, as int64; raise `InputError` if they are not distinct rows of `m` edges."""
-    ids = ids.copy()
-    ids.sort()
+def id_column(edge_ids: Any) -> np.ndarray:
+    """Return edge ids as an array of integers, shape (k,), not checked further; raise `InputError` for others."""
+    ids = column(edge_ids, "edge_ids")
+    if ids.size and ids.dtype.kind not in "iu":
+        raise InputError(f"edge_ids must hold integers, got dtype {ids.dtype}")
+    return ids
+
+
+def fault_of(ids: np.ndarray, m: int) -> tuple[str, int] | None:
+    """Return why ids, ascending, are not distinct rows of `m` edges, and the id at fault; None if they are."""
     for edge in (ids.item(0), ids.item(-1)) if ids.size else ():
         if not 0 <= edge < m:
-            raise InputError(f"{edge} is not an edge: ids run from 0 to {m - 1}")
-    ids = ids.astype(np.int64, copy=False)
+            return f"{edge} is not an edge: ids run from 0 to {m - 1}", edge
     same = ids[1:] == ids[:-1]
     if np.count_nonzero(same):
-        raise InputError(f"edge {ids[same.argmax()]} occurs more than once")
-    return ids
+        edge = ids.item(same.argmax())
+        return f"edge {edge} occurs more than once", edge
+    return None
 
 
 def _by_bitmap(ids: np.ndarray, m: int, threads: int) -> np.ndarray | None:

@@ -26,7 +26,8 @@ import numpy as np
 from mst import order
 from mst.cores import whole_threads
 from mst.errors import InputError, names_missing_numba, shorten
-from mst.graph import Graph, column
+from mst.forest import fault_of, id_column
+from mst.graph import Graph
 
 if TYPE_CHECKING:
     from mst.kernels.proof.path_maximum import PathMaxima
@@ -372,23 +373,15 @@ def _in_order(
 def _ascending_ids(graph: Graph, edge_ids: Any) -> tuple[np.ndarray, str, dict[str, Any]]:
     """Return the ids ascending, int64, read-only, or why they are not distinct rows of the edge list, and a witness."""
     try:
-        ids = column(edge_ids, "edge_ids")
+        ids = id_column(edge_ids)
     except InputError as error:
         return np.empty(0, np.int64), str(error), {}
-    if ids.size and ids.dtype.kind not in "iu":
-        return np.empty(0, np.int64), f"edge_ids must hold integers, got dtype {ids.dtype}", {}
-    ascending = not (ids[1:] <= ids[:-1]).any()
-    if not ascending:
+    if (ids[1:] < ids[:-1]).any():
         ids = np.sort(ids)
-    for edge in ids[[0, -1]].tolist() if ids.size else ():
-        if not 0 <= edge < graph.m:
-            return ids, f"{edge} is not an edge: ids run from 0 to {graph.m - 1}", {"edge": edge}
+    if fault := fault_of(ids, graph.m):
+        return ids, fault[0], {"edge": fault[1]}
     ids = ids.astype(np.int64, copy=False).view()
     ids.flags.writeable = False  # numba compiles once for read-only arrays, which a Forest's are
-    twice = np.flatnonzero(ids[1:] == ids[:-1]) if not ascending else ids[:0]
-    if twice.size:
-        edge = int(ids[twice[0]])
-        return ids, f"edge {edge} occurs more than once", {"edge": edge}
     return ids, "", {}
 
 
