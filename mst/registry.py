@@ -1,4 +1,4 @@
-"""Finds algorithms without importing them; checks options; fingerprints sources. `mst.execute` runs them.
+"""Finds algorithms without importing them, and fingerprints their sources. `mst.execute` runs them.
 
 **The contract of an algorithm file**, ``mst/algorithms/<paradigm>/<any_name>.py``. At its top a literal:
 
@@ -60,25 +60,21 @@ Programs on disk that the configuration describes (see `mst.programs`) are liste
 """
 
 from __future__ import annotations
-import __future__
 
-import ast
-import contextlib
 import hashlib
 import importlib
 import importlib.util
 import os
-import re
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cache, cached_property
-from math import isfinite
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from mst import programs
+from mst.algorithm_files import PARADIGMS, Option, check_limits, options_of, read_literal, skip_function
 from mst.errors import ConfigError, DependencyError, nearest
 from mst.facts import Facts
 from mst.fingerprints import algorithm_fingerprint
@@ -98,70 +94,11 @@ EXTRAS = {
 }
 """The packages of each extra, by the names that they are imported by."""
 
-_USUAL_LITERAL = re.compile(r"^ALGORITHM = (dict\(\n(?: .*\n|\n)*\)\n)", re.MULTILINE)
-PARADIGMS = ("sequential", "threads", "cuda", "mpi", "peer")
-_ALLOWED = frozenset(
-    ("id", "paradigm", "paper", "title", "input", "options", "exact", "ties", "requires", "limits")
-)
-_NEEDED = frozenset(("id", "paradigm", "title"))
-_KINDS: dict[str, tuple[Any, str]] = {
-    **dict.fromkeys(("id", "paradigm", "title", "input", "ties"), (str, "a string")),
-    "paper": (str | None, "a string or None"),
-    "exact": (bool, "True or False"),
-    "requires": (tuple | list, 'a tuple of names, such as ("numba",)'),
-    **dict.fromkeys(("options", "limits"), (Mapping, "a mapping")),
-}
-_LEGAL = {"paradigm": PARADIGMS, "input": ("edges", "csr"), "ties": ("order", "any")}
-_RESERVED = ("comm", "facts", "graph", "output", "part", "width")
 # Everything of an algorithm that a run reaches; `skip` only decides whether there is a run.
 _REACHED_BY_RUNS = (
     *("prepare", "transfer", "solve", "collect", "weight", "counters", "phases", "timed_solve"),
     *("edge_ids", "device_bytes", "PROFILED", "profiled"),  # on a GPU
 )
-
-
-@dataclass(frozen=True)
-class Option:
-    """A published switch of an algorithm: its default and its legal values."""
-
-    name: str
-    default: Any
-    choices: tuple = ()
-    min: float | None = None
-    max: float | None = None
-    help: str = ""
-
-    def parse(self, value: Any, owner: str) -> Any:
-        """Return `value` (a Python value or its text form) as this option's type, or raise `ConfigError`."""
-        kind = type(self.default)
-        if type(value) is kind and value == self.default:
-            return value
-        try:
-            if kind is bool:
-                parsed: Any = {"true": True, "on": True, "1": True, "false": False, "off": False, "0": False}[
-                    str(value).lower()
-                ]
-            elif kind is int and str(value) != str(int(value)):
-                raise ValueError
-            else:
-                parsed = kind(value)
-                if kind is float and not isfinite(parsed):  # a record, which is JSON, cannot hold it
-                    raise ValueError
-        except (KeyError, TypeError, ValueError, OverflowError):
-            name = "a finite float" if kind is float else kind.__name__
-            raise ConfigError(
-                f"{owner}: option {self.name}={value!r} must be {name}, such as {self.default!r}"
-            ) from None
-        if self.choices and parsed not in self.choices:
-            legal = ", ".join(map(str, self.choices))
-            raise ConfigError(f"{owner}: option {self.name}={value!r} must be one of {legal}")
-        above = self.min is None or parsed >= self.min
-        below = self.max is None or parsed <= self.max
-        if not (above and below):
-            limits = {"at least": self.min, "at most": self.max}
-            words = " and ".join(f"{word} {limit}" for word, limit in limits.items() if limit is not None)
-            raise ConfigError(f"{owner}: option {self.name}={value!r} must be {words}")
-        return parsed
 
 
 @dataclass(frozen=True)
@@ -180,6 +117,11 @@ class Algorithm:
     requires: tuple[str, ...] = ()
     limits: Mapping[str, int] = field(default_factory=dict)
     program: programs.Program | None = None
+
+    @classmethod
+    def of_file(cls, file: Path) -> Algorithm:
+        """Return the algorithm that a file defines, without running it."""
+        return cls(file=file, **read_literal(file))
 
     def resolve(self, options: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Return all options with defaults filled in; unknown names and illegal values are refused."""
@@ -292,7 +234,7 @@ class Algorithm:
 
     @cached_property
     def _skip(self) -> Callable[..., str | None] | None:
-        return _skip_function(self.file)
+        return skip_function(self.file)
 
     def source_fingerprint(self) -> str:
         """Return 12 hex digits over all that this algorithm's runs depend on.
@@ -334,7 +276,7 @@ def algorithms() -> dict[str, Algorithm]:
                 f"{folder} is not a folder: ${EXTRA_FOLDERS} lists folders of algorithms, as $PATH does"
             )
     for file in [*own, *(file for folder in named for file in sorted(folder.resolve().glob("[!_]*.py")))]:
-        algorithm = read_literal(file)
+        algorithm = Algorithm.of_file(file)
         if algorithm.id in found:
             raise ConfigError(f"{file} and {found[algorithm.id].file} both define {algorithm.id!r}")
         found[algorithm.id] = algorithm
@@ -353,130 +295,18 @@ def use_programs(described: Mapping[str, Any] | None) -> None:
 
 def _algorithm_of_program(program: programs.Program) -> Algorithm:
     where = f"programs.{program.name}"
-    _check_limits(f"{where}.limits", program.limits)
+    check_limits(f"{where}.limits", program.limits)
     return Algorithm(
         id=f"command-{program.name}",
         paradigm=program.paradigm,
         title=program.title or program.name,
         file=PACKAGE / "algorithms" / "peers" / "_program.py",
-        options=_options(f"{where}.options", program.options),
+        options=options_of(f"{where}.options", program.options),
         ties="any",
         requires=("numba",),
         limits=program.limits,
         program=program,
     )
-
-
-def read_literal(file: Path) -> Algorithm:
-    """Return the `ALGORITHM` literal of a file without running it."""
-    try:
-        text = file.read_text("utf-8")
-    except UnicodeDecodeError:
-        raise ConfigError(f"{file} is not text in UTF-8: convert it") from None
-    if usual := _USUAL_LITERAL.search(text):
-        # Parsing all files whole takes a process longer than solving its first graph.
-        with contextlib.suppress(SyntaxError, ValueError):
-            literal = _evaluate(ast.parse(usual[1], str(file), "eval").body)
-            return _algorithm_of_literal(file, text.count("\n", 0, usual.start(1)) + 1, literal)
-    for node in _statements(file, text):
-        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", None) == "ALGORITHM":
-            try:
-                literal = _evaluate(node.value)
-            except ValueError as error:
-                raise ConfigError(f"{file}, line {node.lineno}: ALGORITHM must be a literal: {error}") from None
-            return _algorithm_of_literal(file, node.lineno, literal)
-    raise ConfigError(f"{file} has no ALGORITHM literal: see mst/registry.py, or prefix its name with '_'")
-
-
-def _algorithm_of_literal(file: Path, line: int, literal: dict[str, Any]) -> Algorithm:
-    where = f"{file}, line {line}"
-    for key in literal:
-        if key not in _ALLOWED:
-            raise ConfigError(f"{where}: unknown key {key!r}{nearest(key, _ALLOWED)}")
-    if absent := _NEEDED - literal.keys():
-        raise ConfigError(f"{where}: ALGORITHM lacks {', '.join(sorted(absent))}")
-    for key, value in literal.items():
-        kind, words = _KINDS[key]
-        if not isinstance(value, kind):
-            raise ConfigError(f"{where}: {key} must be {words}, got {value!r}")
-        if key in _LEGAL and value not in _LEGAL[key]:
-            raise ConfigError(f"{where}: {key} {value!r} must be one of {', '.join(_LEGAL[key])}")
-    path_part(literal["id"], "algorithm", where)
-    _check_limits(where, literal.get("limits", {}))
-    options = _options(where, literal.pop("options", {}), most=2**31 - 1)  # kernels add to them in 64 bits
-    return Algorithm(file=file, options=options, **literal)
-
-
-def _check_limits(where: str, limits: Mapping[str, Any]) -> None:
-    for name, limit in limits.items():
-        if name not in ("n", "m") or type(limit) is not int:
-            raise ConfigError(f"{where}: limits must give n or m as whole numbers, got {name} = {limit!r}")
-
-
-def _options(
-    where: str, literal: Mapping[str, Mapping[str, Any]], most: int | None = None
-) -> dict[str, Option]:
-    """Return the options of a literal; `most` is the largest whole number of those that state none."""
-    known = [f.name for f in fields(Option) if f.name != "name"]
-    for name, spec in literal.items():
-        if not isinstance(spec, Mapping) or "default" not in spec:
-            raise ConfigError(f"{where}: option {name!r} must be a mapping with a default")
-        for key in spec:
-            if key not in known:
-                hint = f"{nearest(str(key), known)}; known: {', '.join(known)}"
-                raise ConfigError(f"{where}: option {name!r}: unknown key {key!r}{hint}")
-        if name in _RESERVED or not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", str(name)):
-            raise ConfigError(
-                f"{where}: option {name!r}: use letters, digits, dashes and _, and none of {', '.join(_RESERVED)}"
-            )
-        default, choices = spec["default"], spec.get("choices", ())
-        if not isinstance(default, bool | int | float | str):
-            raise ConfigError(f"{where}: option {name!r}: its default must be a number, a string or a bool")
-        if not isinstance(choices, tuple | list) or (choices and default not in choices):
-            raise ConfigError(
-                f"{where}: option {name!r}: choices must list the default, {default!r}, and others"
-            )
-        if not all(isinstance(spec.get(bound, 0), int | float) for bound in ("min", "max")):
-            raise ConfigError(f"{where}: option {name!r}: min and max must be numbers")
-    whole = {name: {"max": most} if type(spec["default"]) is int else {} for name, spec in literal.items()}
-    return {
-        name: Option(name, **{**whole[name], **spec, "choices": tuple(spec.get("choices", ()))})
-        for name, spec in literal.items()
-    }
-
-
-def _evaluate(node: ast.expr) -> Any:
-    if isinstance(node, ast.Call) and getattr(node.func, "id", None) == "dict" and not node.args:
-        return {str(k.arg): _evaluate(k.value) for k in node.keywords}
-    if isinstance(node, ast.Dict):
-        return {
-            _evaluate(k): _evaluate(v) for k, v in zip(node.keys, node.values, strict=True) if k is not None
-        }
-    try:
-        return ast.literal_eval(node)
-    except ValueError:
-        raise ValueError(f"write the value of {ast.unparse(node)}") from None
-
-
-def _statements(file: Path, text: str) -> list[ast.stmt]:
-    """Return the statements of a file; raise `ConfigError` with its line if it is not Python."""
-    try:
-        return ast.parse(text, str(file)).body
-    except SyntaxError as error:
-        raise ConfigError(f"{file}, line {error.lineno}: {error.msg}") from None
-
-
-@cache
-def _skip_function(file: Path) -> Callable[..., str | None] | None:
-    """Return the function `skip` of a file, compiled alone; None when the file does not define it."""
-    for node in _statements(file, file.read_text("utf-8")):
-        if isinstance(node, ast.FunctionDef) and node.name == "skip":
-            namespace: dict[str, Any] = {}
-            # Annotations stay text: the names that they use are the module's.
-            flags = __future__.annotations.compiler_flag
-            exec(compile(ast.Module([node], []), str(file), "exec", flags, dont_inherit=True), namespace)
-            return namespace["skip"]
-    return None
 
 
 def _option_text(name: str, value: Any) -> str:

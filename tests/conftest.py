@@ -119,10 +119,10 @@ def own_cache(tmp_path, monkeypatch) -> Path:
 @pytest.fixture
 def add_algorithm(tmp_path, monkeypatch) -> Iterator[Callable[..., Path]]:
     """A function that writes the file of an algorithm, which is there for the time of a test."""
-    from mst import registry
+    from mst import algorithm_files, registry
 
     monkeypatch.setenv(registry.EXTRA_FOLDERS, str(tmp_path))
-    caches = registry.algorithms, registry._skip_function
+    caches = registry.algorithms, algorithm_files.skip_function
 
     def add(text: str, name: str = "mine.py") -> Path:
         (tmp_path / name).write_text(textwrap.dedent(text))

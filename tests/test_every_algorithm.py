@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mst import registry
+from mst.algorithm_files import Option
 from mst.execute import execute, implementation_of
 from mst.facts import Facts
 from mst.graph import Graph
@@ -27,7 +28,7 @@ from mst.proof import check_forest, prove
 ALGORITHMS = {name: a for name, a in registry.algorithms().items() if a.program is None}
 
 
-def values_of(option: registry.Option) -> list:
+def values_of(option: Option) -> list:
     """Return the values of an option that are worth a run: its choices, or its default and its bounds."""
     if isinstance(option.default, bool):
         return [option.default, not option.default]

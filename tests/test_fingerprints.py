@@ -64,7 +64,7 @@ class Copy:
         """Return the fingerprint of every algorithm."""
         fingerprints.forget()
         files = (self.root / "algorithms").glob("[!_]*/[!_]*.py")
-        found = [registry.read_literal(file) for file in sorted(files)]
+        found = [registry.Algorithm.of_file(file) for file in sorted(files)]
         return {algorithm.id: algorithm.source_fingerprint() for algorithm in found}
 
     def changed(self, before: dict[str, str]) -> set[str]:

@@ -7,7 +7,8 @@ import json
 import pytest
 from scripts import run_mst
 
-from mst import config, registry
+from mst import config
+from mst.algorithm_files import read_literal
 from mst.bench.records.bundle import export_bundle
 from mst.bench.records.store import Run
 from mst.errors import ConfigError, MSTError
@@ -53,7 +54,7 @@ def test_algorithm_file_with_a_hostile_id_is_refused(name, tmp_path):
     file = tmp_path / "mine.py"
     file.write_text(f"ALGORITHM = dict(id={name!r}, paradigm='sequential', title='x')\n")
     with pytest.raises(ConfigError, match=r"mine\.py, line 1: algorithm name"):
-        registry.read_literal(file)
+        read_literal(file)
 
 
 @pytest.mark.parametrize("name", ["../../../evil", "/tmp/evil", "<!--<script>"])

@@ -10,9 +10,10 @@ import pytest
 
 import mst
 from mst import ConfigError, DependencyError, InputError, UnsupportedError, registry
+from mst.algorithm_files import Option, read_literal
 from mst.execute import _of_module, implementation_of
 from mst.facts import Facts
-from mst.registry import Option, read_literal
+from mst.registry import Algorithm
 
 
 def literal(more: str = "") -> str:
@@ -72,7 +73,7 @@ def test_literal_in_braces_is_read(add_algorithm):
     text = """
         ALGORITHM = {"id": "mine", "paradigm": "threads", "title": "M", "options": {"a": dict(default=True)}}
     """
-    algorithm = read_literal(add_algorithm(text))
+    algorithm = Algorithm.of_file(add_algorithm(text))
     assert algorithm.options["a"] == Option("a", True) and algorithm.exact and algorithm.ties == "order"
 
 
@@ -249,7 +250,7 @@ def test_unknown_option_or_algorithm_is_refused_with_the_nearest_known():
 
 @pytest.mark.parametrize("value", ["a/b", "a,b=c"])
 def test_an_option_that_cannot_name_a_folder_is_refused(add_algorithm, value):
-    algorithm = read_literal(add_algorithm(literal(", options=dict(mode=dict(default='a'))")))
+    algorithm = Algorithm.of_file(add_algorithm(literal(", options=dict(mode=dict(default='a'))")))
     with pytest.raises(ConfigError, match=f"mode={value}"):
         algorithm.options_slug({"mode": value})
 

@@ -19,9 +19,9 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from pydantic_core import from_json, to_json
 
 from mst import errors
+from mst.algorithm_files import PARADIGMS
 from mst.bench.machine import Hardware
 from mst.errors import InputError
-from mst.registry import PARADIGMS
 from mst.yaml_models import Model, StrictModel, mistakes
 
 MEASUREMENT_VERSION = 2
