@@ -112,7 +112,7 @@ def _first_page(settings: Config) -> None:
 def _to_come(settings: Config) -> str:
     """Return the sentences about the runs that the first page lacks."""
     rows = _plan(settings, "default")
-    left = [row for row in rows if row.status in ("planned", "waiting")]
+    left = [row for row in rows if row.is_missing]
     graphs = ", ".join(dict.fromkeys(row.graph for row in left))
     measured = [row.algorithm for row in rows if row.status == "done"]
     return (
@@ -227,7 +227,7 @@ class _Progress:
         from mst import catalog
 
         self._settings = settings
-        self._missing = [row for row in _rows(settings, scopes) if row.status in ("planned", "waiting")]
+        self._missing = [row for row in _rows(settings, scopes) if row.is_missing]
         self._catalog = catalog.load() if self._missing else None
         self._before, self._title = len(self._measured()), ", ".join(scopes)
         self._latest, self._ends = (-1, -1), 0.0

@@ -93,7 +93,7 @@ def _usage(settings: Config, possible: list[Planned], rows: list[Planned], *, wi
         for name, start in starts.items()
         if start.refusal
     ]
-    waiting = {row.machine for row in rows if row.status in ("planned", "waiting")}
+    waiting = {row.machine for row in rows if row.is_missing}
     for machine in (node.machine for node in settings.site.nodes.values() if node.machine not in waiting):
         reasons = Counter(row.reason for row in rows if row.machine == machine and row.status != "done")
         why = "; ".join(f"{counted(count, 'run')}: {reason}" for reason, count in reasons.most_common())

@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
     remarks = [f"{count} flagged {flag}" for flag, count in flags.most_common()]
     if unproved := len(done) - len(proved):
         remarks.append(f"{counted(unproved, 'other')} failed, wrong or unproved: `mst report` shows why")
-    missing = [row for row in rows if row.status in ("planned", "waiting")]
+    missing = [row for row in rows if row.is_missing]
     if count := len({(row.graph, row.algorithm, row.options, row.width) for row in missing}):
         remarks.append(f"{count:,} to be measured")
     print("; ".join((counted(len(found), "run"), *remarks)))

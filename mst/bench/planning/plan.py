@@ -54,6 +54,11 @@ class Planned:
     seconds: float | None = None
 
     @property
+    def is_missing(self) -> bool:
+        """Whether it is to be measured, now or once its graph is there."""
+        return self.status in ("planned", "waiting")
+
+    @property
     def expected_seconds(self) -> float:
         """Seconds that it will take: as many as before, or else its budget and one for starting."""
         if self.seconds is not None or self.measure is None:

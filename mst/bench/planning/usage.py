@@ -45,7 +45,7 @@ def predicted(batches: Iterable[Batch], site: Site) -> list[Usage]:
     """Return the predicted usage of the missing runs of a plan, by kind of node."""
     jobs: dict[str, list[Job]] = {}
     for batch in batches:
-        if rows := [row for row in batch.rows if row.status in ("planned", "waiting")]:
+        if rows := [row for row in batch.rows if row.is_missing]:
             seconds = sum(row.expected_seconds for row in rows)
             jobs.setdefault(batch.machine, []).append((seconds, batch.part, len(rows)))
     nodes = {machine: site.node(machine) for machine in jobs}
