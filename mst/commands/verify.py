@@ -58,29 +58,20 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.batch:
         return _verify_batch(arguments)
     if arguments.record:
-        from mst.bench.records.verify import verify_record
-
-        proof = verify_record(arguments.record, arguments.reference)
-        verdict = {"record": str(arguments.record), **proof}
-        wrong = proof["status"] == "wrong"
-        text = _of_record(verdict)
+        verdict = _verify_record(arguments.record, arguments.reference)
+        wrong, text = verdict["status"] == "wrong", _of_record(verdict)
     else:
-        if not arguments.graph or not arguments.forest:
-            raise ConfigError("give a graph file and a forest file, or --record and --reference")
-        if str(arguments.graph) == str(arguments.forest) == "-":
-            raise ConfigError("only one of the two files can be standard input: name the other")
-        # Forests in Parquet are compared as a stream.
-        in_parts = any(
-            reads_in_parts(file, None, arguments.memory) for file in (arguments.graph, arguments.forest)
-        )
-        if not in_parts:
-            refuse_without(arguments, "memory", "threads")
-        verdict = _verify_in_parts(arguments) if in_parts else _verify_files(arguments)
+        verdict = _verify_forest(arguments)
         verdict["seconds"]["code"] = code_seconds()
-        wrong = not verdict["ok"]
-        text = _of_files(arguments, verdict)
+        wrong, text = not verdict["ok"], _of_files(arguments, verdict)
     print(json_text(verdict) if arguments.json else text)
     return 1 if wrong else 0
+
+
+def _verify_record(record: Path, reference: Path) -> dict[str, Any]:
+    from mst.bench.records.verify import verify_record
+
+    return {"record": str(record), **verify_record(record, reference)}
 
 
 def _verify_batch(arguments: argparse.Namespace) -> int:
@@ -89,7 +80,6 @@ def _verify_batch(arguments: argparse.Namespace) -> int:
     from mst.bench.planning.batches import write_index
     from mst.bench.records.schema import read_json
     from mst.bench.records.store import proof_path
-    from mst.bench.records.verify import verify_record
     from mst.errors import ConfigError
 
     if arguments.index is None:
@@ -97,10 +87,23 @@ def _verify_batch(arguments: argparse.Namespace) -> int:
     records, runs = config.load().records, read_json(arguments.batch, "runs")["runs"]
     for record in (records / run for run in runs):
         if not proof_path(record).is_file():
-            proof = verify_record(record, arguments.reference)
-            print(_of_record({"record": str(record), **proof}), flush=True)
+            print(_of_record(_verify_record(record, arguments.reference)), flush=True)
     write_index(arguments.index, records, runs)
     return 0
+
+
+def _verify_forest(arguments: argparse.Namespace) -> dict[str, Any]:
+    from mst.errors import ConfigError
+
+    if not arguments.graph or not arguments.forest:
+        raise ConfigError("give a graph file and a forest file, or --record and --reference")
+    if str(arguments.graph) == str(arguments.forest) == "-":
+        raise ConfigError("only one of the two files can be standard input: name the other")
+    # Forests in Parquet are compared as a stream.
+    if any(reads_in_parts(file, None, arguments.memory) for file in (arguments.graph, arguments.forest)):
+        return _verify_in_parts(arguments)
+    refuse_without(arguments, "memory", "threads")
+    return _verify_files(arguments)
 
 
 def _verify_files(arguments: argparse.Namespace) -> dict[str, Any]:
