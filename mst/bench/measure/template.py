@@ -79,7 +79,7 @@ def _load(
     """Map the graph and compile; return the work of each command."""
     graph = read_canonical(Path(spec.graph_file))
     compile_all = partial(compile_kernels, implementation, graph, spec.width, spec.options)
-    loaded = algorithm.paradigm in ("sequential", "peer") and "cupy" not in algorithm.requires
+    loaded = algorithm.paradigm in ("sequential", "peer") and not algorithm.uses_gpu
     if algorithm.program:
         # It is compiled, and some programs never end on unconnected graphs, such as small random ones.
         implementation = replace(implementation, prepare=partial(implementation.prepare, shared=spec.scratch))
