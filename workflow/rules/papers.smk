@@ -26,6 +26,6 @@ rule exhibit:
         *modules(),
     threads: work_cpus()
     resources:
-        **work_resources(lambda wildcards: 3),
+        **work_resources(page_jobs_together),
     script:
         "../scripts/exhibit.py"

@@ -45,7 +45,7 @@ rule report:
         *modules(),
     threads: work_cpus()
     resources:
-        **work_resources(lambda wildcards: 3),
+        **work_resources(page_jobs_together),
     params:
         experiment=lambda wildcards: scope_experiment(scope_of(wildcards)),
         captions=figure_captions(),

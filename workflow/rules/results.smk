@@ -44,7 +44,7 @@ rule table:
         *modules(),
     threads: work_cpus()
     resources:
-        **work_resources(lambda wildcards: 3),
+        **work_resources(page_jobs_together),
     params:
         # The default page shows all measurements, the others only those of their scope.
         only_planned=lambda wildcards: scope_of(wildcards) != "default",
@@ -70,7 +70,7 @@ rule check:
         *modules(),
     threads: work_cpus()
     resources:
-        **work_resources(lambda wildcards: 3),
+        **work_resources(page_jobs_together),
     params:
         strict=CONFIG.strict,
     script:

@@ -61,7 +61,13 @@ def work_resources(together=lambda wildcards: 1):
     }
 
 
+def page_jobs_together(wildcards):
+    """Return the number of jobs in the group of a page: the table, the page and the check."""
+    return 3
+
+
 def proofs_together(wildcards):
+    """Return the number of jobs in the group that proves the runs on a graph, one for each batch."""
     subfolders = batches_by_subfolder(scope_of(wildcards))
     return sum(folder.parts[1] == wildcards.graph for folder in subfolders)
 
