@@ -52,6 +52,12 @@ def solve(name, graph, **options):
     return first.tolist()
 
 
+def assert_forests(name, solved, **options):
+    """Assert that an algorithm finds the forests of `solved`."""
+    for graph, expected in solved:
+        assert solve(name, graph, **options) == expected, graph.name
+
+
 def extreme_weights(dtype, m, rng, *, least=None):
     """Return few distinct values, among them zero of both signs, the extremes and infinities."""
     pool = adversarial.extremes(dtype)
@@ -73,8 +79,7 @@ def solved():
 @pytest.mark.slow
 @pytest.mark.parametrize("name,options", [case for case in CASES if case.values[1]], ids=str)
 def test_small_graphs_have_the_expected_forest_with_any_options(name, options, solved):
-    for graph, expected in solved:
-        assert solve(name, graph, **options) == expected, graph.name
+    assert_forests(name, solved, **options)
 
 
 @pytest.mark.parametrize("name,options", CASES, ids=str)
@@ -94,8 +99,7 @@ def test_small_graphs_are_joined_at_once_and_have_the_same_forest_with_a_filter(
         problem = filter_boruvka.prepare(graph, width=1, filter=True, input="edges")
         levels.append(filter_boruvka.solve(problem).counters["levels"])
     assert levels[0] == 1 < levels[1]
-    for small, expected in solved:
-        assert solve("filter-boruvka", small) == expected, small.name
+    assert_forests("filter-boruvka", solved)
 
 
 def test_small_graphs_are_solved_alike_by_lists_and_by_arrays(monkeypatch, solved):
@@ -103,8 +107,7 @@ def test_small_graphs_are_solved_alike_by_lists_and_by_arrays(monkeypatch, solve
     monkeypatch.setattr(numpy_boruvka, "join_few", lambda *given: joined.append(given) or join_few(*given))
     for few in (-1, numpy_boruvka.FEW):
         monkeypatch.setattr(numpy_boruvka, "FEW", few)
-        for small, expected in solved:
-            assert solve("numpy-boruvka", small) == expected, small.name
+        assert_forests("numpy-boruvka", solved)
         assert bool(joined) == (few > 0)
 
 
@@ -132,14 +135,19 @@ def hard_weights(n, u, v, rng):
     yield "mostly infinite", np.where(rng.random(m) < 0.9, np.inf, rng.random(m))
 
 
+def assert_hard_weights(n, u, v, rng, **options):
+    """Assert that filter-boruvka finds Kruskal's forests for all of these weights of the edges."""
+    for label, weights in hard_weights(n, u, v, rng):
+        graph = Graph(n, u, v, weights)
+        assert solve("filter-boruvka", graph, **options) == solve("kruskal", graph), label
+
+
 @pytest.mark.parametrize("options", ({}, {"filter": False}, {"input": "csr"}), ids=str)
 @pytest.mark.parametrize("shape", ("sparse", "middling", "dense"))
 def test_filter_boruvka_is_right_on_hard_weights(shape, options, rng):
     n, m = {"sparse": (20_000, 34_000), "middling": (6_000, 60_000), "dense": (200, 120_000)}[shape]
     u, v = rng.integers(0, n, m), rng.integers(0, n, m)
-    for label, weights in hard_weights(n, u, v, rng):
-        graph = Graph(n, u, v, weights)
-        assert solve("filter-boruvka", graph, **options) == solve("kruskal", graph), label
+    assert_hard_weights(n, u, v, rng, **options)
 
 
 @pytest.mark.parametrize("dtype", (np.int32, pytest.param(np.float64, marks=pytest.mark.slow)))
@@ -272,13 +280,8 @@ def test_filter_boruvka_may_begin_with_the_lightest_edges_on_any_graph(monkeypat
         filter_boruvka, "ONE_CORE", replace(ONE_CORE, fewest_at_vertices=0, per_vertex_at_vertices=0.0)
     )
     monkeypatch.setattr(filter_boruvka.lightest, "follow_vertices", lambda *given: True)
-    for small, expected in solved:
-        assert solve("filter-boruvka", small) == expected, small.name
-    n, m = 6_000, 60_000
-    u, v = rng.integers(0, n, (2, m))
-    for label, weights in hard_weights(n, u, v, rng):
-        graph = Graph(n, u, v, weights)
-        assert solve("filter-boruvka", graph) == solve("kruskal", graph), label
+    assert_forests("filter-boruvka", solved)
+    assert_hard_weights(6_000, *rng.integers(0, 6_000, (2, 60_000)), rng)
 
 
 @pytest.mark.parametrize("form", ["edges", "csr"])
@@ -353,13 +356,8 @@ def test_filter_boruvka_may_join_further_edges_of_any_graph(monkeypatch, rng, so
         fewest_at_vertices=sys.maxsize,
     )
     monkeypatch.setattr(filter_boruvka, "ONE_CORE", policy)
-    for small, expected in solved:
-        assert solve("filter-boruvka", small, input=form) == expected, small.name
-    n, m = 900, 60_000
-    u, v = rng.integers(0, n, (2, m))
-    for label, weights in hard_weights(n, u, v, rng):
-        graph = Graph(n, u, v, weights)
-        assert solve("filter-boruvka", graph, input=form) == solve("kruskal", graph), label
+    assert_forests("filter-boruvka", solved, input=form)
+    assert_hard_weights(900, *rng.integers(0, 900, (2, 60_000)), rng, input=form)
 
 
 def test_filter_boruvka_counts_and_times_its_phases(rng):
