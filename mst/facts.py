@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from typing import Any
 
@@ -30,6 +31,12 @@ class Facts:
     weight_max: float | None = None
     loops: int | None = None
     parallel: int | None = None
+
+    @classmethod
+    def of_manifest(cls, manifest: Mapping[str, Any]) -> Facts:
+        """Return those in the manifest of a canonical graph, which has neither self-loops nor parallel edges."""
+        stated = {each.name: manifest[each.name] for each in fields(cls) if each.name in manifest}
+        return cls(**stated, loops=0, parallel=0)
 
     @classmethod
     def of(cls, graph: Any) -> Facts:

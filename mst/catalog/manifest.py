@@ -144,16 +144,7 @@ class Manifest(StrictModel, strict=False):
         """
         if self.n is None or self.m is None or self.weight_dtype is None:
             raise UnavailableError(f"{self.name} is unavailable: {self.reason}")
-        return Facts(
-            n=self.n,
-            m=self.m,
-            weight_dtype=self.weight_dtype,
-            components=self.components,
-            weight_min=self.weight_min,
-            weight_max=self.weight_max,
-            loops=0,
-            parallel=0,
-        )
+        return Facts.of_manifest(dict(self))
 
 
 def read_manifest(path: str | os.PathLike) -> Manifest:

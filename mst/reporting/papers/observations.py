@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -184,8 +184,7 @@ class Measured(Source):
         manifest = self.facts.get(graph, {})
         if known is None or manifest.get("status") != "ok":
             return None
-        facts = Facts(**{f.name: manifest[f.name] for f in fields(Facts) if f.name in manifest})
-        return known.skip(facts, width=1, options=dict(selection.options))
+        return known.skip(Facts.of_manifest(manifest), width=1, options=dict(selection.options))
 
     def _excess(self, record: Record) -> float | None:
         """Return how much heavier the forest is than the minimum, which any exact run on the graph found."""
