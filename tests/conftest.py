@@ -175,6 +175,33 @@ def rows(report):
 
 
 @pytest.fixture(scope="session")
+def origin(tmp_path_factory) -> Path:
+    """Results of three machines on two graphs."""
+    import fake_records
+    from bundles import GRAPHS
+
+    results = tmp_path_factory.mktemp("origin")
+    made = fake_records.write_experiment(results, graphs=GRAPHS)
+    # Manifests lie below a folder of their recipe.
+    for file in made["manifests"]:
+        target = results / "graphs" / file.parent.name / "0a1b2c3d" / "manifest.json"
+        target.parent.mkdir(parents=True)
+        file.rename(target)
+    return results
+
+
+@pytest.fixture(scope="session")
+def bundle(origin) -> Path:
+    from bundles import MACHINE
+
+    from mst.bench.records.bundle import export_bundle
+
+    out = origin / "box.mst.zip"
+    export_bundle(MACHINE, results=origin, out=out)
+    return out
+
+
+@pytest.fixture(scope="session")
 def emulator_folder(tmp_path_factory) -> Path:
     """A folder for CUDA kernels that are compiled for the emulator."""
     if shutil.which("g++") is None:
