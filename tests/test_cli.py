@@ -301,6 +301,23 @@ def test_an_unknown_option_is_one_line_with_the_nearest_one(capsys):
 
 
 @pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        ("list graph", "graphs"),
+        ("completion basj", "bash"),
+        ("solve road.gr --param sort=radix", "--option sort=radix"),
+        ("solve road.gr sort=radix", "--option sort=radix"),
+        ("generate grid --option rows=3", "--param rows=3"),
+    ],
+)
+def test_a_wrong_value_or_assignment_is_one_line_with_the_nearest_one(arguments, meant, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(arguments.split())
+    (line,) = capsys.readouterr().err.splitlines()
+    assert ended.value.code == 2 and f"(did you mean '{meant}'?)" in line
+
+
+@pytest.mark.parametrize(
     ("options", "message"),
     [
         (["--algorithm", "kruskl"], "did you mean 'kruskal'?"),

@@ -30,16 +30,25 @@ class _Parser(argparse.ArgumentParser):
     """A parser whose errors are one line, without the usage of all options, and name the nearest option."""
 
     def error(self, message: str) -> NoReturn:
-        unknown = re.search(r"unrecognized arguments: (?:(--?[\w-]+)|(\S+=\S+))", message)
-        hint = ""
-        if unknown and unknown[1]:
-            # Any two options are similar by their dashes.
-            hint = nearest(unknown[1], self._option_string_actions, cutoff=0.7)
-        elif unknown:
-            flags = [action.option_strings[0] for action in self._actions if action.metavar == "NAME=VALUE"]
-            hint = "".join(f" (did you mean '{flag} {unknown[2]}'?)" for flag in flags)
-        print(f"{self.prog}: {message}{hint}; {self.prog} --help lists all arguments", file=sys.stderr)
+        print(
+            f"{self.prog}: {message}{self._hint(message)}; {self.prog} --help lists all arguments",
+            file=sys.stderr,
+        )
         sys.exit(2)
+
+    def _hint(self, message: str) -> str:
+        """Return the nearest option, value or assignment that an error of `argparse` could have meant."""
+        if refused := re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", message):
+            return nearest(refused[1], re.findall(r"[\w-]+", refused[2]))
+        unknown = re.search(r"unrecognized arguments: (--?[\w-]+)?\s*(\S+=\S+)?", message)
+        if unknown is None:
+            return ""
+        # Any two options are similar by their dashes.
+        hint = nearest(unknown[1], self._option_string_actions, cutoff=0.7) if unknown[1] else ""
+        if hint or unknown[2] is None:
+            return hint
+        flags = [action.option_strings[0] for action in self._actions if action.metavar == "NAME=VALUE"]
+        return "".join(f" (did you mean '{flag} {unknown[2]}'?)" for flag in flags)
 
 
 def parser(name: str, module: ModuleType) -> argparse.ArgumentParser:
