@@ -67,11 +67,22 @@ def read_yaml(path: Path) -> Any:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f", line {mark.line + 1}" if mark else ""
-        problem = getattr(error, "problem", None) or error
-        raise ConfigError(f"{path}{line}: {problem}") from None
+        raise ConfigError(f"{path}{line}: {_problem(error, content, mark)}") from None
     except (ValueError, TypeError, LookupError, AttributeError) as error:
         # PyYAML's own, for a date or number that does not exist.
         raise ConfigError(f"{path}: a value cannot be read: {error}") from None
+
+
+def _problem(error: yaml.YAMLError, content: bytes, mark: yaml.Mark | None) -> str:
+    """Return what is wrong at `mark`, with the character, which PyYAML does not name, and the remedy."""
+    problem = str(getattr(error, "problem", None) or error)
+    lines = content.decode(errors="replace").split("\n")
+    seen = "".join(lines[mark.line : mark.line + 1])[mark.column :] if mark else ""
+    if seen.startswith("\t"):
+        return "a tab, which YAML does not allow here: indent with spaces"
+    if seen and "cannot start any token" in problem:
+        return f"no value can begin with {seen[0]!r}: put it in quotes"
+    return problem
 
 
 def _refuse_expansion(content: bytes) -> None:

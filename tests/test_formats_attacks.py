@@ -260,6 +260,9 @@ NESTED_ALIASES = "a0: &a0 [x, x]\n" + "".join(
         ("a: 2001-99-99", "a value cannot be read: month must be in 1..12"),
         ("a: " + "9" * 5000, "a value cannot be read: Exceeds the limit"),
         ("a: !!bool maybe", "a value cannot be read"),
+        ("a:\n\tb: 1", "line 2: a tab, which YAML does not allow here: indent with spaces"),
+        ("a:\n  b: 1\n\tc: 2", "line 3: a tab, which YAML does not allow here: indent with spaces"),
+        ("a: @x", "line 1: no value can begin with '@': put it in quotes"),
     ],
 )
 def test_hostile_yaml_is_refused(tmp_path, content, problem):
