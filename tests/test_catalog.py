@@ -167,6 +167,15 @@ def test_error_on_an_unknown_graph_suggests_the_nearest_name():
         LISTED["USA-road-d.NYC"]
 
 
+def test_error_on_a_file_that_is_not_in_the_catalogue_shows_its_entry(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "road.gr").write_text("p sp 2 1\na 1 2 5\n")
+    with pytest.raises(
+        ConfigError, match=r"no graph 'road\.gr' .*add an entry with sources: \[\{path: road\.gr\}\]"
+    ):
+        LISTED["road.gr"]
+
+
 def test_patterns_select_each_graph_once():
     names = [entry.name for entry in LISTED.matching(["dense-*", "dense-small", "USA-road-?.NY"])]
     sizes = ["dense-small", "dense-medium", "dense-large", "dense-extreme"]

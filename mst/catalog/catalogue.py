@@ -24,9 +24,11 @@ class Catalog(Mapping[str, Entry]):
         try:
             return self._entries[name]
         except KeyError:
+            remedy = "`mst list graphs` shows them all"
+            if Path(name).is_file():
+                remedy = f"to measure algorithms on this file, add an entry with sources: [{{path: {name}}}]"
             raise ConfigError(
-                f"no graph {name!r} in {self.file}{nearest(name, self._entries)}; "
-                "`mst list graphs` shows them all"
+                f"no graph {name!r} in {self.file}{nearest(name, self._entries)}; {remedy}"
             ) from None
 
     def matching(self, patterns: Iterable[str]) -> list[Entry]:
