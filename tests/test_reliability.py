@@ -226,6 +226,7 @@ WRITERS = {
     "a generated graph": ("generate", "uniform", "--param", "n=9", "m=9", "--out", "{out}/graph.arrow"),
     "a bundle": ("export", "box", "--results", "{results}", "--out", "{out}/box.mst.zip"),
     "imported records": ("import", "{bundle}", "--results", "{out}/results"),
+    "records for existing results": ("import", "{bundle}", "--results", "{out}"),
     "the page": ("report", "--results", "{results}", "--out", "{out}/report.html"),
 }
 
@@ -278,6 +279,7 @@ def test_read_only_folder_is_named_and_heals(place, recorded, kind):
         subprocess.run(["mount", "-o", "remount,ro", str(out)], check=True)
         code, output = writing(place, recorded, kind, out)
         assert code == 2 and "Read-only file system" in output and str(out) in output
+        assert "/." not in output  # the reader cannot do anything about a hidden file
         assert "Traceback" not in output and len(output.splitlines()) <= 2
         subprocess.run(["mount", "-o", "remount,rw", str(out)], check=True)
         code, output = writing(place, recorded, kind, out)

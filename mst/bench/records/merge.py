@@ -19,7 +19,7 @@ from mst.bench.records.bundle import Summary, difference, kind_of, shareable, su
 from mst.bench.records.schema import read_json
 from mst.bench.records.store import measurement_files, read_measurement
 from mst.bench.records.verify import prove_again
-from mst.errors import InputError, MSTError
+from mst.errors import InputError, MSTError, writing
 from mst.units import counted
 
 # Entries that differ between conversions of the same graph, or between versions that made it.
@@ -36,13 +36,16 @@ def import_bundle(bundle: Path, *, results: Path, rename: str | None = None, rep
     damaged one, raises `FormatError`; another machine of that name, or the same run with other content, `InputError`.
     """
     fresh = not results.exists()
-    results.mkdir(parents=True, exist_ok=True)
+    with writing(results):
+        results.mkdir(parents=True, exist_ok=True)
     try:
         with locked(results):
             _undo_interrupted(results)
-            with tempfile.TemporaryDirectory(
-                prefix=".import-", dir=results, ignore_cleanup_errors=True
-            ) as name:
+            with writing(results):
+                staging = tempfile.TemporaryDirectory(
+                    prefix=".import-", dir=results, ignore_cleanup_errors=True
+                )
+            with staging as name:
                 stage, tree = Path(name), Path(name, "tree")
                 machine = unpack_bundle(bundle, tree, rename=rename)
                 _refuse_other_hardware(bundle, machine, tree, results)
