@@ -328,6 +328,27 @@ def test_malformed_file_error_names_file_line_and_expectation(tmp_path, content,
     assert str(caught.value).startswith(str(path))
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        (
+            "road.gr",
+            b"a 1 2 5\n",
+            "road.gr, line 1: 'a 1 2 5': expected `p sp <vertices> <arcs>` before the first row",
+        ),
+        ("road.gr.gz", gzip.compress(b"a 1 2 5\n"), "road.gr.gz, line 1: 'a 1 2 5': expected `p sp"),
+        ("road.mtx", b"matrix\n", "road.mtx, line 1: 'matrix': expected `%%MatrixMarket"),
+        ("road.arrow", b"words\n", "road.arrow: expected an Arrow IPC file"),
+        ("road.txt", b"hello world\n", "road.txt: 'hello world': unknown format"),
+        ("road.xyz", b"a 1 2 5\n", "road.xyz: 'a 1 2 5': unknown format"),
+    ],
+)
+def test_unknown_content_is_compared_with_the_format_of_its_suffix(tmp_path, name, content, message):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(FormatError, match=re.escape(message)):
+        read(tmp_path / name)
+
+
 def test_adjacency_lists_that_are_cut_are_no_edge_list(tmp_path):
     path = tmp_path / "cut.graph"
     path.write_text("5 4\n2 3\n1 4\n1\n")

@@ -57,7 +57,7 @@ FORMATS: dict[str, Format] = {
 
 
 def format_of(source: Source) -> Format:
-    """Return the format of a file's content."""
+    """Return the format of a file's content, or, if that is of no known one, the format that the name promises."""
     if source.head_complete and not source.head.strip():
         raise FormatError(source.path, "the file is empty: expected a graph")
     for candidate in FORMATS.values():
@@ -76,6 +76,12 @@ def format_of(source: Source) -> Format:
             "only mst solve and mst verify read Parquet files, and not from a pipe: in Python, pass a pyarrow.dataset "
             "or a table",
         )
+    for candidate in FORMATS.values():
+        # Its reader says which line differs from the format that the name promises. Lists may have any words in line 1.
+        if candidate not in (edges.FORMAT, edges.CSV_FORMAT) and source.name.lower().endswith(
+            candidate.suffixes
+        ):
+            return candidate
     raise FormatError(
         source.path,
         f"unknown format: convert the file to one of {', '.join(FORMATS)}; if it is in one of these, "

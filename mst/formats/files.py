@@ -260,7 +260,7 @@ def check_place(path: Path) -> None:
 
 
 def detect(path: str | os.PathLike[str]) -> str:
-    """Return the id of a file's format, detected from the first 64 KiB of its content.
+    """Return the id of a file's format, detected from the first 64 KiB of its content, or else from its name.
 
     Files of two plain columns are reported as ``edges``; when such a file is read and its first row turns out to
     hold the counts of the others, its format is ``headed``.
