@@ -356,7 +356,7 @@ def test_a_table_of_other_numbers_or_types_is_no_forest(tmp_path, n, types):
     table = parquet.read_table(out).replace_schema_metadata({"n": n, "m": "1"})
     fields = [field.with_type(types.get(field.name, field.type)) for field in table.schema]
     parquet.write_table(table.cast(pa.schema(fields, table.schema.metadata)), out)
-    with pytest.raises(mst.FormatError, match="expected a Parquet file of a forest"):
+    with pytest.raises(mst.FormatError, match="expected a forest in Parquet"):
         files.read_forest(out)
 
 
@@ -546,7 +546,7 @@ def test_what_cannot_be_streamed_is_said(tmp_path, capsys):
         "pipe: only mst solve and mst verify read Parquet files, and not from a pipe" in capsys.readouterr().err
     )
     assert main(["verify", str(tmp_path / "e.mtx"), str(tmp_path / "e.mtx"), "--memory", "1G"]) == 2
-    assert "expected a Parquet file of a forest" in capsys.readouterr().err
+    assert "as `mst solve --out forest.parquet` writes it" in capsys.readouterr().err
 
 
 def test_arrow_data_are_read_and_written_without_pandas(tmp_path):

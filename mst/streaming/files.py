@@ -151,7 +151,7 @@ def read_forest(path: Path) -> StreamForest:
     import pyarrow as pa
     from pyarrow import parquet
 
-    expected = "expected a Parquet file of a forest with columns u, v, w and id, as mst solve --out writes it"
+    expected = "expected a forest in Parquet with columns u, v, w and id, as `mst solve --out forest.parquet` writes it"
     if not is_parquet(path):
         raise FormatError(path, expected)
     try:
