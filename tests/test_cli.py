@@ -39,11 +39,24 @@ def test_solve_prints_one_json_object(triangle, capsys):
     chosen = ["--algorithm", "kruskal", "--option", "sort=comparison"]
     assert main(["solve", str(triangle), "--json", *chosen]) == 0
     found = json.loads(capsys.readouterr().out)
-    keys = "file vertices edges components forest_edges weight algorithm options width seconds"
+    keys = "file vertices edges components forest_edges weight exact algorithm options width seconds"
     assert list(found) == keys.split()
     assert found["vertices"] == 4 and found["components"] == 2 and found["forest_edges"] == 2
     assert found["weight"] == 11 and found["options"]["sort"] == "comparison" and found["width"] == 1
     assert {"read", "init", "compute"} <= set(found["seconds"])
+
+
+@pytest.mark.parametrize("memory", [[], ["--memory", "2G"]])
+@pytest.mark.parametrize(
+    ("algorithm", "words", "exact"),
+    [("auto", "forest", True), ("kruskal", "forest", True), ("bucket", "approximate forest", False)],
+)
+def test_solve_says_that_a_forest_is_approximate(triangle, capsys, algorithm, words, exact, memory):
+    command = ["solve", str(triangle), "--algorithm", algorithm, *memory]
+    assert main(command) == 0
+    assert capsys.readouterr().out.splitlines()[1].startswith(f"{words}: 2 edges")
+    assert main([*command, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["exact"] is exact
 
 
 def test_solve_writes_a_forest_that_verify_accepts(triangle, tmp_path, capsys):

@@ -124,8 +124,12 @@ def _print_summary(
     taken: dict[str, float],
     weighted: bool,
 ) -> None:
+    from mst import registry
+
     if forest.m and not weighted:
         remark(f"{arguments.file}: has no weights; every edge weighs 1")
+    # Every algorithm that "auto" chooses is exact.
+    exact = arguments.algorithm == "auto" or registry.get(algorithm).exact
     summary = {
         "file": arguments.file,
         "vertices": forest.n,
@@ -133,6 +137,7 @@ def _print_summary(
         "components": forest.components,
         "forest_edges": len(forest),
         "weight": forest.weight,
+        "exact": exact,
         "algorithm": algorithm,
         "options": options,
         "width": width,
@@ -191,9 +196,10 @@ def _as_text(summary: dict[str, Any]) -> str:
     code = "of which " * ("all" in summary["seconds"]) + "compiling or loading code"
     parts = {{"code": code}.get(part, part): value for part, value in summary["seconds"].items()}
     phases = ", ".join(f"{part} {seconds(value)}" for part, value in parts.items())
+    kind = "forest" if summary["exact"] else "approximate forest"
     return (
         f"{summary['file']}: {graph_size(summary['vertices'], summary['edges'])}\n"
-        f"forest: {counted(summary['forest_edges'], 'edge')}, {counted(summary['components'], 'component')}, "
+        f"{kind}: {counted(summary['forest_edges'], 'edge')}, {counted(summary['components'], 'component')}, "
         f"weight {summary['weight']}\n"
         f"{summary['algorithm']}, width {summary['width']}: {phases}"
     )
