@@ -282,7 +282,7 @@ def weight_dtype(array: np.ndarray) -> np.dtype:
     native = np.dtype(np.float32) if dtype.kind == "f" and dtype.itemsize == 2 else dtype.newbyteorder("=")
     if native not in WEIGHT_DTYPES:
         raise InputError(
-            f"w has dtype {dtype}, which cannot be stored exactly: use int32, int64, float32 or float64"
+            f"w has dtype {dtype}: convert it to numbers that int32, int64, float32 or float64 holds exactly"
         )
     return native
 
