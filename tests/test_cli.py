@@ -321,6 +321,7 @@ def test_an_unknown_option_is_one_line_with_the_nearest_one(capsys):
         ("solve road.gr --param sort=radix", "--option sort=radix"),
         ("solve road.gr sort=radix", "--option sort=radix"),
         ("generate grid --option rows=3", "--param rows=3"),
+        ("experiment --configfile mine.yaml", "-- --configfile"),
     ],
 )
 def test_a_wrong_value_or_assignment_is_one_line_with_the_nearest_one(arguments, meant, capsys):

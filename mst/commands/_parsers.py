@@ -45,10 +45,12 @@ class _Parser(argparse.ArgumentParser):
             return ""
         # Any two options are similar by their dashes.
         hint = nearest(unknown[1], self._option_string_actions, cutoff=0.7) if unknown[1] else ""
-        if hint or unknown[2] is None:
-            return hint
-        flags = [action.option_strings[0] for action in self._actions if action.metavar == "NAME=VALUE"]
-        return "".join(f" (did you mean '{flag} {unknown[2]}'?)" for flag in flags)
+        for action in () if hint else self._actions:
+            if action.metavar == "NAME=VALUE" and unknown[2]:
+                hint = f" (did you mean '{action.option_strings[0]} {unknown[2]}'?)"
+            elif str(action.metavar).startswith("-- ") and unknown[1]:
+                hint = f" (did you mean '-- {unknown[1]}'?)"
+        return hint
 
 
 def parser(name: str, module: ModuleType) -> argparse.ArgumentParser:
