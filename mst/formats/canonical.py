@@ -240,7 +240,9 @@ class _Reader:
             self._require_length(start, mapped.size())
             columns = [(field.name, str(field.type)) for field in schema]
         except (pa.ArrowException, OSError, ValueError) as error:
-            raise FormatError(path, f"expected an Arrow IPC file: {error}") from error
+            raise FormatError(
+                path, f"expected an Arrow IPC file, as `mst convert` writes it: {error}"
+            ) from error
         self.metadata = self._decoded(schema.metadata or {})
         self._check(columns)
 
