@@ -296,6 +296,18 @@ def test_account_works_without_a_scheduler(tmp_path):
     assert account.write_account([log], tmp_path) == [] and not (tmp_path / account.FAILED).exists()
 
 
+def test_account_quotes_the_last_line_of_a_job_on_this_machine(tmp_path):
+    (tmp_path / "graph.log").write_text(
+        "… reading road.gr, 2 s so far\nroad.gr, line 4: 'x' is\x1b not a number\n\n"
+    )
+    (tmp_path / "engine.log").write_text(
+        f"Error in rule graph:\n    output: absent.json\n    log: {tmp_path}/graph.log (check log file(s))\n"
+    )
+    (failure,) = account.write_account([tmp_path / "engine.log"], tmp_path)
+    quoted = r"road.gr, line 4: 'x' is\x1b not a number"
+    assert str(failure) == f"failed: graph, absent.json not made; see {tmp_path}/graph.log: {quoted}"
+
+
 def test_usage_of_three_kinds_of_nodes_is_predicted():
     described = site(
         cpu={"runs": ["threads"], "cpus": 256, "threads_per_core": 2},

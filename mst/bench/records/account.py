@@ -13,7 +13,7 @@ from typing import Any
 
 from mst.bench.output import fields_of, scheduler_output
 from mst.bench.records.store import reading_table, write_json
-from mst.errors import MSTError
+from mst.errors import MSTError, printable
 from mst.units import counted
 
 FAILED = "failed.json"
@@ -22,6 +22,8 @@ _RUN = re.compile(r"^SLURM run ID: (\S+)$", re.MULTILINE)
 _FAILED = re.compile(r"^(?:    message: )?Error in (group|rule) (\S+?):?$", re.MULTILINE)
 _REFUSED = re.compile(r"SLURM sbatch failed\. The error message was '(.+?)'\.$", re.DOTALL | re.MULTILINE)
 _SCHEDULED = re.compile(r"slurm_logs/\S*?/(\d+)\.log")
+_LONGEST = 500
+"""Characters of a log's last line that are shown."""
 # Lines after these are quoted from a job's own log.
 _QUOTED = re.compile(r"^(?:Logfile |={60,}$)", re.MULTILINE)
 _LOG = re.compile(r"^\s+log: (.+?)(?: \(check log file.*)?$", re.MULTILINE)
@@ -33,7 +35,8 @@ class Failure:
     """A job, a group or rule, that ended without its outputs: the missing ones, and its log.
 
     `scheduled` is its id with the scheduler, empty if there is none, and `state` its end as the scheduler reports
-    it, such as ``TIMEOUT``, ``CANCELLED`` or ``NODE_FAIL``; `refusal` says why the scheduler did not take it.
+    it, such as ``TIMEOUT``, ``CANCELLED`` or ``NODE_FAIL``; `refusal` says why the scheduler did not take it, and
+    `last_line` is that of the log of a job on this machine, where an error of this package is.
     """
 
     job: str
@@ -42,11 +45,13 @@ class Failure:
     missing: list[str] = field(default_factory=list)
     log: str = ""
     refusal: str = ""
+    last_line: str = ""
 
     def __str__(self) -> str:
         job = f"job {self.scheduled} " if self.scheduled else ""
         made = self.missing[0] if len(self.missing) == 1 else f"{len(self.missing)} files"
-        why = self.refusal or f"see {self.log or 'the log above'}"
+        said = f": {self.last_line}" if self.last_line else ""
+        why = self.refusal or f"see {self.log or 'the log above'}{said}"
         return f"{self.state}: {job}{self.job}, {made} not made; {why}"
 
 
@@ -94,6 +99,7 @@ def write_account(logs: Iterable[Path], results: Path) -> list[Failure]:
     states = fields_of((failure.scheduled for failure in found), queue, account)
     # Such as ``CANCELLED by 1000``.
     found = [replace(f, state=states.get(f.scheduled, [f.state])[0].split()[0]) for f in found]
+    found = [replace(f, last_line="" if f.scheduled else _last_line(Path(f.log))) for f in found]
     try:
         (results / FAILED).unlink(missing_ok=True)
         if found:
@@ -101,6 +107,15 @@ def write_account(logs: Iterable[Path], results: Path) -> list[Failure]:
     except OSError as error:  # such as the full disk that jobs failed by
         print(f"{results / FAILED} cannot be written: {error.strerror}", file=sys.stderr)
     return found
+
+
+def _last_line(log: Path) -> str:
+    """Return the last line of a job's log; an empty text if there is no such file."""
+    try:
+        lines = log.read_text(errors="replace").split("\n")
+    except OSError:
+        return ""
+    return printable(next(filter(None, reversed(lines)), ""))[:_LONGEST]
 
 
 def cancel_left(logs: Iterable[Path]) -> None:
