@@ -74,7 +74,7 @@ def read_yaml(path: Path) -> Any:
 
 
 def _problem(error: yaml.YAMLError, content: bytes, mark: yaml.Mark | None) -> str:
-    """Return what is wrong at `mark`, with the character, which PyYAML does not name, and the remedy."""
+    """Return the error at `mark`, with the character, which PyYAML does not name, and the remedy."""
     problem = str(getattr(error, "problem", None) or error)
     lines = content.decode(errors="replace").split("\n")
     seen = "".join(lines[mark.line : mark.line + 1])[mark.column :] if mark else ""

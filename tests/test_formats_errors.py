@@ -339,6 +339,17 @@ def test_malformed_file_error_names_file_line_and_expectation(tmp_path, content,
         ("road.gr.gz", gzip.compress(b"a 1 2 5\n"), "road.gr.gz, line 1: 'a 1 2 5': expected `p sp"),
         ("road.mtx", b"matrix\n", "road.mtx, line 1: 'matrix': expected `%%MatrixMarket"),
         ("road.arrow", b"words\n", "road.arrow: expected an Arrow IPC file, as `mst convert` writes it: "),
+        (
+            "road.csv",
+            b"Oslo,Bergen,463\nOslo,Lund,571\n",
+            "road.csv, line 1: 'Oslo,Bergen,463': expected `<u>,<v>,<weight>`; 'Oslo' is not a vertex id "
+            "(a whole number): read names with pandas",
+        ),
+        (
+            "road.of.any.name",
+            b"a b 5\n",
+            "line 1: 'a b 5': expected `<u> <v> <weight>`; 'a' is not a vertex id",
+        ),
         ("road.txt", b"hello world\n", "road.txt: 'hello world': unknown format"),
         ("road.xyz", b"a 1 2 5\n", "road.xyz: 'a 1 2 5': unknown format"),
     ],

@@ -82,6 +82,8 @@ def format_of(source: Source) -> Format:
             candidate.suffixes
         ):
             return candidate
+    if edges.has_names(source):
+        return edges.FORMAT  # Its reader says that names are no ids.
     raise FormatError(
         source.path,
         f"unknown format: convert the file to one of {', '.join(FORMATS)}; if it is in one of these, "

@@ -80,6 +80,13 @@ def sniff(source: Source) -> bool:
     return _names_ends(rows[0])
 
 
+def has_names(source: Source) -> bool:
+    """True for text whose first row is two words, such as names of vertices, and a number."""
+    sample = _first_rows(source)
+    row = _split(sample[0], delimiter_in(sample[0])) if sample else []
+    return len(row) == 3 and _NUMBER.fullmatch(row[2]) is not None
+
+
 def _first_rows(source: Source) -> list[bytes] | None:
     """Return the first lines, at most 50, that are neither blank nor comments, or None for binary data."""
     lines = first_lines(source, _COMMENTS)
