@@ -375,6 +375,31 @@ def test_cell_without_the_gpu_answers_only_for_graphs_too_small_for_one():
     assert answers == ["kruskal", "filter-boruvka-cuda", "filter-boruvka-cuda"]
 
 
+def test_cell_measured_on_fewer_cores_answers_only_for_smaller_graphs_than_all_others():
+    threads = "filter-boruvka-threads"
+    few, some, many = (
+        {**SLOW, **{f"{threads}@{width}": 0.5 for width in widths}} for widths in ((), (2,), (2, 16))
+    )
+    rows = [
+        measured(FAST, m=1000),
+        measured(some, m=30_000),
+        measured(few, m=10**6),
+        measured(many, m=4 * 10**6),
+    ]
+    table = Table({"machine": "box", "cells": cells(rows)})
+    for width, expected in (
+        (1, ["kruskal", "filter-boruvka", "filter-boruvka"]),
+        (2, ["kruskal", threads, threads]),
+        (4, ["kruskal", threads, threads]),
+        # A few of the cores say little about all of them.
+        (16, ["kruskal", threads, "filter-boruvka"]),
+        (64, ["kruskal", threads, "filter-boruvka"]),
+    ):
+        choices = [table.choose(m // 4, m, width=width) for m in (1000, 30_000, 10**6)]
+        assert [choice.algorithm for choice in choices] == expected
+        assert {choice.width for choice in choices if choice.algorithm == threads} <= {width}
+
+
 def test_verdict_counts_regret_and_the_cost_of_choosing():
     table = Table({"machine": "box", "cells": cells([measured(SLOW)])})
     verdicts = judge(table, [measured(SLOW), measured(FAST)])

@@ -184,12 +184,17 @@ class Table:
             fitting = [c for c in cell.candidates if c.fits(width, gpu) and c.algorithm not in without]
             if fitting:
                 usable.append(cell._replace(candidates=fitting))
-        if gpu != "host":
-            return usable
-        # A cell that was measured without the GPU cannot compare it with cores, unless it is too small for one.
-        tried = [cell for cell in usable if any(c.gpu for c in cell.candidates)]
+        # A cell cannot compare hardware that it was measured without, unless it is too small for that.
+        tried = [cell for cell in usable if self._was_tried(cell, width, gpu)]
         least = min((cell.log_m for cell in tried), default=inf)
         return [cell for cell in usable if cell.log_m < least or cell in tried]
+
+    def _was_tried(self, cell: _Cell, width: int, gpu: str | None) -> bool:
+        """Return whether a cell was measured on the GPU, or else on at least two cores and a quarter of so many."""
+        if gpu:
+            return any(candidate.gpu for candidate in cell.candidates)
+        cores = min(width, max(self.widths, default=1))
+        return any(candidate.width >= max(min(cores, 2), cores // 4) for candidate in cell.candidates)
 
     def _choice(self, cell: _Cell, width: int, outside: str) -> Choice:
         """Return the fastest candidate of a cell."""
@@ -199,11 +204,11 @@ class Table:
         times = {str(candidate): cell.seconds(candidate) / least for candidate in ranked}
         others = [times[str(candidate)] for candidate in ranked if candidate.algorithm != best.algorithm]
         algorithm = registry.get(best.algorithm)
-        widest = max((measured for measured in self.widths if measured <= width), default=1)
+        widest = max(candidate.width for candidate in ranked)
         return Choice(
             algorithm=best.algorithm,
             # Where the largest measured width was the fastest, all cores are used.
-            width=width if not best.gpu and best.width == widest > 1 else best.width,
+            width=width if best.width == widest > 1 else best.width,
             margin=others[0] if others else None,
             times=times,
             machine=self.machine,
