@@ -81,7 +81,7 @@ def choices(table: Table) -> dict[str, Any]:
         "kinds": [name for name, _ in KINDS],
         "sizes": [[m, f"{count(m)} edges"] for m in sizes],
         "answers": answers,
-        "machine": table.machine.partition(";")[0],
+        "machine": table.machine,
         "sure": f"{checked['good']} of {checked['cases']} checks on other graphs" if checked else "",
     }
 
