@@ -315,7 +315,7 @@ ILLEGAL = {
         1,
         2.5,
     ),
-    "batch 1: w has dtype complex128, which cannot": ([0], [1], [1j]),
+    "batch 1: w has dtype complex128: convert it to numbers": ([0], [1], [1j]),
     "batch 1, row 0: w has dtype float64, but earlier edges have int64: use one dtype; in text, a decimal": (
         [0],
         [1],
