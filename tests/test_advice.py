@@ -400,6 +400,17 @@ def test_cell_measured_on_fewer_cores_answers_only_for_smaller_graphs_than_all_o
         assert {choice.width for choice in choices if choice.algorithm == threads} <= {width}
 
 
+def test_wide_weights_are_nearer_to_random_ones_than_to_local_ones():
+    near_local, farther = measured(FAST, "local", m=10**6), measured(SLOW, m=2 * 10**6)
+    table = Table({"machine": "box", "cells": cells([near_local, farther])})
+    answers = [table.choose(250_000, 10**6, weights=weights).algorithm for weights in KINDS]
+    assert dict(zip(KINDS, answers)) == {
+        "random": "filter-boruvka",
+        "wide": "filter-boruvka",
+        "local": "kruskal",
+    }
+
+
 def test_verdict_counts_regret_and_the_cost_of_choosing():
     table = Table({"machine": "box", "cells": cells([measured(SLOW)])})
     verdicts = judge(table, [measured(SLOW), measured(FAST)])

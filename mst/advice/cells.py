@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from math import inf, log2
 from statistics import fmean
@@ -21,8 +21,9 @@ HOPELESS = 2.5
 INSPECTION = 1e-5
 """Seconds that looking at a few weights takes: 10 to 12 µs on one core of an EPYC."""
 
-_OTHER_WEIGHTS = 3.0
-"""Distance, in octaves of m, that is added for a cell with other weights.
+_OTHER_KEYS, _OTHER_WEIGHTS = 1.0, 3.0
+"""Distance, in octaves of m, that is added for a cell with *wide* weights in place of *random* ones or the other way
+round, and if only one of the two is *local*.
 
 With 16 to 32 edges per vertex and local weights, `prim-dense` takes 0.75 to 1.0 of the time of `kruskal` on 32 to 128
 vertices, as with random ones; the smallest graphs with local weights in the table have 30,000 edges.
@@ -166,7 +167,7 @@ class Table:
 
         def distance(cell: _Cell) -> float:
             near = abs(log_m - cell.log_m) + abs(log_density - cell.log_density)
-            return near + _OTHER_WEIGHTS * (asked.weights not in cell.facts["kinds"])
+            return near + _distance_of_weights(asked.weights, cell.facts["kinds"])
 
         nearest = min(usable, key=distance)
         sizes, kinds = [cell.log_m for cell in usable], nearest.facts["kinds"]
@@ -220,6 +221,13 @@ class Table:
             extrapolated=outside,
             seconds=least,
         )
+
+
+def _distance_of_weights(weights: str, kinds: Collection[str]) -> float:
+    """Return the distance of a cell with weights of these kinds, in octaves of m."""
+    if weights in kinds:
+        return 0.0
+    return _OTHER_WEIGHTS if weights == "local" or set(kinds) == {"local"} else _OTHER_KEYS
 
 
 def _steps(n: int, m: int) -> tuple[int, int]:
