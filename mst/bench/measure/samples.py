@@ -65,7 +65,7 @@ def take_samples(
         before = code_seconds()
         with meter() as metered:
             result, first = solve()
-        loaded = loaded and code_seconds() - before < first / 10
+        loaded = loaded and not _loading_counts(code_seconds() - before, first)
         if loaded and first > _LONG_SOLVE and not still_cold([first], share, loaded):
             gc.enable()
             return Samples(result, [], [first], metered)
@@ -103,11 +103,17 @@ def take_calls(
     gc.disable()
     before = code_seconds()
     first = call()
-    seconds = [first] if first > _LONG_SOLVE and code_seconds() - before < first / 10 else []
+    counts = first > _LONG_SOLVE and not _loading_counts(code_seconds() - before, first)
+    seconds = [first] if counts else []
     while not seconds or (sum(seconds) < _SHORT_RUN_SECONDS and len(seconds) < _MOST_SAMPLES):
         seconds.append(call())
     gc.enable()
     return seconds
+
+
+def _loading_counts(code: float, seconds: float) -> bool:
+    """Return whether loading or compiling code took a tenth or more of these seconds."""
+    return code >= seconds / 10
 
 
 def still_cold(warm: list[float], share: float, loaded: bool = False) -> bool:
