@@ -25,6 +25,9 @@ _OTHER_KEYS, _OTHER_WEIGHTS = 1.0, 3.0
 """Distance, in octaves of m, that is added for a cell with *wide* weights in place of *random* ones or the other way
 round, and if only one of the two is *local*.
 
+Local weights change the choice more than 64-bit keys: with int64 weights, 0.5 M / 4 M took 181 ms by the algorithm of
+the nearest cell of local weights and 38 by that of random ones (one core of an EPYC).
+
 With 16 to 32 edges per vertex and local weights, `prim-dense` takes 0.75 to 1.0 of the time of `kruskal` on 32 to 128
 vertices, as with random ones; the smallest graphs with local weights in the table have 30,000 edges.
 """

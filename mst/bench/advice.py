@@ -45,7 +45,7 @@ class MeasuredGraph:
     name: str
     n: int
     m: int
-    kind: str = "random"
+    kind: str
     in_order: bool = False
     seconds: dict[str, float] = field(default_factory=dict)
 
