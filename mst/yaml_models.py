@@ -25,6 +25,7 @@ _ALLOWED = {
     "tuple": "a list",
     "dict": "a mapping of keys to values",
     "model": "a mapping of keys to values",
+    "too_short": "non-empty",
     "greater_than": "above {gt:g}",
     "greater_than_equal": "at least {ge:g}",
 }

@@ -196,7 +196,7 @@ def test_info_shows_an_entry_and_whether_it_is_fetched(place, mst):
 def test_info_names_the_published_numbers_that_differ(place, mst):
     mst("fetch", "path-5", "--into", "out", "--catalog", "graphs.yaml")
     _, out, _ = mst("info", "out/path-5")
-    assert "mismatches: us gives n = 6, found 5" in out
+    assert "mismatches: us gives n = 6, this graph has 5" in out
     assert mst("info", "out/path-5/manifest.json")[1] == out
 
 

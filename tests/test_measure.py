@@ -103,6 +103,16 @@ def test_failed_runs_of_a_cluster_are_retried_by_its_profile(experiment, tmp_pat
     assert "removed: results/records/far/" in capsys.readouterr().out
 
 
+def test_an_interrupted_call_says_how_it_continues(experiment, tmp_path, capsys, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("mst.commands.measure.measure_scopes", interrupted)
+    assert cli.main(experiment) == 130
+    said = "Finished runs are kept; the same command measures the others.\nmst measure: interrupted\n"
+    assert capsys.readouterr().err == said
+
+
 @pytest.mark.parametrize("within", ["-1", "0", "nan"])
 def test_a_limit_of_time_that_is_not_positive_is_refused(experiment, capsys, within):
     assert cli.main([*experiment, "--within", within]) == 2

@@ -94,7 +94,7 @@ def test_timed_runs_request_exactly_their_resources():
             "machine: must be text of the pattern ^[A-Za-z0-9][A-Za-z0-9.-]{0,99}$ (got 'a/b')",
         ),
         ({"cpu": {"machine": "a" * 101}}, "machine: must be text of the pattern"),
-        ({}, "nodes: Dictionary should have at least 1 item"),
+        ({}, "nodes: must be non-empty"),
         ({"cpu": {"partitoin": "x"}}, "did you mean 'partition'"),
     ],
 )

@@ -55,7 +55,7 @@ experiment:
         (
             "widths: powers",
             "widths: []",
-            "FILE, line 9: experiment.runs.1.widths: List should have at least 1 item",
+            "FILE, line 9: experiment.runs.1.widths: must be non-empty (got [])",
         ),
         (
             "title:",

@@ -23,6 +23,9 @@ class Check(StrictModel):
     found: Number | str
     agrees: bool
 
+    def __str__(self) -> str:
+        return f"{self.by} gives {self.quantity} = {self.published}, this graph has {self.found}"
+
 
 class Tried(StrictModel):
     """A location that did not have the file, and why."""

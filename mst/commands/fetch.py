@@ -108,8 +108,5 @@ def _fetch(entry: Entry, sources: Sources, args: Namespace) -> dict[str, Any]:
         "n": manifest.n,
         "m": manifest.m,
         "digest": manifest.digest,
-        "mismatches": [
-            f"{check.by} gives {check.quantity} = {check.published}, this graph has {check.found}"
-            for check in manifest.mismatches
-        ],
+        "mismatches": list(map(str, manifest.mismatches)),
     }

@@ -108,23 +108,23 @@ def _as_text(facts: dict[str, Any], indent: str = "") -> str:
             lines += [label, _as_text(value, indent + "  ")]
         elif isinstance(value, list) and value and all(isinstance(one, dict) for one in value):
             lines += [label, *(f"{indent}  {_inline(one)}" for one in value)]
-        elif value not in ([], {}):
+        elif value not in (None, [], {}):
             lines.append(f"{label} {_plain(value)}")
     return "\n".join(lines)
 
 
 def _for_people(facts: dict[str, Any]) -> dict[str, Any]:
     """Leave out repeated fields; of the comparisons with published numbers, name those that fail."""
+    from mst.catalog.manifest import Check
+
     facts = dict(facts)
     if "manifest" in facts:
         repeated = ("version", "name", "family", "recipe")
         facts["manifest"] = {key: value for key, value in facts["manifest"].items() if key not in repeated}
     if checks := facts.pop("checks", None):
-        failing = [check for check in checks if not check["agrees"]]
+        failing = [check for check in map(Check.model_validate, checks) if not check.agrees]
         facts["published numbers confirmed"] = f"{len(checks) - len(failing)} of {len(checks)}"
-        facts["mismatches"] = [
-            f"{c['by']} gives {c['quantity']} = {c['published']}, found {c['found']}" for c in failing
-        ]
+        facts["mismatches"] = list(map(str, failing))
     return facts
 
 

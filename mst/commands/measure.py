@@ -40,13 +40,17 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.within is not None and not arguments.within > 0:
         raise ConfigError(f"--within {arguments.within:g} must be above 0 seconds: leave it out for no limit")
     begun, settings = time.monotonic(), config.load(arguments.configfile)
-    statuses = measure_scopes(
-        settings,
-        arguments.scopes,
-        within=arguments.within,
-        granted=arguments.granted,
-        refill=arguments.refill,
-    )
+    try:
+        statuses = measure_scopes(
+            settings,
+            arguments.scopes,
+            within=arguments.within,
+            granted=arguments.granted,
+            refill=arguments.refill,
+        )
+    except KeyboardInterrupt:
+        print("Finished runs are kept; the same command measures the others.", file=sys.stderr)
+        raise
     # Those of earlier calls, too: they are not measured again, and fail the workflow each time.
     wrong, unmade = _failed(settings, arguments.scopes)
     named = f" ({', '.join(wrong)})" if wrong else ""

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from mst.bench.records.store import Record
+from mst.catalog.manifest import Check
 from mst.units import counted
 
 _KEPT = ("name", "family", "n", "m", "components", "average_degree", "maximum_degree", "weights")
@@ -69,7 +70,6 @@ def _row(manifest: Mapping[str, Any]) -> dict[str, Any]:
     low, high = manifest.get("weight_min"), manifest.get("weight_max")
     average = manifest.get("average_degree")
     checks = manifest.get("checks") or ()
-    wrong = [c for c in checks if not c["agrees"]]
     return {
         **{key: manifest.get(key) for key in _KEPT},
         "average_degree_text": f"{average:.2f}" if average is not None else "",
@@ -78,7 +78,7 @@ def _row(manifest: Mapping[str, Any]) -> dict[str, Any]:
         "merged_text": merged(manifest.get("merged") or {}),
         "sha256": raw.get("sha256"),
         "checks": len(checks),
-        "wrong": [f"{c['by']}: {c['quantity']} {c['published']}, found {c['found']}" for c in wrong],
+        "wrong": [str(check) for check in map(Check.model_validate, checks) if not check.agrees],
     }
 
 
