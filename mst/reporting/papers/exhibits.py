@@ -27,7 +27,7 @@ As = Literal["seconds", "milliseconds", "ratio", "percent", "count", "rate", "by
 Loop = dict[str, str | tuple[Member, ...]]
 OUR_PORT, OUR_PORTS = ", our port", ", our ports"
 _ROWS = {"g": "graph", "k": "phase", "p": "threads or processes"}
-_ROWS |= {"b": "block or grid size", "c": "chunk size", "r": "round"}
+_ROWS |= {"b": "threads per block", "c": "chunk size", "r": "round"}
 
 
 class Column(StrictModel):
