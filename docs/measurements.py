@@ -60,7 +60,7 @@ TABLES = [
             *widths("threads", "filter-boruvka-threads", 1, 2, 4, 8, 16),
             *widths("ranks", "filter-boruvka-mpi", 4, 16),
         ],
-        "One thread runs `filter-boruvka`; on the smallest graphs, so do more threads.",
+        "One thread runs `filter-boruvka`; on the smallest graphs, several threads run it, too.",
         least=7,
     ),
     Table(
@@ -84,7 +84,7 @@ TABLES = [
             Column("GPU-e", "contract-boruvka-cuda", 1, "memory=unified,scan=host,work=edge"),
             *plain("contract-boruvka-cuda"),
         ],
-        "All are ports, the last of UMinho's code. GPU-u uses unified memory, GPU-e also a thread for each slot.",
+        "All are ports; the last is a port of UMinho's code. GPU-u uses unified memory, GPU-e also a thread per slot.",
         least=5,
     ),
     Table(
@@ -98,7 +98,7 @@ TABLES = [
             Column("CUDA, wait-free", "command-bhargava-zaia-cuda", 1, "union_find=wait-free"),
             Column("CUDA, shuffled", "command-bhargava-zaia-cuda", 1, "order=shuffled"),
         ],
-        "All are the authors' programs; the last reads the edges in random order.",
+        "All are the authors' programs; that of the last column reads the edges in random order.",
     ),
     Table(
         "Shou and He's CUDA code and baselines",
@@ -119,12 +119,13 @@ def page(found: Iterable[Reference]) -> str:
     lines = [
         "# Measurements",
         "",
-        "Times of our algorithms, libraries and the papers' programs, from the records in `results/reference/` by",
-        "`python docs/measurements.py`. They are milliseconds of *compute*, the median of the processes' medians",
-        "([method](method.md)); every forest is proved. ~ marks fewer than three processes; *spread* means that the",
-        "processes' medians lie more than 10 % apart; × 4 is four threads or ranks. The last rows show the first",
-        "column divided by each column: geometric mean, least and greatest ratio. The [machines](#machines) are at",
-        "the end. Edges are undirected. [Performance](performance.md) shows whole calls, which take longer.",
+        "This page shows times of our algorithms, of libraries and of the papers' programs. `python",
+        "docs/measurements.py` makes it from the records in `results/reference/`. Times are milliseconds of",
+        "*compute*, the median of the processes' medians ([method](method.md)); every forest is proved. A ~ marks a",
+        "time of fewer than three processes; *spread* means that the processes' medians lie more than 10 % apart; × 4",
+        "means four threads or ranks. The last rows show the time of the first column divided by that of each column:",
+        "geometric mean, least and greatest ratio. The [machines](#machines) are described at the end. Edges are",
+        "undirected. Whole calls, which take longer, are under [performance](performance.md).",
     ]
     for entry in TABLES:
         lines += ["", f"## {entry.title}", "", *_lines(entry, newest[entry.machine])]

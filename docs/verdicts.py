@@ -39,8 +39,9 @@ def verdicts(found: Sequence[Reference]) -> str:
     machines = ", ".join(dict.fromkeys(reference.machine for reference in found))
     lines = [
         HEAD,
-        f"From the records in `results/reference/` ({machines}), by `python docs/verdicts.py`. Unless a verdict says",
-        "otherwise, it is from another kind of machine than the paper's, where mostly directions count.",
+        f"`python docs/verdicts.py` makes these tables from the records in `results/reference/` ({machines}).",
+        "Unless a verdict states otherwise, it comes from another kind of machine than the paper's, where mostly",
+        "directions count.",
     ]
     for title, claims in rows.items():
         tally = Counter(claim["overall"] for claim in claims)
@@ -56,7 +57,7 @@ def verdicts(found: Sequence[Reference]) -> str:
         on_stand_ins = [_row(claim, o["verdict"], [o]) for claim in claims for o in claim["stand_ins"]]
         if on_stand_ins:
             lines += [
-                "\nOn stand-ins, which the report compares with their inputs, and not counted above:",
+                "\nVerdicts on stand-ins, which the report compares with their inputs; they are not counted above:",
                 *TABLE,
                 *on_stand_ins,
             ]
@@ -67,7 +68,7 @@ def verdicts(found: Sequence[Reference]) -> str:
             lines += [f"- {_ids(claims)}: {lacking}" for lacking, claims in alike]
         missing = [claim for claim in claims if claim["overall"] == NOT_MEASURED]
         if missing:
-            lines += [f"\nWithout records that count: {_ids(missing)}."]
+            lines += [f"\nClaims without records that count: {_ids(missing)}."]
             lines += [f"To measure them: {_experiments(claims[0]['paper'])}."]
     return "\n".join(lines) + "\n"
 
