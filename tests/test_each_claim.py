@@ -169,7 +169,7 @@ NUMBERS = {
     "bz-05": ({"parlay-boruvka[filter=false]@8": 1.1}, {"parlay-boruvka[filter=false]@8": 1.5}),
     # Of 5000 edges.
     "bz-06": ({"parlay-boruvka:edges by round[1]": 4500}, {"parlay-boruvka:edges by round[1]": 2500}),
-    "bz-07": ({f"{FLAT}[walk=contiguous]:stall_cycles": 14}, {f"{FLAT}[walk=contiguous]:stall_cycles": 2}),
+    "bz-07": ({f"{FLAT}[walk=contiguous]:stall_cycles": 14}, {f"{FLAT}[walk=contiguous]:stall_cycles": 0.5}),
     "bz-08": (
         {f"{FLAT}[walk=contiguous]:stalled_share": 0.95},
         {f"{FLAT}[walk=contiguous]:stalled_share": 0.5},
