@@ -190,7 +190,7 @@ def check_graphs(config: Config, catalog: Catalog) -> None:
                 catalog[name]
             except ConfigError as error:
                 place = place_in(files, (*above, *keys))
-                raise ConfigError(f"{place}{': ' * bool(place)}{own}{error}") from None
+                raise ConfigError(f"{place}: {own}{error}" if place else f"{own}{error}") from None
 
 
 def _named_graphs(experiment: Experiment) -> Iterator[tuple[tuple[str | int, ...], str]]:

@@ -106,8 +106,8 @@ def read(results: Path) -> tuple[str, list[MeasuredGraph]]:
     if len(machines) != 1:
         sys.exit(f"{results} has usable records of {', '.join(machines) or 'no machine'}: one is needed")
     (machine,), measured = machines.values(), list(found.values())
-    on_gpu = any(gpu for _, gpu in settings(measured))
-    return ", ".join([machine["cpu"], f"{machine['cores']} cores", *machine["gpus"][:on_gpu]]), measured
+    gpus = machine["gpus"][:1] if any(gpu for _, gpu in settings(measured)) else []
+    return ", ".join([machine["cpu"], f"{machine['cores']} cores", *gpus]), measured
 
 
 def objection(record: Record, entries: catalog.Catalog) -> str:

@@ -84,7 +84,9 @@ def refuse_without(arguments: Namespace, other: str, *options: str) -> None:
     """Refuse options that have no effect without another one, if that is not given."""
     from mst.errors import ConfigError
 
-    for option in options if not getattr(arguments, other) else ():
+    if getattr(arguments, other):
+        return
+    for option in options:
         value = getattr(arguments, option)
         if value is not None and value is not False:  # 0 is neither
             raise ConfigError(f"--{option} has no effect without --{other}: add that, or leave --{option} out")

@@ -43,14 +43,16 @@ class _Parser(argparse.ArgumentParser):
         unknown = re.search(r"unrecognized arguments: (--?[\w-]+)?\s*(\S+=\S+)?", message)
         if unknown is None:
             return ""
+        option, assignment = unknown.groups()
         # Any two options are similar by their dashes.
-        hint = nearest(unknown[1], self._option_string_actions, cutoff=0.7) if unknown[1] else ""
-        for action in () if hint else self._actions:
-            if action.metavar == "NAME=VALUE" and unknown[2]:
-                hint = f" (did you mean '{action.option_strings[0]} {unknown[2]}'?)"
-            elif str(action.metavar).startswith("-- ") and unknown[1]:
-                hint = f" (did you mean '-- {unknown[1]}'?)"
-        return hint
+        if option and (hint := nearest(option, self._option_string_actions, cutoff=0.7)):
+            return hint
+        for action in self._actions:
+            if action.metavar == "NAME=VALUE" and assignment:
+                return f" (did you mean '{action.option_strings[0]} {assignment}'?)"
+            if str(action.metavar).startswith("-- ") and option:
+                return f" (did you mean '-- {option}'?)"
+        return ""
 
 
 def parser(name: str, module: ModuleType) -> argparse.ArgumentParser:

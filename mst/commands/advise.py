@@ -84,7 +84,8 @@ def explanation(facts: dict[str, Any], width: int, choice: Any, elsewhere: bool)
     """Return the lines that state the choice and the measurements behind it."""
     lines = [f"n={facts['n']:,} m={facts['m']:,}"]
     if "weights" in facts:
-        lines[0] += f", {facts['weights']} weights" + ", rows in their order" * facts.get("in_order", False)
+        order = ", rows in their order" if facts.get("in_order") else ""
+        lines[0] += f", {facts['weights']} weights{order}"
     given = "".join(f" {key}={value}" for key, value in choice.options.items())
     place = {
         None: f"{choice.width} of {width} cores",

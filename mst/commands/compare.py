@@ -111,7 +111,8 @@ def _row(c: Comparison) -> tuple[str, ...]:
     from mst.bench.records.compare import CANNOT_TELL
 
     judged = c.judgement
-    details = [c.options * (c.options != "default"), f"×{c.width}" * (c.width > 1), c.layout]
+    options = "" if c.options == "default" else c.options
+    width = f"×{c.width}" if c.width > 1 else ""
     return (
         judged.verdict,
         "" if judged.ratio is None else f"{judged.ratio:.3f}",
@@ -119,7 +120,7 @@ def _row(c: Comparison) -> tuple[str, ...]:
         seconds(c.a.median, 4),
         seconds(c.b.median, 4),
         c.graph,
-        " ".join([c.algorithm, *filter(None, details)]),
+        " ".join(filter(None, [c.algorithm, options, width, c.layout])),
         judged.reason if judged.verdict == CANNOT_TELL else "",
     )
 

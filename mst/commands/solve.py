@@ -193,9 +193,9 @@ def _is_parquet_name(path: Path) -> bool:
 
 def _as_text(summary: dict[str, Any]) -> str:
     # The parts of a stream overlap, and code is loaded in all of them.
-    code = "of which " * ("all" in summary["seconds"]) + "compiling or loading code"
-    parts = {{"code": code}.get(part, part): value for part, value in summary["seconds"].items()}
-    phases = ", ".join(f"{part} {seconds(value)}" for part, value in parts.items())
+    code = "of which compiling or loading code" if "all" in summary["seconds"] else "compiling or loading code"
+    times = {code if part == "code" else part: value for part, value in summary["seconds"].items()}
+    phases = ", ".join(f"{part} {seconds(value)}" for part, value in times.items())
     kind = "forest" if summary["exact"] else "approximate forest"
     return (
         f"{summary['file']}: {graph_size(summary['vertices'], summary['edges'])}\n"

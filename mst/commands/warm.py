@@ -74,16 +74,16 @@ def _ways(named: list[str], cores: int) -> list[tuple[Algorithm, dict[str, Any]]
     from mst.advice import table
     from mst.errors import UnsupportedError
 
-    ways = [(registry.get(name), dict[str, Any]()) for name in named]
-    for candidate in () if ways else table().winners(cores):
-        algorithm = registry.get(candidate.algorithm)
-        ways.append((algorithm, algorithm.changed_options(candidate.slug)))
-    for algorithm, _ in ways:
+    if not named:
+        winners = [(registry.get(one.algorithm), one.slug) for one in table().winners(cores)]
+        return [(algorithm, algorithm.changed_options(slug)) for algorithm, slug in winners]
+    algorithms = [registry.get(name) for name in named]
+    for algorithm in algorithms:
         if algorithm.paradigm not in ("sequential", "threads"):
             raise UnsupportedError(
                 f"mst warm compiles nothing for {algorithm.id}: name an algorithm for one core or for threads"
             )
-    return ways
+    return [(algorithm, {}) for algorithm in algorithms]
 
 
 def _require_writable(folder: Path) -> None:
@@ -125,20 +125,19 @@ def graphs(cores: int) -> Iterator[Any]:
                 wide * random.random(m) ** 16,  # most of them share their first bits
                 random.integers(0, 2, m),
                 np.ones(m),
-                np.maximum(
-                    u, v
-                ),  # most batches close cycles, or the lightest edge at each vertex is joined first
+                # Most batches close cycles, or the lightest edge at each vertex is joined first.
+                np.maximum(u, v),
                 1000.0 * (u // 33) + random.integers(0, 1000, m),
             ):
                 weights[far] = weights.max()
                 yield Graph(n, u, v, weights.astype(dtype), threads=cores)
         if cores > 1:
-            # As few as several threads join in the order of weight, or in rounds if there are few per vertex.
+            # The fewest edges that several threads join, in the order of weight, or in rounds if few per vertex.
             m = max(2 * THREADS.fewest_edges // cores, THREADS.fewest_for_many)
             for n in (m // max(10, cores), m // 2):
                 u, v = random.integers(0, n, (2, m))
                 yield Graph(n, u, v, np.arange(m, dtype=dtype), threads=cores)
-            # As few as all of them join by the lightest edge at each vertex, in one table or in one each.
+            # The fewest that all threads join by the lightest edge at each vertex, in one table or in one each.
             m = max(THREADS.fewest_for_few, cores * THREADS.fewest_at_vertices)
             for n in (m // 4, m // (8 * cores)):
                 u, v = random.integers(0, n, (2, m))

@@ -151,9 +151,10 @@ class Node(Queue):
 
     def run_resources(self, paradigm: str, width: int) -> dict[str, str | int | None]:
         """Return the resources of a timed run: exactly its GPUs or ranks, and exclusive nodes."""
+        exclusive = "--exclusive" if self.exclusive else ""
         asked: dict[str, str | int | None] = {
             **self.resources(),
-            "slurm_extra": " ".join(filter(None, ["--exclusive" * self.exclusive, self.extra])) or None,
+            "slurm_extra": " ".join(filter(None, [exclusive, self.extra])) or None,
             **dict.fromkeys(("gpu", "gpu_model", "nodes", "tasks", "mpi")),
         }
         if self.gpus and paradigm in ("cuda", "peer"):

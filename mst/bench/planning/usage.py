@@ -103,7 +103,9 @@ def used(records: Path, wanted: Iterable[Run], site: Site) -> list[Usage]:
             jobs[record.run.machine].setdefault(scheduled["job"], []).append(record)
     times = _scheduler_times(job for own in jobs.values() for job in own)
     found = []
-    for machine, own in ((machine, own) for machine, own in jobs.items() if own):
+    for machine, own in jobs.items():
+        if not own:
+            continue
         taken = [(_seconds(runs), runs[0].run.layout, len(runs)) for runs in own.values()]
         first = min((times[job] for job in own if job in times), default=None)
         found.append(_usage(site.node(machine), taken, Start(first[1] if first else None)))

@@ -110,7 +110,7 @@ def _union(bundle: Path, tree: Path, results: Path, replaced: Path, *, replace: 
         differ = counted(len(conflicts), "file differs from that", "files differ from those")
         found = f"{bundle}: {differ} here, so nothing was imported"
         remedy = "--replace takes the bundle's, --as NAME imports it as another machine"
-        more = [f"… and {len(conflicts) - 5} more"] * (len(conflicts) > 5)
+        more = [f"… and {len(conflicts) - 5} more"] if len(conflicts) > 5 else []
         raise InputError("\n  ".join([f"{found}; {remedy}", *conflicts[:5], *more]))
     return moves, unchanged
 

@@ -240,9 +240,10 @@ def put_invalid_aside(folder: Path) -> list[str]:
     for path in map(Path, measurement_files(str(folder), depth=4)):
         reasons: list[str] = []
         record = read_record(path, set_aside=reasons.append)
-        refused = [proof_path(path)] if record else [path, proof_path(path), ids_path(path)]
-        for file in filter(Path.is_file, refused * bool(reasons)):
-            file.rename(file.with_name(file.name + ".refused"))
+        if reasons:
+            refused = [proof_path(path)] if record else [path, proof_path(path), ids_path(path)]
+            for file in filter(Path.is_file, refused):
+                file.rename(file.with_name(file.name + ".refused"))
         every += reasons
     return every
 
