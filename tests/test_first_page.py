@@ -66,7 +66,7 @@ def test_one_algorithm_is_compared_with_the_baseline(settings):
 
 
 def test_the_first_page_says_what_is_still_to_come(settings):
-    text = experiment._to_come(settings)
+    text = experiment._preliminary_note(settings)
     assert text.startswith("First results: ") and "cnr-2000" in text and "make report continues" in text
 
 
@@ -88,7 +88,7 @@ def interrupted_by(folder, ignored):
         "time.sleep(60)",
     )
     begun = time.monotonic()
-    assert experiment._watched([sys.executable, "-c", "\n".join(lines)], own, []) == 130
+    assert experiment._run_engine([sys.executable, "-c", "\n".join(lines)], own, []) == 130
     assert time.monotonic() - begun < 30
 
 
@@ -108,7 +108,7 @@ def test_an_interruption_kills_an_engine_that_does_not_end(tmp_path, monkeypatch
 def test_the_output_of_the_engine_goes_to_a_log_and_its_end_to_the_screen_if_it_fails(code, tmp_path, capsys):
     own = types.SimpleNamespace(root=tmp_path, records=tmp_path / "records")
     command = [sys.executable, "-c", ENGINE.format(code=code)]
-    assert experiment._watched(command, own, []) == code
+    assert experiment._run_engine(command, own, []) == code
     assert "2 of 9 steps" in (tmp_path / "logs" / "workflow.log").read_text()
     assert ("2 of 9 steps" in capsys.readouterr().err) == bool(code)
 
@@ -116,7 +116,7 @@ def test_the_output_of_the_engine_goes_to_a_log_and_its_end_to_the_screen_if_it_
 def test_the_remedy_for_the_lock_of_a_killed_engine_is_named(tmp_path, capsys):
     own = types.SimpleNamespace(root=tmp_path, records=tmp_path / "records")
     script = "import sys; sys.stdout.buffer.write(b'\\xe9\\nLockException:\\n'); exit(1)"
-    experiment._watched([sys.executable, "-c", script], own, [])
+    experiment._run_engine([sys.executable, "-c", script], own, [])
     assert "`make report ARGS=--unlock` removes" in capsys.readouterr().err
 
 
@@ -130,7 +130,7 @@ def test_the_pages_of_all_targets_are_named_at_the_end(code, tmp_path, monkeypat
         page.parent.mkdir(parents=True, exist_ok=True)
         page.touch()
     scopes = ["default", "papers/durbhakula", "results/a-file"]
-    experiment._watched([sys.executable, "-c", ENGINE.format(code=code)], own, scopes)
+    experiment._run_engine([sys.executable, "-c", ENGINE.format(code=code)], own, scopes)
     assert capsys.readouterr().out == "".join(f"report: {page}\n" for page in pages if not code)
     assert set(planned) == set(scopes[:2])  # a file has no plan
 
@@ -140,7 +140,7 @@ def test_the_page_of_an_experiment_with_a_name_is_looked_for_in_its_folder(setti
         update={"page": "mine", "experiment": settings.experiment.model_copy(update={"first": None})}
     )
     monkeypatch.setattr(config, "load", lambda: named)
-    monkeypatch.setattr(experiment, "_watched", lambda command, own, scopes: scopes)
+    monkeypatch.setattr(experiment, "_run_engine", lambda command, own, scopes: scopes)
     monkeypatch.chdir(tmp_path)
     Path("Snakefile").touch()
     assert experiment.run(types.SimpleNamespace(cores="1", engine=[])) == ["experiments/mine"]
@@ -157,7 +157,7 @@ def test_the_end_says_once_why_a_graph_is_unavailable_and_the_remedy(tmp_path, m
     catalog.materialise(entry, config.graph_folder(own, entry), sources=sources)
     rows = [run_on("cnr-2000", "unavailable"), run_on("cnr-2000", "unavailable"), run_on("rmat-17", "done")]
     monkeypatch.setattr(experiment, "_plan", lambda settings, scope: rows)
-    experiment._watched([sys.executable, "-c", ""], own, ["default"])
+    experiment._run_engine([sys.executable, "-c", ""], own, ["default"])
     end = capsys.readouterr().out
     assert end == (
         "cnr-2000: unavailable: https://sparse.tamu.edu/MM/LAW/cnr-2000.tar.gz: offline\n"
@@ -168,9 +168,14 @@ def test_the_end_says_once_why_a_graph_is_unavailable_and_the_remedy(tmp_path, m
 def test_the_time_to_go_has_the_compilation_of_each_new_algorithm_and_the_page():
     left = [run_on("rmat-17", "planned"), run_on("cnr-2000", "waiting")]
     peer = Planned("here", "rmat-17", "scipy", "peer", "default", 1, "planned")
-    warm = experiment._seconds([*left, peer], ["kruskal"])
-    assert experiment._seconds([*left, peer], []) - warm == experiment._COMPILING
-    assert experiment._seconds([], []) == experiment._seconds(left, ["kruskal"], 0) == experiment._PAGE < warm
+    warm = experiment._seconds_to_page([*left, peer], ["kruskal"])
+    assert experiment._seconds_to_page([*left, peer], []) - warm == experiment._COMPILE_SECONDS
+    assert (
+        experiment._seconds_to_page([], [])
+        == experiment._seconds_to_page(left, ["kruskal"], 0)
+        == experiment._PAGE_SECONDS
+        < warm
+    )
 
 
 def test_progress_does_not_wait_for_runs_on_graphs_that_turn_out_to_be_unavailable(tmp_path, monkeypatch):

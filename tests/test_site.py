@@ -19,7 +19,7 @@ from mst.bench.planning.usage import predicted
 from mst.bench.records import account
 from mst.bench.records.store import Record, Run
 from mst.cli import main
-from mst.commands.experiment import _seconds
+from mst.commands.experiment import _seconds_to_page
 from mst.commands.run import leave_job_step
 from mst.errors import ConfigError
 from mst.facts import Facts
@@ -328,7 +328,7 @@ def test_usage_of_three_kinds_of_nodes_is_predicted():
     cpu, mpi = found["box-cpu"], found["box-mpi"]
     assert (cpu.jobs, cpu.runs, cpu.seconds) == (2, 4, 240.0) and cpu.core_hours == pytest.approx(4 / 60 * 128)
     here = [row for row in rows if row.machine == "box-cpu" and row.status == "waiting"]
-    announced = _seconds(here, ["edge-boruvka"]) - _seconds([], [])
+    announced = _seconds_to_page(here, ["edge-boruvka"]) - _seconds_to_page([], [])
     assert announced == cpu.seconds, "mst experiment expects the same"
     assert (mpi.jobs, mpi.runs) == (4, 4), "each layout of ranks is a job of its own"
     assert mpi.core_hours == pytest.approx(2 / 60 * (64 + 2 * 64)), "one node, and two for 128 ranks"

@@ -26,14 +26,14 @@ HELP = "run the experiment with Snakemake: first a preliminary page, then the wh
 
 _POLL_SECONDS = 1.0
 _ENDING_SECONDS = 60.0
-_COMPILING = 6.0
+_COMPILE_SECONDS = 6.0
 """Seconds that an algorithm's first run compiles, as a mean over those of the default experiment on two cores."""
-_PAGE = 20.0
+_PAGE_SECONDS = 20.0
 """Seconds that the table and the page with all papers take on two cores."""
 
 _STEPS = re.compile(r"^(\d+) of (\d+) steps", re.MULTILINE)
 _JOB = re.compile(r"^(?:local)?rule (\w+):$(?:\n    .*)*?\n    wildcards: (.*)$", re.MULTILINE)
-_WORDS = {
+_JOB_TEXTS = {
     "graph": "fetching or generating {graph}",
     "reference": "computing and proving the reference forest of {graph}",
     "measure": "measuring on {graph}",
@@ -69,11 +69,11 @@ def run(arguments: argparse.Namespace) -> int:
     config.check_graphs(settings, catalog.load())
     if not arguments.engine:
         _first_page(settings)
-    return _watched(command, settings, arguments.engine or [settings.scope])
+    return _run_engine(command, settings, arguments.engine or [settings.scope])
 
 
 def _check_arguments(cores: str, targets: list[str]) -> None:
-    """Refuse at once calls that the engine would refuse later, such as those outside a clone or of unknown targets."""
+    """Refuse at once what the engine would refuse later: another folder than a clone's root, or an unknown target."""
     from mst import config
     from mst.scopes import Scopes
 
@@ -84,8 +84,9 @@ def _check_arguments(cores: str, targets: list[str]) -> None:
         raise ConfigError(f"--cores must be a whole number from 1, or all, got {cores!r}")
     if scopes := list(filter(_is_scope, targets)):
         known = Scopes.of(config.load(), [])
-        for name in (name for scope in scopes for name in known.graphs(scope)):
-            known.catalog[name]
+        for scope in scopes:
+            for name in known.graphs(scope):
+                known.catalog[name]  # or ConfigError
 
 
 def _is_scope(target: str) -> bool:
@@ -105,20 +106,21 @@ def _first_page(settings: Config) -> None:
         return
     page = settings.root / "report.html"
     with step("writing the first page"):
-        write_page(settings, page, first=_to_come(settings))
+        write_page(settings, page, first=_preliminary_note(settings))
     remark(f"first results after {duration(time.monotonic() - begun)}: {page.resolve()}; the rest follows")
 
 
-def _to_come(settings: Config) -> str:
-    """Return the sentences about the runs that the first page lacks."""
+def _preliminary_note(settings: Config) -> str:
+    """Return the text at the top of the first page: which runs are still to come, and when."""
     rows = _plan(settings, "default")
     left = [row for row in rows if row.is_missing]
     graphs = ", ".join(dict.fromkeys(row.graph for row in left))
     measured = [row.algorithm for row in rows if row.status == "done"]
+    wait = duration(_seconds_to_page(left, measured))
     return (
-        f"First results: {counted(len(measured), 'run')} measured, and up to {len(left)} are "
-        f"still to come, on {graphs}. In about {duration(_seconds(left, measured))}, this page is written again, with "
-        "the papers and other machines. If the experiment was interrupted, make report continues it."
+        f"First results: {counted(len(measured), 'run')} measured, and up to {len(left)} are still to come, on "
+        f"{graphs}. In about {wait}, this page is written again, with the papers and other machines. If the experiment "
+        "was interrupted, make report continues it."
     )
 
 
@@ -129,22 +131,22 @@ def _plan(settings: Config, scope: str) -> list[Planned]:
     return Scopes.of(settings, config.machines(settings)).plan(scope)
 
 
-def _rows(settings: Config, targets: list[str]) -> list[Planned]:
-    """Return the plans of those targets that are scopes."""
+def _planned(settings: Config, targets: list[str]) -> list[Planned]:
+    """Return the planned runs of the targets that are scopes."""
     return [row for scope in filter(_is_scope, targets) for row in _plan(settings, scope)]
 
 
-def _seconds(left: list[Planned], measured: Iterable[str], share: float = 1.0) -> float:
-    """Return about how long it takes until the page is written.
+def _seconds_to_page(left: list[Planned], measured: Iterable[str], share: float = 1.0) -> float:
+    """Return about how many seconds it takes to measure this share of the runs `left`, and to write the page.
 
-    A share of the runs that were left is still left. Of the algorithms, those not yet measured are compiled, too.
+    Algorithms that are not among the `measured` ones have to be compiled, too.
     """
     compiled = {row.algorithm for row in left if row.paradigm != "peer"}.difference(measured)
-    return share * sum(row.expected_seconds for row in left) + _COMPILING * len(compiled) + _PAGE
+    return share * sum(row.expected_seconds for row in left) + _COMPILE_SECONDS * len(compiled) + _PAGE_SECONDS
 
 
-def _watched(command: list[str], settings: Config, scopes: list[str]) -> int:
-    """Run the engine with its output in a log; show progress from that and from the logs of its jobs."""
+def _run_engine(command: list[str], settings: Config, scopes: list[str]) -> int:
+    """Run the engine with its output in a log; show progress from this log and those of the jobs."""
     from mst.bench.measure.processes import end_with_parent
     from mst.bench.records import account
 
@@ -154,8 +156,8 @@ def _watched(command: list[str], settings: Config, scopes: list[str]) -> int:
     environment = {**os.environ, VARIABLE: str(2 * _POLL_SECONDS), "PYTHONUNBUFFERED": "1"}
     with file.open("w") as log, step("the workflow") as whole, step("planning") as job:
         job.timed = False
-        # In a session of its own, so that an interruption reaches it and its jobs once, from here, and as SIGTERM:
-        # a shell has the commands that it starts in the background ignore SIGINT.
+        # In a separate session, so that an interruption reaches the engine and its jobs once, from here, as SIGTERM:
+        # commands that a shell starts in the background ignore SIGINT.
         engine = subprocess.Popen(
             command,
             stdout=log,
@@ -171,8 +173,8 @@ def _watched(command: list[str], settings: Config, scopes: list[str]) -> int:
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     engine.wait(_POLL_SECONDS)
         except KeyboardInterrupt:
-            _end(engine)
-            # Its jobs were ended, and did not fail.
+            _end_engine(engine)
+            # The engine's jobs were interrupted: they did not fail.
             (settings.root / account.FAILED).unlink(missing_ok=True)
             print(f"interrupted; the same command continues. Log: {file}", file=sys.stderr)
             return 130
@@ -191,7 +193,7 @@ def _watched(command: list[str], settings: Config, scopes: list[str]) -> int:
 
 
 def _print_pages(settings: Config, scopes: list[str]) -> None:
-    """Print where the pages of the scopes are, and why they lack graphs."""
+    """Print the paths of the scopes' pages, and why graphs are missing from them."""
     from mst import catalog
     from mst.config import graph_folder
     from mst.scopes import scope_folder
@@ -199,7 +201,7 @@ def _print_pages(settings: Config, scopes: list[str]) -> None:
     pages = (scope_folder(settings, scope) / "report.html" for scope in scopes)
     for page in filter(Path.is_file, pages):
         print(f"report: {page.resolve()}")
-    rows = _rows(settings, scopes)
+    rows = _planned(settings, scopes)
     if graphs := dict.fromkeys(row.graph for row in rows if row.status == "unavailable"):
         entries = catalog.load()
         for name in graphs:
@@ -208,14 +210,14 @@ def _print_pages(settings: Config, scopes: list[str]) -> None:
         print("after `mst retry` the same command looks for unavailable graphs again")
 
 
-def _end(engine: subprocess.Popen) -> None:
-    """End the engine and its jobs; a second interruption does not wait for that."""
+def _end_engine(engine: subprocess.Popen) -> None:
+    """End the engine and its jobs; a second interruption ends the waiting."""
     with contextlib.suppress(KeyboardInterrupt):
         os.killpg(engine.pid, signal.SIGTERM)
         try:
             engine.wait(_ENDING_SECONDS)
         except subprocess.TimeoutExpired:
-            # It can wait forever for a lock that it holds itself (`end_with_job`).
+            # The engine can wait forever for a lock that it holds itself (`end_with_job`).
             os.killpg(engine.pid, signal.SIGKILL)
             engine.wait()
 
@@ -227,43 +229,45 @@ class _Progress:
         from mst import catalog
 
         self._settings = settings
-        self._missing = [row for row in _rows(settings, scopes) if row.is_missing]
+        self._title = ", ".join(scopes)
+        self._missing = [row for row in _planned(settings, scopes) if row.is_missing]
         self._catalog = catalog.load() if self._missing else None
-        self._before, self._title = len(self._measured()), ", ".join(scopes)
-        self._latest, self._ends = (-1, -1), 0.0
+        self._measured_before = len(self._measured_algorithms())
+        self._counts = (-1, -1)
+        self._expected_end = 0.0
         self._stream: IO[str] = log.open(errors="replace")
         self._text = ""
 
     def show(self, whole: Step, job: Step) -> None:
-        """Update the two lines."""
+        """Update the line of the whole workflow and that of its latest job."""
         self._text += self._stream.read()
-        steps = _STEPS.findall(self._text)
-        jobs = _JOB.findall(self._text)
-        missing = self._possible()
-        algorithms = self._measured()
-        measured = min(len(algorithms) - self._before, len(missing))
+        missing = self._missing_runs()
+        algorithms = self._measured_algorithms()
+        measured = min(len(algorithms) - self._measured_before, len(missing))
         runs = f", {measured} of up to {counted(len(missing), 'run')}" if missing else ""
+        steps = _STEPS.findall(self._text)
         at = f", step {steps[-1][0]} of {steps[-1][1]}" if steps else ""
-        if missing and (measured, len(missing)) != self._latest:
-            self._latest = measured, len(missing)
-            self._ends = time.monotonic() + _seconds(missing, algorithms, 1 - measured / len(missing))
-        whole.update(f"{self._title}{runs}{at}", left=self._ends - time.monotonic())
-        if jobs:
+        if missing and (measured, len(missing)) != self._counts:
+            self._counts = measured, len(missing)
+            seconds = _seconds_to_page(missing, algorithms, 1 - measured / len(missing))
+            self._expected_end = time.monotonic() + seconds
+        whole.update(f"{self._title}{runs}{at}", left=self._expected_end - time.monotonic())
+        if jobs := _JOB.findall(self._text):
             name, wildcards = jobs[-1]
             values = dict(part.split("=", 1) for part in wildcards.split(", ") if "=" in part)
-            text = _WORDS.get(name.split("_")[0], name).format(**{"graph": "", **values})
-            job.update(self._line_of_job() if name.startswith("measure") else text)
-            job.text = job.text or text
+            text = _JOB_TEXTS.get(name.split("_")[0], name).format(**{"graph": "", **values})
+            progress = self._last_progress_line() if name.startswith("measure") else ""
+            job.update(progress or text)
 
-    def _line_of_job(self) -> str:
-        """Return the last line of progress in the newest log of a batch."""
+    def _last_progress_line(self) -> str:
+        """Return the last line of progress in the newest log of a batch; an empty text if there is none."""
         logs = list((self._settings.root / "logs").glob("**/runs/*/*/*.log"))
         newest = max(logs, key=lambda file: file.stat().st_mtime, default=None)
         lines = newest.read_text(errors="replace").splitlines() if newest else []
         found = [line.removeprefix(PREFIX) for line in lines if line.startswith(PREFIX)]
         return found[-1] if found else ""
 
-    def _possible(self) -> list[Planned]:
+    def _missing_runs(self) -> list[Planned]:
         """Return the missing runs, without those on graphs that turned out to be unavailable."""
         from mst.config import graph_states
 
@@ -272,8 +276,8 @@ class _Progress:
         states = graph_states(self._settings, self._catalog, [row.graph for row in self._missing])
         return [row for row in self._missing if row.graph not in states or states[row.graph].status == "ok"]
 
-    def _measured(self) -> list[str]:
-        """Return the algorithms of all measurements, those of unfinished batches included."""
+    def _measured_algorithms(self) -> list[str]:
+        """Return the algorithm of each measurement, those of unfinished batches included."""
         from mst.bench.records.store import STAGED, measurement_files
 
         folders = (self._settings.records, self._settings.root / STAGED)
