@@ -16,9 +16,7 @@ HELP = "list algorithms, graphs, papers or formats"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "kind", nargs="?", default="algorithms", choices=("algorithms", "graphs", "papers", "formats")
-    )
+    parser.add_argument("kind", nargs="?", default="algorithms", choices=_ROWS)
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print JSON with every field")
     form.add_argument("--markdown", action="store_true", help="print the algorithms with all options")
@@ -30,16 +28,8 @@ def run(arguments: argparse.Namespace) -> int:
             raise ConfigError(f"--markdown prints the algorithms: leave out {arguments.kind} or --markdown")
         print(algorithms_page(), end="")
         return 0
-    rows = {"algorithms": _algorithms, "graphs": _graphs, "papers": _papers, "formats": _formats}[
-        arguments.kind
-    ]()
-    if arguments.json:
-        print(json_text(rows, indent=1))
-        return 0
-    names = {"algorithms": ("id", "paradigm", "title", "needs"), "papers": ("name", "title")}.get(
-        arguments.kind, ()
-    )
-    print(as_text(rows, names))
+    rows = _ROWS[arguments.kind]()
+    print(json_text(rows, indent=1) if arguments.json else as_text(rows, _SHOWN.get(arguments.kind, ())))
     return 0
 
 
@@ -50,7 +40,9 @@ def as_text(rows: list[dict[str, Any]], names: tuple[str, ...] = ()) -> str:
 
 
 def _in_words(value: object) -> object:
-    return ("no", "yes")[value] if isinstance(value, bool) else value
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return value
 
 
 _PARADIGMS = {
@@ -82,11 +74,13 @@ def algorithms_page() -> str:
 
 
 def _algorithm_lines(a: registry.Algorithm) -> list[str]:
-    kind = "exact" if a.exact else "approximate"
-    notes = [kind, *(["ties: any"] if a.ties != "order" else []), f"reads {a.input}"]
-    notes += [f"{name} ≤ {limit:,}" for name, limit in a.limits.items()]
-    paper = {"ours": "ours", None: ""}.get(a.paper, f"paper: {a.paper}")
-    lines = [f"- **`{a.id}`** — {a.title} ({', '.join([*notes, *([paper] if paper else [])])})"]
+    notes = ["exact" if a.exact else "approximate"]
+    if a.ties != "order":
+        notes.append("ties: any")
+    notes += [f"reads {a.input}", *(f"{name} ≤ {limit:,}" for name, limit in a.limits.items())]
+    if a.paper:
+        notes.append("ours" if a.paper == "ours" else f"paper: {a.paper}")
+    lines = [f"- **`{a.id}`** — {a.title} ({', '.join(notes)})"]
     for option in a.options.values():
         legal = " | ".join(map(str, option.choices)) if option.choices else type(option.default).__name__
         lines.append(f"  - `{option.name}` = `{option.default}` ({legal}): {option.help}".rstrip(": "))
@@ -97,8 +91,7 @@ def _algorithms() -> list[dict]:
     from mst import config, registry
     from mst.fingerprints.modules import PACKAGE
 
-    # The programs that it describes are algorithms, too.
-    config.load()
+    config.load()  # which registers the programs that it describes as algorithms
     root = PACKAGE.parent
     return [
         {
@@ -145,3 +138,8 @@ def _formats() -> list[dict]:
     from mst.formats import FORMATS
 
     return [{"format": f.id, "read": True, "write": f.writable, "title": f.title} for f in FORMATS.values()]
+
+
+_ROWS = {"algorithms": _algorithms, "graphs": _graphs, "papers": _papers, "formats": _formats}
+_SHOWN = {"algorithms": ("id", "paradigm", "title", "needs"), "papers": ("name", "title")}
+"""Columns of the text; by default all."""

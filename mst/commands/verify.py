@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mst.streaming.files import EdgeFile
 
 HELP = "prove a forest, or the measurement of a run, against its graph"
-_NAMED = 20
+_MISMATCHES_SHOWN = 20
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -59,11 +59,11 @@ def run(arguments: argparse.Namespace) -> int:
         return _verify_batch(arguments)
     if arguments.record:
         verdict = _verify_record(arguments.record, arguments.reference)
-        wrong, text = verdict["status"] == "wrong", _of_record(verdict)
+        wrong, text = verdict["status"] == "wrong", _record_text(verdict)
     else:
         verdict = _verify_forest(arguments)
         verdict["seconds"]["code"] = code_seconds()
-        wrong, text = not verdict["ok"], _of_files(arguments, verdict)
+        wrong, text = not verdict["ok"], _forest_text(arguments, verdict)
     print(json_text(verdict) if arguments.json else text)
     return 1 if wrong else 0
 
@@ -75,7 +75,7 @@ def _verify_record(record: Path, reference: Path) -> dict[str, Any]:
 
 
 def _verify_batch(arguments: argparse.Namespace) -> int:
-    """Prove the measurements of a batch that have no proof; a wrong one is noted in its proof, and no error here."""
+    """Prove the measurements of a batch that have no proof; a wrong forest is noted in its proof, and is no error."""
     from mst import config
     from mst.bench.planning.batches import write_index
     from mst.bench.records.schema import read_json
@@ -87,7 +87,7 @@ def _verify_batch(arguments: argparse.Namespace) -> int:
     records, runs = config.load().records, read_json(arguments.batch, "runs")["runs"]
     for record in (records / run for run in runs):
         if not proof_path(record).is_file():
-            print(_of_record(_verify_record(record, arguments.reference)), flush=True)
+            print(_record_text(_verify_record(record, arguments.reference)), flush=True)
     write_index(arguments.index, records, runs)
     return 0
 
@@ -145,20 +145,20 @@ def _verify_in_parts(arguments: argparse.Namespace) -> dict[str, Any]:
         require_memory(arguments.memory, forest.n)
     file = _edges(arguments, width)
     times = {"read": perf_counter() - started}
-    differs = "the forest file declares {:,} vertices, the graph has {:,}".format
+    declared = f"the forest file declares {forest.n:,} vertices, the graph has"
     if file.ids is not None:
         remedy = ": keep the ids of the graph's file, as mst solve does"
         if forest.n != (end := end_of(file.ids)):
-            return _refuted(f"{differs(forest.n, end)} from 0 to its largest id{remedy}", [], times)
+            return _refuted(f"{declared} {end:,} from 0 to its largest id{remedy}", [], times)
         u, v = (vertices_of(ends, file.ids).astype(ends.dtype, copy=False) for ends in (forest.u, forest.v))
         if len(unknown := np.concatenate([forest.u[u < 0], forest.v[v < 0]])):
             reason = f"the forest has edges to vertex {unknown[0]}, which is not in the graph{remedy}"
             return _refuted(reason, [], times)
         forest = replace(forest, n=len(file.ids), u=u, v=v)
-    edges = _Counted(file)
+    edges = _CountedEdges(file)
     proof = prove_batches(forest, edges, width=width, ids=file.ids)
     if proof.ok and forest.n != edges.n:
-        proof = replace(proof, ok=False, reason=differs(forest.n, edges.n))
+        proof = replace(proof, ok=False, reason=f"{declared} {edges.n:,}")
     return _verdict(proof, times)
 
 
@@ -168,13 +168,13 @@ def _refuted(reason: str, mismatches: list[str], times: dict[str, float]) -> dic
 
 
 def _verdict(proof: Proof, times: dict[str, float]) -> dict[str, Any]:
-    """Return the output for a proof, with the seconds before it; a failed one has no grade."""
-    own = {"grade": proof.grade if proof.ok else None, "seconds": {**times, "prove": proof.seconds}}
-    return asdict(proof) | own | {"mismatches": []}
+    """Return the output for a proof, with the seconds of the steps before; a failed proof has no grade."""
+    spent = {**times, "prove": proof.seconds}
+    return asdict(proof) | {"grade": proof.grade if proof.ok else None, "seconds": spent, "mismatches": []}
 
 
 def _edges(arguments: argparse.Namespace, width: int) -> EdgeFile:
-    """Return the graph's edges in parts if `mst solve` reads them so, else all at once."""
+    """Return the graph's edges: in parts if `mst solve` would read them in parts, else all at once."""
     from mst import formats
     from mst.streaming import open_edges
     from mst.streaming.batches import batch_of
@@ -188,8 +188,8 @@ def _edges(arguments: argparse.Namespace, width: int) -> EdgeFile:
     return open_edges(arguments.graph, format=arguments.format, width=width, memory=arguments.memory)
 
 
-class _Counted:
-    """The edges of a file; `n` is the number of its vertices once all edges were read."""
+class _CountedEdges:
+    """The edges of a file; once all of them have been read, `n` is the number of its vertices."""
 
     def __init__(self, file: EdgeFile):
         self._file, self.n = file, (file.least_n or 0) if file.n is None else file.n
@@ -203,13 +203,13 @@ class _Counted:
 
 def _summary(mismatches: list[str]) -> str:
     """Return the first mismatches, one per line, and the number of further ones."""
-    more = len(mismatches) - _NAMED
-    return "\n".join(
-        [*mismatches[:_NAMED], *([f"and {more:,} more: --json lists them all"] if more > 0 else [])]
-    )
+    lines = mismatches[:_MISMATCHES_SHOWN]
+    if more := len(mismatches) - len(lines):
+        lines.append(f"and {more:,} more: --json lists them all")
+    return "\n".join(lines)
 
 
-def _of_files(arguments: argparse.Namespace, verdict: dict[str, Any]) -> str:
+def _forest_text(arguments: argparse.Namespace, verdict: dict[str, Any]) -> str:
     if not verdict["ok"]:
         return (
             f"{arguments.forest} is not the minimum spanning forest of {arguments.graph}:\n{verdict['reason']}"
@@ -228,6 +228,6 @@ def _of_files(arguments: argparse.Namespace, verdict: dict[str, Any]) -> str:
     )
 
 
-def _of_record(verdict: dict[str, Any]) -> str:
+def _record_text(verdict: dict[str, Any]) -> str:
     shown = {key: value for key, value in verdict.items() if value not in (None, {}, "")}
     return "\n".join(f"{key}: {value}" for key, value in shown.items())
