@@ -51,15 +51,15 @@ def request_of(arguments: argparse.Namespace, settings: Config) -> Request:
 
 
 def batch_rows(settings: Config, scope: str, batch: str) -> list[Planned]:
-    """Return the planned and the finished runs of the batch ``MACHINE/GRAPH/PART`` of a scope."""
+    """Return a scope's planned and finished runs in the batch ``MACHINE/GRAPH/PART``."""
     if batch.count("/") != 2:
         raise ConfigError(f"--batch {batch!r} is not MACHINE/GRAPH/PART")
     machine, graph, part = batch.split("/")
-    known = {known.name: known for known in config.machines(settings)}
-    if machine not in known:
-        raise ConfigError(f"batch {batch} belongs to machine {machine!r}, but this is {' or '.join(known)}")
+    machines = {one.name: one for one in config.machines(settings)}
+    if machine not in machines:
+        raise ConfigError(f"--batch {batch} is for machine {machine!r}, but this is {' or '.join(machines)}")
     config.hardware_of(settings, machine)
-    rows = Scopes.of(settings, [known[machine]]).plan(scope)
+    rows = Scopes.of(settings, [machines[machine]]).plan(scope)
     apart = part not in (TOGETHER, *(row.layout for row in rows))
     return [row for row in rows if row.graph == graph and row.run and part_of(row, apart=apart) == part]
 
@@ -75,7 +75,7 @@ def planned_request(settings: Config, row: Planned, folder: Path) -> Request | N
 def batch_requests(settings: Config, rows: list[Planned]) -> list[Request]:
     """Return requests for the runs of a batch that have no measurement.
 
-    They are staged: a job that ends early leaves the measurements that are complete for the job that repeats it.
+    They are staged: a job that ends early leaves its complete measurements to the job that repeats it.
     """
     staged = (planned_request(settings, row, settings.root / STAGED) for row in rows)
     records = settings.records
@@ -96,17 +96,19 @@ def move_staged(settings: Config, rows: list[Planned]) -> None:
 
 
 def graph_of(settings: Config, name: str, *, in_workflow: bool = False) -> tuple[Path, dict[str, Any]]:
-    """Return a graph's folder and manifest; make it first if it is not on disk.
+    """Return a graph's folder and manifest; make the graph first if it is not on disk.
 
-    If its file has changed, it is made again, except in the workflow, whose other jobs may be reading it.
+    It is also made if the local file that it is made of has changed or appeared, except in the workflow, whose other
+    jobs may be reading the graph.
     """
     entry = catalog.load()[name]
     folder = config.graph_folder(settings, entry)
     made = folder / "manifest.json"
     manifest = catalog.read_manifest(made) if made.is_file() else None
     if manifest and not in_workflow:
-        found = manifest.status != "ok" and entry.own_files
-        manifest = None if found or entry.has_changed_since(made) else manifest
+        has_appeared = manifest.status != "ok" and entry.own_files
+        if has_appeared or entry.has_changed_since(made):
+            manifest = None
     if manifest is None:
         manifest = catalog.materialise(entry, folder, sources=settings.sources())
     if manifest.status != "ok":
@@ -115,7 +117,7 @@ def graph_of(settings: Config, name: str, *, in_workflow: bool = False) -> tuple
 
 
 def note_machine(settings: Config, name: str) -> None:
-    """Write the hardware of the machine at hand, unless it is on disk; refuse a folder that cannot take its records."""
+    """Write this machine's hardware to the results, unless it is there; refuse records that cannot be written."""
     folder = settings.records / name
     with suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)

@@ -23,7 +23,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_scopes(parser)
     add_config(parser)
     add_profile(parser, "plan for the site of a cluster profile, and predict its jobs and core hours")
-    parser.add_argument("--used", action="store_true", help="with --profile: also the usage of finished jobs")
+    parser.add_argument("--used", action="store_true", help="with --profile: also show what finished jobs used")
     parser.add_argument("--all", action="store_true", help="also list runs that are done")
     add_json(parser, "print one JSON object per row")
 
@@ -94,7 +94,9 @@ def _usage(settings: Config, possible: list[Planned], rows: list[Planned], *, wi
         if start.refusal
     ]
     waiting = {row.machine for row in rows if row.is_missing}
-    for machine in (node.machine for node in settings.site.nodes.values() if node.machine not in waiting):
+    for machine in (node.machine for node in settings.site.nodes.values()):
+        if machine in waiting:
+            continue
         reasons = Counter(row.reason for row in rows if row.machine == machine and row.status != "done")
         why = "; ".join(f"{counted(count, 'run')}: {reason}" for reason, count in reasons.most_common())
         table.append(f"{machine}: nothing to submit{f' ({why})' if why else ''}")

@@ -63,12 +63,14 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"{'would remove' if arguments.dry_run else 'removed'}: {file}")
         if not arguments.dry_run:
             file.unlink()
-    looked_at = " and ".join(arguments.scope or ("the experiment", "the papers"))
-    none = (
-        f"no run or graph of {looked_at} has the status {' or '.join(filter(wanted.__contains__, STATUSES))}; "
-        "--scope, --configfile and --profile name others"
-    )
-    print("the next run of snakemake or mst measure makes them again" if files else none)
+    if files:
+        print("the next run of snakemake or mst measure makes them again")
+    else:
+        searched = " and ".join(arguments.scope or ("the experiment", "the papers"))
+        statuses = " or ".join(status for status in STATUSES if status in wanted)
+        print(
+            f"no run or graph of {searched} has the status {statuses}; --scope, --configfile and --profile name others"
+        )
     return 0
 
 
@@ -77,11 +79,12 @@ def _of_runs(settings: Config, rows: Iterable[Planned], wanted: set[str]) -> Ite
     from mst.bench.records.compare import DISTURBED
     from mst.bench.records.store import ids_path, proof_path, read_record
 
-    def refuse(reason: str) -> None:
-        print(f"would set aside: {reason}")  # which has been done unless this is a dry run
+    def show_invalid(reason: str) -> None:
+        # Only in a dry run are there any: `run` has put the others aside.
+        print(f"would set aside: {reason}")
 
     for path in dict.fromkeys(settings.records / row.run.path for row in rows if row.run):
-        if path.is_file() and (record := read_record(path, set_aside=refuse)):
+        if path.is_file() and (record := read_record(path, set_aside=show_invalid)):
             is_disturbed = not DISTURBED.isdisjoint(record.measurement["conditions"]["flags"])
             if record.measurement["status"] in wanted or (is_disturbed and "disturbed" in wanted):
                 yield from (f for f in (path, proof_path(path), ids_path(path)) if f.is_file())

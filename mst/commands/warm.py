@@ -46,7 +46,6 @@ def run(arguments: argparse.Namespace) -> int:
     ways = _ways(arguments.algorithms, cores)
     folder = cache_root() / "numba"
     _require_writable(folder)
-    totals = []
     with step("compiling") as working:
         for graph in graphs(cores):
             for algorithm, options in ways:
@@ -54,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
                 width = cores if algorithm.paradigm == "threads" else 1
                 if not algorithm.skip(Facts.of(graph), width=width, options=options):
                     forest = minimum_spanning_forest(graph, algorithm=algorithm.id, threads=width, **options)
-                    totals.append(forest.weight)  # whose sum is compiled, too
+                    _ = forest.weight  # compiles the sum of weights, too
                     first.solved(graph, algorithm, options, width, bits=64)
         working.update("compiling the solver of small matrices")
         solve_rows()
@@ -99,9 +98,9 @@ def _require_writable(folder: Path) -> None:
 
 
 def graphs(cores: int) -> Iterator[Any]:
-    """Yield graphs of every dtype of weights whose solving by `cores` reaches all code.
+    """Yield graphs with weights of every dtype; solving them on `cores` cores reaches all code.
 
-    They are sparse, dense, and large, with ids and weights that follow the rows or do not, or equal weights.
+    They are sparse, dense, and large; ids and weights follow the rows or do not, and some weights are equal.
     """
     import numpy as np
 
