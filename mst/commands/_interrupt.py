@@ -1,4 +1,4 @@
-"""SIGTERM and SIGHUP are handled like an interruption, so that unfinished work is cleaned up."""
+"""Handling of SIGTERM and SIGHUP like an interruption from the keyboard, so that unfinished work is cleaned up."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from time import sleep
 from types import FrameType
 
 WORKFLOW = "MST_WORKFLOW"
-"""Variable with the host and the process of the workflow engine that starts commands."""
+"""Variable with the host and the process id of the workflow engine that starts commands."""
 
 _LATER = 0.05
-"""Seconds after which a signal that came in a callback of LLVM is sent again."""
+"""Seconds after which a signal that arrived during a callback of LLVM is sent again."""
 
 
 def name_workflow() -> None:
@@ -24,23 +24,23 @@ def name_workflow() -> None:
 
 
 def interrupt_on_signals() -> None:
-    """Raise `KeyboardInterrupt` when this process receives SIGINT, SIGTERM, or SIGHUP of a closed terminal.
+    """Raise `KeyboardInterrupt` when this process receives SIGINT, SIGTERM, or SIGHUP from a terminal that is closed.
 
-    Only the main thread can ask for that; in another one, this does nothing.
+    Only the main thread can set this up; in another one, this does nothing.
     """
     if threading.current_thread() is not threading.main_thread():
         return
     signal.signal(signal.SIGTERM, _raise)
-    # A shell's background jobs ignore it.
+    # The background jobs of a shell go on ignoring SIGINT.
     if signal.getsignal(signal.SIGINT) == signal.default_int_handler:
         signal.signal(signal.SIGINT, _raise)
-    # nohup ignores it.
+    # A program under nohup goes on ignoring SIGHUP.
     if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
         signal.signal(signal.SIGHUP, _raise)
 
 
 def interrupt_with_workflow() -> None:
-    """Raise `KeyboardInterrupt` on these signals and when the workflow engine that started this process has ended.
+    """Do as `interrupt_on_signals`, and the same when the workflow engine that started this process has ended.
 
     The engine starts commands through shells, which a killed engine leaves behind.
     """
@@ -79,13 +79,13 @@ def _raise(number: int, frame: FrameType | None) -> None:
         _thread.start_new_thread(_send_later, (number,))
         return
     if number == signal.SIGHUP:
-        # The shell of a closed terminal sends it again, which must not interrupt the cleaning up.
+        # The shell of a closed terminal sends a second SIGHUP, which must not interrupt the cleaning up.
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
     raise KeyboardInterrupt
 
 
 def _is_in_callback(frame: FrameType | None) -> bool:
-    """Return whether LLVM calls Python, as it does at the end of compiling: it ignores exceptions."""
+    """Return whether LLVM is calling Python, as it does at the end of compiling: it ignores exceptions from there."""
     while frame is not None and not frame.f_code.co_name.startswith("_raw_object_cache"):
         frame = frame.f_back
     return frame is not None

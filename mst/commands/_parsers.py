@@ -14,7 +14,7 @@ from mst.errors import nearest
 
 _HELP = re.compile(r"^HELP = (.+)$", re.MULTILINE)
 EVERYWHERE = ("--quiet", "--verbose", "--debug")
-"""Flags that every command takes, at any place."""
+"""Flags that every command accepts, anywhere on its command line."""
 
 
 def commands() -> dict[str, tuple[str, str]]:

@@ -59,12 +59,12 @@ def run(args: Namespace) -> int:
     elif raw.w is None:
         remark(f"{args.source}: has no weights; every edge weighs 1 (see --weights)")
     ids = raw.ids if target.keeps_ids else None
-    # With ids, a list has no vertex count.
+    # A list with ids has no vertex count, so it would lose vertices without edges.
     if ids is not None and target.keeps_isolated and count_used(graph.n, graph.u, graph.v) < graph.n:
         ids = None
     with step(f"writing {args.target}"):
         formats.write(args.target, graph, format=args.target_format, ids=ids)
-    # Other formats count from 0 or 1.
+    # A format that keeps no ids numbers the vertices from 0 or 1.
     if ids is None and (raw.original_ids is not None or raw.base > (0 if target.keeps_ids else 1)):
         remark(f"{args.target} renumbers the vertices in the order of their ids in {args.source}")
     remark_written(args.target, graph, target)

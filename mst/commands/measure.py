@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         print("Finished runs are kept; the same command measures the others.", file=sys.stderr)
         raise
-    # Those of earlier calls, too: they are not measured again, and fail the workflow each time.
+    # Wrong runs of earlier calls count, too: they are not measured again, and fail the workflow each time.
     wrong, unmade = _failed(settings, arguments.scopes)
     named = f" ({', '.join(wrong)})" if wrong else ""
     without = f", {counted(len(unmade), 'graph')} unusable ({', '.join(unmade)})" if unmade else ""
@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _failed(settings: Config, scopes: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the scopes' runs by the current code whose forest is wrong, and the graphs whose making failed."""
+    """Return the scopes' runs of the current code that have a wrong forest, and the graphs that could not be made."""
     from mst import config
     from mst.bench.records.schema import read_json
     from mst.bench.records.store import proof_path
@@ -115,7 +115,7 @@ def measure_scopes(
             for status in _measured(settings, here, folder, manifest, granted=granted, refill=refill):
                 statuses.append(status)
                 whole.update(f"{title}: {len(statuses)} of {missing} runs measured")
-            # The processes of all runs on a graph take turns, so these end almost at once.
+            # The processes of the runs on a graph take turns, so all of these runs end almost at the same time.
             whole.update(done=len(statuses))
     return statuses
 
@@ -131,7 +131,7 @@ def _graphs(settings: Config, names: Iterable[str]) -> dict[str, tuple[Path, dic
             with step(f"fetching or generating {name}"):
                 graphs[name] = graph_of(settings, name)
         except ConfigError:
-            raise  # it concerns every graph
+            raise  # a mistake in the configuration concerns every graph
         except MSTError as error:
             print(error, flush=True)
     return graphs
@@ -162,7 +162,7 @@ def _measured(
             missing.append(request)
         elif refill and "fewer-processes" in read_measurement(request.path)["conditions"]["flags"]:
             missing.append(request)
-            # The old measurement stays until the new one replaces it, which the old proof does not cover.
+            # The old measurement stays until a new one replaces it, but its proof would not hold for the new one.
             proof_path(request.path).unlink()
     if not missing and not unproved:
         return

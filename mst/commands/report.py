@@ -54,8 +54,8 @@ def run(arguments: argparse.Namespace) -> int:
 def write_page(settings: Config, out: Path, *, first: str = "") -> None:
     """Write the table, the figures and the page of all records.
 
-    With `first`, which stands at the top of the page, only those of this machine: that takes seconds, and the papers
-    and other machines about a minute.
+    `first` is a text for the top of the page. With it, only the records of this machine are shown: that takes seconds,
+    while the papers and other machines take about a minute.
     """
     from mst.bench.records.reference import references
     from mst.config import COMMITTED

@@ -32,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_granted(parser)
     parser.add_argument("--oversubscribe", action="store_true", help="allow a width above the number of cores")
     add_config(parser)
-    parser.add_argument("--paper", metavar="NAME", help="the experiment of config/papers/NAME.yaml")
+    parser.add_argument("--paper", metavar="NAME", help="measure as config/papers/NAME.yaml does")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -75,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
         with step(f"writing {arguments.out}"):
             ids = getattr(graph, "labels", None)
             write_forest(arguments.out, forest, ids)
-        # Other formats count from 0 or 1.
+        # A format that keeps no ids numbers the vertices from 0 or 1.
         if not _keeps_ids(arguments.out) and ids not in (None, range(1, graph.n + 1)):
             _remark_lost_ids(arguments, "numbers the vertices in the order of their ids")
     taken = {part: value for part, value in taken.items() if value > 1e-4 or part not in ("transfer", "code")}

@@ -31,7 +31,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="first: from the graph in memory to the end of the first solve; call: a whole call of the library, from "
         "arrays to the forest; memory: MiB beyond the graph",
     )
-    parser.add_argument("--against", metavar="ALGORITHM", help="default: the experiment's baseline, at width 1")
+    parser.add_argument(
+        "--against", metavar="ALGORITHM", help="compare with this algorithm (default: the baseline, at width 1)"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
