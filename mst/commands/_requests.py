@@ -26,7 +26,7 @@ from mst.solver import width_of
 def request_of(arguments: argparse.Namespace, settings: Config) -> Request:
     """Return the request for the run that the arguments name."""
     if not (arguments.algorithm and arguments.graph):
-        raise ConfigError("name an ALGORITHM and a GRAPH")
+        raise ConfigError("name an ALGORITHM and a GRAPH: `mst list` and `mst list graphs` show them all")
     algorithm = registry.get(arguments.algorithm)
     algorithm.refuse_missing()
     machine = config.local_machine(settings)

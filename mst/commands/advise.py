@@ -100,8 +100,8 @@ def explanation(facts: dict[str, Any], width: int, choice: Any, elsewhere: bool)
     if choice.margin is not None:
         lines.append(f"the next best algorithm took {choice.margin:.2f} times as long")
     if not choice.times:
-        return [*lines, "no measurements apply to this"]
-    lines.append("times relative to the best, @ cores, or @gpu with transfers, or @device without:")
+        return [*lines, "no measurement applies to this hardware"]
+    lines.append("times relative to the best (@N on N cores, @gpu with transfers, @device without them):")
     lines += [f"  {name}: {ratio:.2f}" for name, ratio in choice.times.items()]
     kinds = ", ".join(choice.kinds)
     lines.append(

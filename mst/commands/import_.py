@@ -24,7 +24,9 @@ def run(arguments: argparse.Namespace) -> int:
     from mst.errors import ConfigError
 
     if arguments.rename and len(arguments.bundles) > 1:
-        raise ConfigError("--as NAME takes one bundle at a time")
+        raise ConfigError(
+            f"--as {arguments.rename} names the machine of one bundle, got {len(arguments.bundles)}: import them singly"
+        )
     for bundle in arguments.bundles:
         added = import_bundle(
             bundle, results=results_of(arguments), rename=arguments.rename, replace=arguments.replace

@@ -147,7 +147,9 @@ def compare(
             return Compared((_compared(one, other, part, margin),), 0, 0)
     shared = sorted(a_runs.keys() & b_runs.keys())
     if not shared:
-        raise InputError("the two sides have no run with the same graph, algorithm, options and width")
+        raise InputError(
+            "A and B have no run with the same graph, algorithm, options and width: name two that measured the same"
+        )
     comparisons = tuple(_compared(a_runs[key], b_runs[key], part, margin) for key in shared)
     return Compared(comparisons, len(a_runs) - len(shared), len(b_runs) - len(shared))
 
