@@ -1,11 +1,11 @@
-"""Builds the table of advice from records: ``python -m mst.bench.advice RESULTS``, and judges it on other graphs.
+"""Builds the table of advice from records, and judges it on other graphs: ``python -m mst.bench.advice RESULTS``.
 
 RESULTS is a folder that ``mst measure --configfile config/benchmarks/advice.yaml`` has filled; the table is written to
 ``RESULTS/advice.json``. With ``--judge TABLE`` no table is made: that table's choices are compared with the best
 candidates on the graphs of RESULTS (``config/benchmarks/advice-check.yaml``), and TABLE gets the count of good ones.
 
-A time is the median over the processes of whole calls (``call`` and ``call_on_device`` of a record). Records count if
-proved, undisturbed, of today's code and of at least three processes; of several versions the newest.
+A time is the median over the processes of whole calls (``call`` and ``call_on_device`` of a record). A record counts if
+it is proved, undisturbed, of the present code and of at least three processes; of several, the newest counts.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ from mst.catalog.download import Sources
 from mst.formats.canonical import read_canonical
 from mst.units import counted
 
-SAME = 1.08  # kinds share a cell if its choice costs none of them more than this factor
+SAME = 1.08
+"""Kinds of weights share a cell if its choice costs none of them more than this factor."""
 WITHIN = 1.2
 """A choice is good if its candidate's time, with the cost of choosing, is within this factor of the best one's."""
 
@@ -136,7 +137,7 @@ def times_of(record: Record) -> Iterator[tuple[str, float]]:
 
 
 def settings(measured: Iterable[MeasuredGraph]) -> list[tuple[int, str | None]]:
-    """Return the parts of the hardware a caller may use: cores, and the graph's location if there is a GPU."""
+    """Return the parts of the hardware that a caller may use: cores, and the graph's location if there is a GPU."""
     candidates = {Candidate.parse(name) for one in measured for name in one.seconds}
     widths = sorted({1, *(candidate.width for candidate in candidates)})
     locations = {candidate.gpu for candidate in candidates}
@@ -203,7 +204,7 @@ def leading(seconds: Mapping[str, float], where: Iterable[tuple[int, str | None]
         for name in usable(seconds, width, gpu):
             of_each.setdefault(Candidate.parse(name).algorithm, name)
         kept.update(list(of_each.values())[:2])
-    # A GPU was tried here, even if it was slow.
+    # With one on a GPU, even a slow one, the table shows that a GPU was tried.
     kept.update([name for name in usable(seconds, 1, "host") if Candidate.parse(name).gpu][:1])
     return kept
 
@@ -228,7 +229,7 @@ def judge(table: Table, measured: Sequence[MeasuredGraph]) -> pd.DataFrame:
     """
     rows = []
     for one, (width, gpu) in product(measured, settings(measured)):
-        # As `mst.advice.measured_best` does, which inspects weights only where that pays.
+        # Like `mst.advice.measured_best`, this inspects weights only where that pays.
         choice, cost = table.choose_uninspected(one.n, one.m, width=width, gpu=gpu), 0.0
         if choice is None:
             choice = table.choose(one.n, one.m, weights=one.kind, width=width, gpu=gpu)

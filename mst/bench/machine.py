@@ -1,4 +1,4 @@
-"""The machine of a run: its fingerprint, and its momentary conditions."""
+"""The machine that a run is measured on: its fingerprint, and its conditions at the moment."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def conditions() -> dict[str, Any]:
     job, clock = os.environ.get("SLURM_JOB_ID"), psutil.cpu_freq()
     counts = _PROCESSORS.glob("cpu[0-9]*/thermal_throttle/core_throttle_count")
     throttled = [int(line) for file in counts if (line := first_line(file))]
-    # Tasks runnable at this instant, this one included: the load average lags by a minute.
+    # Tasks that can run at this instant, this one included: the load average lags by a minute.
     running = re.search(r" (\d+)/\d+ ", _read("/proc/loadavg"))
     return {
         "host": socket.gethostname(),

@@ -1,4 +1,4 @@
-"""The output of other programs, which may be missing or fail, such as the scheduler of a cluster (SLURM)."""
+"""The output of programs that may be missing or fail, such as those of a cluster's scheduler (SLURM)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def output_of(command: Sequence[str], timeout: float = 20.0, **options: Any) -> str:
-    """Return the standard output of a command; nothing if it cannot be run or takes more than `timeout` seconds.
+    """Return the standard output of a command; an empty text if it cannot run, or takes more than `timeout` seconds.
 
     `options` are those of `subprocess.run`; with ``check=True`` the output of a failing command is also dropped.
 
@@ -23,12 +23,12 @@ def output_of(command: Sequence[str], timeout: float = 20.0, **options: Any) -> 
 
 
 def scheduler_output(command: Sequence[str]) -> str:
-    """Return everything a scheduler command prints; nothing without a scheduler."""
+    """Return all that a command of the scheduler prints; an empty text if there is no scheduler."""
     return output_of(command, timeout=60, stderr=subprocess.STDOUT)
 
 
 def fields_of(jobs: Iterable[str], *commands: Sequence[str]) -> dict[str, list[str]]:
-    """Return each job's fields from the first command that knows it: lines of ``ID|FIELD|FIELD``."""
+    """Return each job's fields from the first command that knows the job and prints ``ID|FIELD|FIELD`` for it."""
     wanted, found = dict.fromkeys(filter(None, jobs)), dict[str, list[str]]()
     for command in commands:
         if ids := ",".join(job for job in wanted if job not in found):

@@ -17,9 +17,12 @@ from mst.bench.planning.experiment import Measure
 from mst.units import size
 
 _POLL_SECONDS = 0.02
-COMPILING = "importing, compiling and solving small graphs"  # one step, in which a solve may not end
-_LIMITS_TO_COMPILE = 5  # a process's time limits that this may take
-_INSTRUMENTED = 3  # processes that measure phases, and that are profiled: as few as have an interval
+COMPILING = "importing, compiling and solving small graphs"
+"""The first step of a run, in words; it has a limit, since a solve may never end."""
+_LIMITS_TO_COMPILE = 5
+"""The time that this step may take, in time limits of a process."""
+_INSTRUMENTED_PROCESSES = 3
+"""The most processes that measure phases, and that are profiled: as few as give an interval."""
 
 
 @dataclass(frozen=True)
@@ -38,9 +41,9 @@ class Cost:
 
 
 def affordable(costs: Sequence[Cost]) -> list[bool]:
-    """Return, for each run that takes turns, whether it gets one more process.
+    """Return for each of the runs that take turns whether it gets one more process.
 
-    Budget that some runs will not need goes to the others, cheapest first.
+    Time that some runs will not need of their budgets goes to the others, cheapest first.
     """
     spare = sum(cost.budget - cost.spent - min(cost.left, cost.missing * cost.last) for cost in costs)
     granted = [False] * len(costs)
@@ -53,7 +56,7 @@ def affordable(costs: Sequence[Cost]) -> list[bool]:
 
 
 class RunDriver:
-    """One run in a fork server, which labels its events with `index`: opened by its first turn, ended by a limit."""
+    """One run in a fork server: opened by its first turn, ended by a limit; `index` labels its commands and events."""
 
     def __init__(self, index: int, spec: RunSpec, measure: Measure, outcome: Outcome):
         self.outcome, self.measure, self._index, self._spec = outcome, measure, index, spec
@@ -90,7 +93,7 @@ class RunDriver:
         if self._server is None:
             return
         left = self.cost.left
-        for _ in range(min(self.measure.processes, _INSTRUMENTED)):
+        for _ in range(min(self.measure.processes, _INSTRUMENTED_PROCESSES)):
             # Starting ranks again takes as long as a process of the measurement.
             wanted = self._has_phases and self.measure.phases and (self._last <= left or not self._starts_ranks)
             if self.outcome.status == "ok" and wanted:
@@ -108,10 +111,10 @@ class RunDriver:
         self._server = server
         started = time.monotonic()
         server.send(self._index, "open", spec=asdict(self._spec), log=str(self._log))
-        # Everything a first run compiles counts, on a machine that may be busy: not the algorithm's fault.
+        # A first run compiles everything, perhaps on a busy machine: that is not the algorithm's fault.
         ready = self._follow("ready", COMPILING, _LIMITS_TO_COMPILE * self.measure.timeout)
         if ready and self.outcome.status == "ok":
-            # Memory that compiling took is not the run's.
+            # The memory of compiling is not counted as the run's.
             self.outcome.peak_tree_bytes = tree_bytes(self._template)
         self.outcome.open_seconds = time.monotonic() - started
 
@@ -176,7 +179,7 @@ class RunDriver:
         self._end_template()
 
     def _end_template(self) -> None:
-        # None before the server has opened the run; a signal to process 0 would end this process's whole group.
+        # Without a template yet, its id is 0, and a signal to process 0 would end this process's whole group.
         if self._template:
             end_tree(self._template)
         self._template = 0

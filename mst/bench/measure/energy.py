@@ -17,9 +17,8 @@ from typing import Any, NamedTuple
 from mst.bench.machine import first_line
 
 POWERCAP = Path("/sys/class/powercap")
-# No package or board draws more for long. A counter that may have wrapped around more than once since the last
-# reading, at this power, is not used.
 MAXIMUM_WATTS = 1000.0
+"""No package or board draws more for long. A counter whose whole range could pass at this power is not used."""
 
 
 class Counter(NamedTuple):

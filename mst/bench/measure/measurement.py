@@ -31,9 +31,9 @@ _OF_GRAPH = ("name", "n", "m", "family", "digest", "recipe", "weight_dtype")
 _SPREAD_FLAG = 0.10
 _BUSY_FLAG = 0.15
 _TICK_SECONDS = 0.004
-"""How often most kernels look whether a core is busy. That is their only account of all programs' time."""
+"""Interval at which most kernels look whether a core is busy: their only account of the time of all programs."""
 _STEAL_FLAG = 0.02
-"""Share of the processors' time that a hypervisor may take of those of a run: each of more processors loses as much."""
+"""Share of the time of a run's processors that a hypervisor may take."""
 
 
 def measurement_of(

@@ -35,8 +35,8 @@ def pinned_environment(width: int) -> dict[str, str]:
 
 
 def module_command(name: str, *arguments: str) -> list[str]:
-    """Return the command that runs a module as a program in the present working folder."""
-    # Its files, such as types.py, must not hide modules of Python; a clone may hold the only mst.
+    """Return the command that runs a module as a program in the current folder."""
+    # Files of this folder, such as types.py, must not hide modules of Python (-P); but a clone may have the only mst.
     return [sys.executable, *([] if Path("mst/__init__.py").is_file() else ["-P"]), "-m", name, *arguments]
 
 

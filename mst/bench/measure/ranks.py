@@ -51,7 +51,7 @@ def start_ranks(spec: RunSpec, step: str, emit: Emit) -> None:
     The step is ``samples``, the ``phases`` of an instrumented solve, or ``compile``, which measures nothing.
     """
     if spec.width == 1:
-        # It needs no launcher, nor the daemon Open MPI would start for it, whose time would count as other programs'.
+        # One rank needs no launcher, and no daemon of Open MPI, whose time would count as that of other programs.
         os.environ.update(OMPI_MCA_ess_singleton_isolated="1")
         run_rank(spec, step, emit)
         return

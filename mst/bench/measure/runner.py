@@ -58,7 +58,7 @@ class Request:
                 "give more cores, or allow it by --oversubscribe or, in an experiment, oversubscribe: true"
             )
         if paradigm == "mpi" and self.run.width > 1:
-            find_launcher()  # its error would else be recorded for each run
+            find_launcher()  # raises an error that would otherwise be recorded for each run
         return ""
 
 
@@ -118,7 +118,7 @@ def _in_turns(
                 return
             for place, run in enumerate(unfinished if turn % 2 == 0 else unfinished[::-1], 1):
                 of_these = f"run {place} of {len(unfinished)}, " if len(unfinished) > 1 else ""
-                # The first turns compile, which takes a time that is not known.
+                # The first turn of each run compiles, for an unknown time.
                 left = _seconds_left([run.driver.cost for run in runs]) if turn else None
                 turning.update(run.next_turn(of_these), left=left)
                 run.take_turn(server_of)
@@ -130,7 +130,7 @@ def _in_turns(
 
 
 def _seconds_left(costs: Sequence[Cost]) -> float | None:
-    """Return how long the missing processes will take if each takes as long as its run's last."""
+    """Return how many seconds the missing processes will take if each takes as long as the last one of its run."""
     known = [cost.last for cost in costs if cost.last]
     if not known:
         return None
@@ -216,7 +216,7 @@ class _MeasuredRun:
         measurement = measurement_of(request.run, outcome, request.measure, manifest, during)
         write_json(request.path, measurement)
         if request.unfinished:
-            # Also those of older versions of the code.
+            # The folder also has the unfinished runs of older versions of the code.
             shutil.rmtree(request.unfinished.parent, ignore_errors=True)
             with contextlib.suppress(OSError):
                 os.removedirs(request.unfinished.parent.parent)

@@ -88,7 +88,7 @@ class Sampler:
             "affinity": sorted(os.sched_getaffinity(0)),
             **self.environment(),
         }
-        # Not the transfer: most of it is the start of the device, which calls find started.
+        # The transfer is left out: most of it is the start of the device, and at a call that has happened already.
         stages = ready.init + statistics.median(taken.compute)
         spent = ready.init + warm_seconds(taken.warmup) + sum(taken.compute)
         # A call needs memory for its own problem and result.

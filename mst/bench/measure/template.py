@@ -65,7 +65,7 @@ def _reporting(work: Callable[[], None], emit: Emit) -> None:
 
 def _load_ranks(spec: RunSpec, emit: Emit) -> dict[str, Callable[[], None]]:
     """Compile in ranks; return how to start them for each command. Ranks map their own parts of the graph."""
-    # MPI must not be forked either. Without this start, the first measured one would include compilation.
+    # MPI must not be forked, so ranks are started to compile; otherwise the first measured ones would compile.
     compile_all = partial(start_ranks, spec, "compile", emit)
     emit("compiled", code=run_in_fork(partial(_reporting, compile_all, emit)))
     # Any algorithm's MPI calls can be timed; a single rank makes none.
@@ -81,7 +81,7 @@ def _load(
     compile_all = partial(compile_kernels, implementation, graph, spec.width, spec.options)
     loaded = algorithm.paradigm in ("sequential", "peer") and not algorithm.uses_gpu
     if algorithm.program:
-        # It is compiled, and some programs never end on unconnected graphs, such as small random ones.
+        # A program is compiled already, and some never end on unconnected graphs, such as small random ones.
         implementation = replace(implementation, prepare=partial(implementation.prepare, shared=spec.scratch))
     elif algorithm.paradigm == "sequential":
         compile_all()

@@ -20,7 +20,8 @@ _SHAPES = (1000, 40_000, 40_000), (10_000, 8000, 8000), (10_000, 60_000, 60_000)
 
 def compile_kernels(implementation: Implementation, like: Graph, width: int, options: dict[str, Any]) -> None:
     """Solve small graphs of a graph's dtypes, so that every fork inherits the machine code."""
-    if "hand_over" in options:  # small graphs reach other code, and take as long to solve as the graph
+    if "hand_over" in options:
+        # With this option small graphs reach other code, and take as long to solve as this graph.
         solve_once(implementation, like, width, options)
         return
     ends = np.array([0, 1, 2], like.u.dtype), np.array([1, 2, 0], like.v.dtype)
