@@ -99,13 +99,15 @@ def line_about(measurement: dict[str, Any]) -> str:
 def _aligned(column: Sequence[object]) -> list[str]:
     texts = [_text(cell) for cell in column]
     width = max(map(len, texts))
-    numbers = any(isinstance(cell, int | float) for cell in column)
+    numbers = any(isinstance(cell, int | float) and not isinstance(cell, bool) for cell in column)
     return [text.rjust(width) if numbers else text.ljust(width) for text in texts]
 
 
 def _text(cell: object) -> str:
     if cell is None:
         return "–"
-    if isinstance(cell, bool) or not isinstance(cell, int | float):
-        return str(cell)
-    return f"{cell:,}" if isinstance(cell, int) else f"{cell:,.6g}"
+    if isinstance(cell, bool):
+        return "yes" if cell else "no"
+    if isinstance(cell, int):
+        return f"{cell:,}"
+    return f"{cell:,.6g}" if isinstance(cell, float) else str(cell)

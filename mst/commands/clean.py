@@ -77,17 +77,15 @@ def _refuse_unknown(graph: str, root: Path) -> None:
 
 
 def _places(root: Path, part: str, graph: str | None) -> list[Path]:
-    """Return the files and folders that a part consists of; of one graph, or of all."""
+    """Return the existing files and folders of a part of the cache: of all graphs, or of one."""
     folder = root / part
     if graph is None:
-        return [folder] if folder.is_dir() else []
-    if part == "raw":
-        return [place for place in [folder / graph] if place.is_dir()]
-    if part == "checksums":
-        return [place for place in [folder / f"{graph}.json"] if place.is_file()]
-    if part == "graphs":
-        return [place for place in folder.glob("*") if place.name.rpartition("-")[0] == graph]
-    return []
+        places = [folder]
+    else:
+        of_graph = [place for place in root.glob("graphs/*") if place.name.rpartition("-")[0] == graph]
+        parts = {"raw": [folder / graph], "checksums": [folder / f"{graph}.json"], "graphs": of_graph}
+        places = parts.get(part, [])
+    return [place for place in places if place.exists()]
 
 
 def _bytes(places: list[Path]) -> int:

@@ -36,13 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
 def as_text(rows: list[dict[str, Any]], names: tuple[str, ...] = ()) -> str:
     """Return the values of these names, by default of all, as aligned columns below the names."""
     names = names or tuple(rows[0] if rows else ())
-    return columns([names, *([_in_words(row[name]) for name in names] for row in rows)])
-
-
-def _in_words(value: object) -> object:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return value
+    return columns([names, *([row[name] for name in names] for row in rows)])
 
 
 _PARADIGMS = {
