@@ -230,20 +230,17 @@ def hardware_of(config: Config, name: str | None = None) -> Hardware:
     here = this_machine()
     name = name or config.machine_name
     file = config.root / "machines" / f"{name}.json"
-    if file.is_file():
-        facts = read_json(file, "fingerprint")
-        if facts["fingerprint"] != here.fingerprint:
-            differing = [k for k, v in here.as_dict().items() if facts.get(k) != v and k != "fingerprint"]
-            changes = "; ".join(f"{k}: was {facts.get(k)!r}, is {here.as_dict()[k]!r}" for k in differing)
-            remedy = (
-                "list these nodes in the site file as another kind, with another name"
-                if config.site
-                else "give this machine another name, by machine: NAME in config/config.yaml or by MST_MACHINE=NAME"
-            )
-            raise ConfigError(
-                f"{file}: machine {name!r} is known with different hardware ({changes}); {remedy}"
-            )
-    return here
+    known = read_json(file, "fingerprint") if file.is_file() else here.as_dict()
+    if known["fingerprint"] == here.fingerprint:
+        return here
+    present = {key: value for key, value in here.as_dict().items() if key != "fingerprint"}
+    changes = [f"{key}: was {known.get(key)!r}, is {v!r}" for key, v in present.items() if known.get(key) != v]
+    remedy = "give this machine another name, by machine: NAME in config/config.yaml or by MST_MACHINE=NAME"
+    if config.site:
+        remedy = "list these nodes in the site file as another kind, with another name"
+    raise ConfigError(
+        f"{file}: machine {name!r} is known with different hardware ({'; '.join(changes)}); {remedy}"
+    )
 
 
 def local_machine(config: Config) -> Machine:

@@ -52,8 +52,8 @@ def read_yaml(path: Path) -> Any:
     Raises
     ------
     ConfigError
-        It cannot be read, is not YAML, gives a key twice or a number of base 60, or is nested or repeated by aliases
-        beyond any use; with its line.
+        The file cannot be read, is not YAML, gives a key twice or a number of base 60, or has too many levels or, by
+        aliases, too many values. The message has the file and the line.
     """
     with reading(path, ConfigError):
         content = path.read_bytes()
@@ -75,7 +75,7 @@ def read_yaml(path: Path) -> Any:
 
 
 def _problem(error: yaml.YAMLError, content: bytes, mark: yaml.Mark | None) -> str:
-    """Return the error at `mark`, with the character, which PyYAML does not name, and the remedy."""
+    """Return the error at `mark`, with the remedy, and the character there, which PyYAML does not name."""
     problem = str(getattr(error, "problem", None) or error)
     lines = content.decode(errors="replace").split("\n")
     seen = "".join(lines[mark.line : mark.line + 1])[mark.column :] if mark else ""
@@ -88,16 +88,16 @@ def _problem(error: yaml.YAMLError, content: bytes, mark: yaml.Mark | None) -> s
 
 def _refuse_expansion(content: bytes) -> None:
     """Refuse nesting that would overflow the stack, and aliases that stand for more than 100,000 values."""
-    sizes: dict[str, int] = {}  # of the anchors, in values; 0 while an anchor is open
+    sizes: dict[str, int] = {}  # values under each anchor; 0 while its value is not complete
     open_nodes: list[tuple[str, int]] = []
     total = 0
     for event in yaml.parse(content, Loader=_LOADER):
         problem, anchor = "", getattr(event, "anchor", None) or ""
         if isinstance(event, yaml.AliasEvent):
-            problem = (
-                "" if sizes.get(anchor, 1) else f"alias {anchor!r} is used inside the value that it stands for"
-            )
-            total += sizes.get(anchor, 1)
+            size = sizes.get(anchor, 1)
+            if size == 0:
+                problem = f"alias {anchor!r} is used inside the value that it stands for"
+            total += size
         elif isinstance(event, yaml.CollectionEndEvent):
             anchor, before = open_nodes.pop()
             sizes[anchor] = total - before
@@ -203,9 +203,9 @@ def parse(
 
 
 def place_in(merged: Sequence[Path], keys: Sequence[str | int]) -> str:
-    """Return the file and the line that has keys, of YAML files that each override those before.
+    """Return the file and the line with these keys, of YAML files that each override those before.
 
-    The file is the one that has most of these keys; the text is empty if no file has any.
+    The file is the one that has most of the keys; the text is empty if no file has any.
     """
     found = [(*_line(each, keys), str(each)) for each in reversed(merged)]
     depth, line, source = max(found, key=itemgetter(0), default=(0, "", ""))
@@ -219,13 +219,13 @@ def mistakes(error: ValidationError, model: type[BaseModel]) -> list[str]:
 
 def _first(error: ValidationError) -> list[Any]:
     found = error.errors(include_url=False)
-    # A key that is missing is often one of these, misspelt.
+    # A missing key is often an unknown one, misspelt.
     unknown = [one for one in found if one["type"] == "extra_forbidden"]
     return list((unknown or found)[:_MOST_MISTAKES])
 
 
 def _line(file: Path, place: Sequence[str | int]) -> tuple[int, str]:
-    """Return how many parts of `place` a YAML file has, and the line of the innermost, in words, or nothing."""
+    """Return how many parts of `place` a YAML file has, and the line of the innermost as text, empty if none."""
     depth, line = 0, ""
     try:
         node = _LOADER(file.read_bytes()).get_single_node()
@@ -258,13 +258,12 @@ def _explain(model: type[BaseModel], error: Any, value: Any = None) -> str:
         problem = message.replace("Input should be", "must be", 1)
         if not isinstance(error["input"], dict):
             problem += f" (got {error['input']!r:.80})"
-    return ": ".join(
-        [*filter(None, [".".join(map(str, place if value is None else _keys_of(value, place)))]), problem]
-    )
+    keys = ".".join(map(str, place if value is None else _keys_of(value, place)))
+    return f"{keys}: {problem}" if keys else problem
 
 
 def _keys_of(value: Any, place: Sequence[str | int]) -> Iterator[str | int]:
-    """Yield the parts of `place` but pydantic's names for the alternatives of a union, which `value` does not have."""
+    """Yield the parts of `place` that are keys of `value`: pydantic adds names for the alternatives of a union."""
     for part in place:
         try:
             value = value[part]

@@ -71,10 +71,8 @@ def _facts(arguments: argparse.Namespace) -> dict[str, Any]:
         graph = read_graph(arguments.graph)
         facts = {"n": graph.n, "m": graph.m, "weights": weights_along_rows(graph.w)}
         facts["in_order"] = are_in_order(graph.w)
-    elif arguments.n is not None and arguments.m is not None:
-        facts = {"n": arguments.n, "m": arguments.m}
     elif arguments.m is not None:
-        facts = {"n": max(arguments.m // _USUAL_DENSITY, 1), "m": arguments.m}
+        facts = {"n": arguments.n or max(arguments.m // _USUAL_DENSITY, 1), "m": arguments.m}
     else:
         raise ConfigError("name a graph FILE, or give its numbers of edges and vertices by --m and --n")
     return facts | ({"weights": arguments.weights} if arguments.weights else {})

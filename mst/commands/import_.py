@@ -25,7 +25,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.rename and len(arguments.bundles) > 1:
         raise ConfigError(
-            f"--as {arguments.rename} names the machine of one bundle, got {len(arguments.bundles)}: import them singly"
+            f"--as {arguments.rename} is for one bundle: import the {len(arguments.bundles)} singly"
         )
     for bundle in arguments.bundles:
         added = import_bundle(

@@ -96,19 +96,19 @@ def start_of(queue: Node | Work) -> Start:
 def used(records: Path, wanted: Iterable[Run], site: Site) -> list[Usage]:
     """Return the usage of the jobs that measured these runs, by kind of node, from records and scheduler."""
     paths = {records / run.path for run in wanted}
-    jobs: dict[str, dict[str, list[Record]]] = {node.machine: {} for node in site.nodes.values()}
+    jobs: dict[str, dict[str, list[Record]]] = {}
     for record in load_records(records):
         scheduled = record.measurement["conditions"].get("scheduled")
-        if record.path in paths and scheduled and record.run.machine in jobs:
-            jobs[record.run.machine].setdefault(scheduled["job"], []).append(record)
+        if record.path in paths and scheduled:
+            jobs.setdefault(record.run.machine, {}).setdefault(scheduled["job"], []).append(record)
     times = _scheduler_times(job for own in jobs.values() for job in own)
     found = []
-    for machine, own in jobs.items():
-        if not own:
+    for node in site.nodes.values():
+        if (own := jobs.get(node.machine)) is None:
             continue
         taken = [(_seconds(runs), runs[0].run.layout, len(runs)) for runs in own.values()]
         first = min((times[job] for job in own if job in times), default=None)
-        found.append(_usage(site.node(machine), taken, Start(first[1] if first else None)))
+        found.append(_usage(node, taken, Start(first[1] if first else None)))
     return found
 
 

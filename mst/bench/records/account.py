@@ -156,14 +156,10 @@ def check_table(table: Path, out: Path, *, strict: bool = False) -> None:
 
 
 def summary(checked: Path) -> str:
-    """Return the counts of `check_table` in one line."""
-    counts = dict(json.loads(checked.read_text())["status"])
-    return ", ".join(
-        [
-            f"{counted(counts.pop('ok', 0), 'run')} measured and proved",
-            *(f"{n:,} {kind}" for kind, n in counts.items()),
-        ]
-    )
+    """Return the counts that `check_table` wrote, in one line."""
+    counts = json.loads(checked.read_text())["status"]
+    proved = f"{counted(counts.pop('ok', 0), 'run')} measured and proved"
+    return ", ".join([proved, *(f"{n:,} {status}" for status, n in counts.items())])
 
 
 def _counts(rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:

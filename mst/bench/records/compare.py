@@ -148,7 +148,7 @@ def compare(
     shared = sorted(a_runs.keys() & b_runs.keys())
     if not shared:
         raise InputError(
-            "A and B have no run with the same graph, algorithm, options and width: name two that measured the same"
+            "no run with the same graph, algorithm, options and width in A and B: name other sides"
         )
     comparisons = tuple(_compared(a_runs[key], b_runs[key], part, margin) for key in shared)
     return Compared(comparisons, len(a_runs) - len(shared), len(b_runs) - len(shared))

@@ -34,9 +34,7 @@ def make_reference(graph_file: Path, manifest: dict[str, Any], out: Path) -> dic
     solved = perf_counter()
     proof = prove(graph, forest.edge_ids)
     if not proof.ok:
-        raise MSTError(
-            f"{graph_file}: the result of {algorithm.id} is not the minimum spanning forest: {proof.reason}"
-        )
+        raise MSTError(f"{graph_file}: the forest of {algorithm.id} is not the minimum one: {proof.reason}")
     reference = {
         "schema": 1,
         "graph": manifest["name"],
