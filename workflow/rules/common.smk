@@ -27,7 +27,7 @@ if not workflow.is_main_process and settings_of.ENVIRONMENT in os.environ:
     # Jobs follow the configuration of the plan, even if a file has been edited since.
     config.update(json.loads(os.environ[settings_of.ENVIRONMENT]))
 
-# Snakemake does not say which file has a mistake, and of a key that is given twice it keeps the last value.
+# The files are read again below: Snakemake neither names a file with a mistake nor refuses a key that is given twice.
 given = workflow.config_settings
 merged = [Path(file) for file in workflow.configfiles if file not in given.configfiles]
 merged += given.configfiles
@@ -36,9 +36,9 @@ try:
     settings_of.check_interpreter()
     if workflow.is_main_process:
         for file in merged:
-            # Another experiment leaves the page of the default one as it is.
-            own = "experiment" in (read_yaml(file) or {}) and file in given.configfiles
-            if own and not config.get("page"):
+            replaces = "experiment" in (read_yaml(file) or {})
+            if replaces and file in given.configfiles and not config.get("page"):
+                # Another experiment has a page of its own, so that the default one's stays.
                 config["page"] = path_part(file.stem, "page", str(file))
     CONFIG = settings_of.from_mapping(
         config, "configuration", [] if given.config else merged
@@ -64,7 +64,7 @@ os.environ[settings_of.ENVIRONMENT] = json.dumps(config, default=str)
 DEAD_HOSTS = Path(".snakemake", "mst-dead-hosts").resolve()
 CHECKOUT = Path(mst.__file__).resolve().parents[1]
 os.environ.update(MST_DEAD_HOSTS=str(DEAD_HOSTS), MST_CHECKOUT=str(CHECKOUT))
-# A run ends with the engine, however that ends.
+# A run ends with the engine, however the engine ends.
 name_workflow()
 if workflow.remote_exec:
     end_with_job()
@@ -84,7 +84,7 @@ SCOPES = [
     *(f"algorithms/{name}" for name in registry.algorithms()),
 ]
 
-# Without environments of the engine, jobs run the Python of this process; the package is always that of this process.
+# Jobs run the Python of this process, unless the engine provides environments; they always import its package `mst`.
 IN_CONDA = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
 
 
@@ -109,7 +109,7 @@ wildcard_constraints:
 
 
 def sources(*patterns):
-    """Return files of the project by patterns, relative to the working directory where they lie in it; no byte code."""
+    """Return the project's files of these patterns, relative to the working directory if they are in it; no byte code."""
     found = (p for pattern in patterns for p in sorted(CHECKOUT.glob(pattern)))
     here = Path.cwd()
     return [
@@ -125,7 +125,7 @@ def folder_of(scope):
 
 
 def made_of(scope):
-    """Return the results of a target, each by its name: the engine does not miss a removed output that nothing needs."""
+    """Return the results of a target by name: the engine makes a removed output again only if something needs it."""
     names = ("report.html", "report", "figures", "table.csv", "checked.json")
     return [folder_of(scope) / name for name in names]
 
@@ -168,7 +168,7 @@ def batches_of(scope):
     try:
         found = PLANS.batches(scope, PLANS.plan(scope), apart=IN_CONDA)
     except MSTError as error:
-        # The engine shows a traceback of other errors in functions of inputs.
+        # For any other exception in an input function, the engine prints a traceback.
         sys.exit(str(error))
     return {scopes_of.batch_folder(CONFIG, scope, batch): batch for batch in found}
 
@@ -190,7 +190,7 @@ def proved(scope):
 
 
 def indexes(scope):
-    """Return an input function of a target: the engine makes missing files of a target, also where it has no metadata."""
+    """Return a target's input function for the scope's indexes: the engine makes missing ones even without metadata."""
     return lambda wildcards: proved(scope)
 
 
@@ -215,9 +215,9 @@ def figure_captions():
 
 
 def unknown_target(wildcards):
-    """Return an input that is missing: the error that names it says which target is meant."""
+    """Return, in place of a file, a text that the engine's error about this missing input shows."""
     kind, name = wildcards.kind, wildcards.name
-    # By the name alone: all targets of a kind begin alike.
+    # Without their kind, with which all of them begin.
     known = [
         scope.removeprefix(f"{kind}/")
         for scope in SCOPES
@@ -227,7 +227,7 @@ def unknown_target(wildcards):
 
 
 def unknown_exhibit(wildcards):
-    """Return nothing, or an input that is missing: the error that names it says what the paper does not have."""
+    """Return no input if the paper has the exhibit, else, as `unknown_target` does, the text of an error."""
     paper, name = wildcards.paper, wildcards.exhibit
     exhibits = read_yaml(CHECKOUT / "report/exhibits.yaml")
     known = [e["id"] for e in exhibits.get(paper, [])]
@@ -236,7 +236,7 @@ def unknown_exhibit(wildcards):
 
 
 if workflow.is_main_process and CONFIG.site:
-    # At any end: an interrupt, a second one, an error of the engine (docs/design-notes/workflow.md).
+    # However the engine ends: by an interrupt, a second one, or its own error (docs/design-notes/workflow.md).
     atexit.register(
         lambda: account.cancel_left(map(Path, workflow.logger_manager.get_logfile()))
     )

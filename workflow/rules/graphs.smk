@@ -1,7 +1,7 @@
 # Raw file or generator -> canonical graph and manifest -> proved reference forest.
 
 
-# Other rules read the large file, too, but only the small manifest says whether they run again.
+# Other rules read the large file, too, but only the small manifest decides whether they run again.
 rule graph:
     input:
         lambda wildcards: own_files(wildcards.graph),

@@ -17,7 +17,7 @@ rule report:
         imported=files_of_other_machines(),
         sources=PAGE_SOURCES,
     output:
-        # Flagged so that the pages before are there until they are replaced.
+        # `update` keeps the previous pages until they are replaced.
         page=update(RESULTS / "{where}report.html"),
         pages=update(
             report(

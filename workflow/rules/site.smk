@@ -2,7 +2,8 @@
 # this machine.
 #
 # The scheduler's overhead is some 15 s a job: runs on one graph and one kind of node are one job; the proofs of a graph
-# share one, and so do the jobs of a page. Snakemake adds up the resources of jobs in a group, except that these take turns (`turn`).
+# share one, and so do the jobs of a page. The resource `turn` makes the jobs of a group take turns: otherwise Snakemake
+# would add up their resources.
 
 
 def shared(group):
@@ -30,15 +31,16 @@ def run_resources():
     if CONFIG.site is None:
         return {"granted": lambda wildcards, threads: threads, "launcher": ""}
 
-    def answer(name):
+    def resource(name):
         def of_run(wildcards):
             node, widest = CONFIG.site.node(wildcards.machine), widest_of(wildcards)
             return node.run_resources(widest.paradigm, widest.width)[name]
 
         return of_run
 
+    # All runs have the same resources, by name.
     any_node = next(iter(CONFIG.site.nodes.values()))
-    of_node = {name: answer(name) for name in any_node.run_resources("sequential", 1)}
+    of_node = {name: resource(name) for name in any_node.run_resources("sequential", 1)}
 
     def granted(wildcards, threads):
         return of_node["tasks"](wildcards) or threads

@@ -13,7 +13,7 @@ with logged(snakemake.log[0]):
         Path(snakemake.output.manifest).parent,
         sources=config.load().sources(),
     )
-    # The engine expects both files; of an unavailable graph nothing reads this one.
+    # The engine expects this file even of an unavailable graph, where nothing reads it.
     Path(snakemake.output.graph).touch()
     print(manifest.model_dump_json(indent=1))
 if manifest.status != "ok":

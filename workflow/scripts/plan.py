@@ -1,4 +1,4 @@
-"""Write the plan of a scope: the runs on this machine, and those that are not possible, each with its reason."""
+"""Write the plan of a scope: the runs, and those that are impossible, each with its reason."""
 
 from pathlib import Path
 
