@@ -44,14 +44,14 @@ class Config(StrictModel):
     )
     mirrors: list[str] = Field(default_factory=list, description="folders or address prefixes, tried first")
     offline: bool = Field(False, description="never touch the network")
-    scale: Literal["small", "full"] = Field("small", description="of the papers' experiments")
+    scale: Literal["small", "full"] = Field("small", description="scale of the papers' experiments")
     strict: bool = Field(False, description="an unavailable graph is an error")
     programs: dict[str, dict[str, Any]] = Field(
         default_factory=dict, description="MST programs on disk, run as command-NAME: see mst/programs.py"
     )
     site: Site | None = Field(None, description="a cluster; the cluster profile adds it from its site.yaml")
     experiment: Experiment = Field(description="the graphs and runs of the default experiment")
-    _files: tuple[Path, ...] = ()  # that it was merged from, each overriding those before
+    _files: tuple[Path, ...] = ()  # it was merged from these, each overriding the ones before
 
     @field_validator("results")
     @classmethod
@@ -124,7 +124,7 @@ def with_profile(config: Config, profile: Path) -> Config:
     Raises
     ------
     ConfigError
-        The profile has none, or it describes no site.
+        The profile names no configuration file, or that file describes no site.
     """
     file = profile / "profile.yaml"
     match read_yaml(file):
@@ -140,18 +140,18 @@ def with_profile(config: Config, profile: Path) -> Config:
 def from_mapping(
     values: Mapping[str, Any], where: str = "config/config.yaml", merged: Sequence[Path] = ()
 ) -> Config:
-    """Return the configuration that a mapping holds, such as Snakemake's `config`, which is `merged` from files.
+    """Return the configuration in a mapping, such as Snakemake's `config`, which was `merged` from files.
 
-    Without files, its values may be those of a command line, which are text.
+    Without files, the values may be text, as on a command line.
     """
     if isinstance(values, Mapping):
-        # A mistake in a file of an algorithm would be reported as one of each key that names algorithms.
+        # Read here first: a mistake in an algorithm's file would be reported for each key that names algorithms.
         registry.algorithms()
         # Experiments name algorithms, so the programs among these must be known first.
         try:
             registry.use_programs(values.get("programs"))
         except ConfigError as error:
-            # The message begins with the keys; its author does not know the files.
+            # The message begins with the keys, without the file, which `use_programs` does not know.
             keys = str(error).partition(":")[0].removesuffix(" is missing").split(".")
             place = place_in(merged, keys) or where
             raise ConfigError(f"{place}: {error}") from None
@@ -171,7 +171,7 @@ def _paper_files() -> list[Path]:
 
 
 def check_interpreter() -> None:
-    """Refuse a Python that Snakemake cannot start scripts with: it hands the path to a shell without quotes."""
+    """Refuse a Python that Snakemake cannot start scripts with: it passes the path to a shell without quotes."""
     if re.search(r"[^\w@%+=:,./-]", sys.executable):
         raise ConfigError(
             f"Snakemake cannot start scripts with {sys.executable}: its path has a blank or another character that the "
@@ -180,8 +180,8 @@ def check_interpreter() -> None:
 
 
 def check_graphs(config: Config, catalog: Catalog) -> None:
-    """Refuse an experiment, of the configuration or a paper, that names a graph which the catalogue does not have."""
-    # A paper's experiment at small scale has other places than its file.
+    """Refuse experiments, of the configuration or a paper, with a graph that the catalogue does not have."""
+    # Papers are read again, at full scale, where the keys have the same places as in the file.
     papers = [(read_experiment(file), (file,), ()) for file in _paper_files()]
     for experiment, files, above in [(config.experiment, config._files, ("experiment",)), *papers]:
         own = "the configuration's experiment: " if above else ""

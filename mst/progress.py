@@ -1,7 +1,7 @@
 """Progress on standard error: live lines on a terminal, elsewhere a plain line every few seconds.
 
-Only the command line shows it (`show_progress`); the library only says that it has been
-compiling for two seconds. Steps of less than two seconds show nothing.
+Only the command line shows progress (`show_progress`); the library only remarks that it has been compiling for two
+seconds. Steps of less than two seconds show nothing.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _CLEAR_LINE, _CLEAR_ABOVE = "\r\x1b[K", "\x1b[A\x1b[K"
 
 
 class Step:
-    """Something that takes a while: its text, how much of it is done, and whether its line has the time."""
+    """A step under way: its text, how much of its `total` is done, and whether its line shows the time."""
 
     def __init__(self, text: str, total: float | None = None):
         self.text, self.total, self.done = text, total, 0.0
@@ -59,7 +59,7 @@ class Step:
             return self.text
         elapsed, left = time.monotonic() - self.began, self.left
         if left is None and self.total and self.done:
-            # As of the last part that was done, and less since then: no slower for a part that takes long.
+            # Estimated when the last part was done, and counted down since: a part that takes long does not raise it.
             before = self._updated - self.began
             left = before / self.done * max(self.total - self.done, 0.0) - (elapsed - before)
         to_go = f", about {duration(left)} to go" if left is not None and left >= 1 else ""
@@ -164,7 +164,7 @@ def show_progress(*, verbose: bool = False) -> Iterator[None]:
 
 
 def mark(text: str) -> bool:
-    """Put `text` in brackets after the innermost step, unless it is there; return whether there is a step shown."""
+    """Put `text` in brackets after the innermost step's text, if it is not there; return whether a step is shown."""
     steps = _display.steps if _display is not None else []
     if steps and not steps[-1].text.endswith(f" ({text})"):
         steps[-1].update(f"{steps[-1].text} ({text})")

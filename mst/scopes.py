@@ -38,8 +38,8 @@ class Scopes:
     def experiment(self, scope: str) -> Experiment:
         """Return the experiment of a scope: default, first, papers/NAME, graphs/NAME or algorithms/NAME.
 
-        If the configuration has a `page`, experiments/PAGE is the default experiment, too. Any other scope, and a name
-        that does not exist, raises `ConfigError`; the callers look up names of graphs.
+        If the configuration has a `page`, experiments/PAGE is the default experiment, too. An unknown scope, paper or
+        algorithm raises `ConfigError`; the callers check names of graphs.
         """
         kind, _, name = scope.partition("/")
         if scope == "first":
@@ -53,14 +53,14 @@ class Scopes:
         if kind == "graphs":
             runs = self.config.experiment.runs
             if not any(block.covers(name) and not block.left_out for block in runs):
-                # All blocks name other graphs: a request for this one means the runs of any of them.
+                # All blocks are for other graphs: a request for this one means the runs of every block.
                 runs = [block.model_copy(update={"graphs": None}) for block in runs if not block.left_out]
             return self.config.experiment.model_copy(update={"graphs": [name], "runs": runs})
         if kind == "algorithms":
             whole, algorithm = self.config.experiment, registry.get(name)
             blocks = [block for block in whole.runs if block.takes(algorithm)]
             graphs = [graph for graph in whole.graphs if any(block.covers(graph) for block in blocks)]
-            # With the baseline, or the page would compare the algorithm with nothing.
+            # Without the baseline, the page would compare the algorithm with nothing.
             return Part(graphs=graphs, algorithms=[name, whole.baseline]).of(whole)
         if scope not in ("default", self.config.scope):
             raise ConfigError(
@@ -152,10 +152,10 @@ def stand_ins(papers: Mapping[str, Experiment], scope: str) -> dict[str, str]:
 def page_manifests(
     config: Config, own: Iterable[Path], scope: str, references: Iterable[Reference]
 ) -> list[Path]:
-    """Return the manifests of all graphs on a scope's page: its own, and those of other machines' records.
+    """Return the manifests of all graphs on a scope's page: the scope's own, and some of other machines' records.
 
-    The default page shows all of these, a paper's page those that the paper's experiment leaves out here, and
-    stand-ins. A graph that is unavailable here has both, since other machines may have measured it.
+    Of the latter, the default page shows all, and a paper's page the graphs that the paper's experiment leaves out
+    here, and stand-ins. A graph that is unavailable here has both, since other machines may have measured it.
     """
     made = list(own)
     kind, _, name = scope.partition("/")

@@ -49,7 +49,7 @@ def materialise(entry: Entry, folder: str | os.PathLike, *, sources: Sources) ->
     folder, clock = Path(folder), _Clock()
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        # No manifest may ever describe another graph: it goes first and comes last.
+        # No manifest may ever describe another graph: it is removed first and written last.
         (folder / "manifest.json").unlink(missing_ok=True)
         (folder / "graph.arrow").unlink(missing_ok=True)
     try:
@@ -70,7 +70,7 @@ def materialise(entry: Entry, folder: str | os.PathLike, *, sources: Sources) ->
 
 @contextmanager
 def _naming(entry: Entry) -> Iterator[None]:
-    """Make errors about the keys of an entry name it; those about a raw file name that."""
+    """Make errors about the keys of an entry name the entry; errors about a raw file name that already."""
     try:
         yield
     except FormatError:
@@ -283,9 +283,8 @@ def _checks(entry: Entry, known: dict[str, Any]) -> tuple[Check, ...]:
             if quantity == "average_degree":
                 actual = _rounded_like(actual, stated)
             agrees = actual == stated
-            checks.append(
-                Check(by=published.by, quantity=quantity, published=stated, found=actual, agrees=agrees)
-            )
+            check = Check(by=published.by, quantity=quantity, published=stated, found=actual, agrees=agrees)
+            checks.append(check)
     return tuple(checks)
 
 

@@ -264,6 +264,6 @@ def _names(source: Source) -> list[str]:
 
 
 def _decisive(weights: Weights) -> dict[str, Any]:
-    """Return the keys of weights, without those that were added later where they do not matter."""
+    """Return the keys of weights, without keys that were added later and have their defaults."""
     later = {"order": "random", "rule": "hash"}
     return {key: value for key, value in weights.model_dump(mode="json").items() if later.get(key) != value}

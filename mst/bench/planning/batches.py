@@ -1,6 +1,6 @@
 """Batches: the runs on one graph that a job measures in turn, and the files that list their records.
 
-A batch has a folder for each time something was missing, numbered from one:
+Whenever some of its runs are missing, a batch gets a new folder, numbered from one:
 ``batches/<machine>/<graph>/<part>/<number>`` with ``measured.json`` and, after the proofs, ``proved.json``. Both list
 the records of the batch. The workflow engine sees these files, since it must know a job's outputs before it knows the
 graph, whose content is in the names of the records (docs/design-notes/workflow.md).
@@ -31,8 +31,8 @@ TOGETHER = "all"
 class Batch:
     """Runs on one graph that a job measures in turn.
 
-    The part is `TOGETHER`, a layout of ranks on a cluster's nodes, or a software environment; `possible` are the rows
-    that the machine can run if the graph allows it, `rows` these and the others of this part as the plan has them.
+    The part is `TOGETHER`, a layout of ranks on a cluster's nodes, or a software environment. `possible` has the rows
+    that the machine can run if the graph allows it; `rows` has all rows of this part, as planned for the graph on disk.
     """
 
     machine: str
@@ -76,7 +76,8 @@ def batches(possible: Iterable[Planned], rows: Iterable[Planned], *, apart: bool
 def folder_of(batch: Batch, records: Path, own: Path, others: Sequence[Path] = ()) -> Path:
     """Return the batch's folder: the latest that lists all its records, or the next one to fill.
 
-    It is below `own`, the folder of the scope's batches, or of `others`, whose scopes may have measured the same runs.
+    It is below `own`, the folder of the scope's batches, or below one of `others`, whose scopes may have measured the
+    same runs.
     """
     numbered = _numbered(own / batch.subfolder)
     unfinished = numbered[-1] if numbered and not (numbered[-1] / PROVED).is_file() else None
@@ -104,7 +105,7 @@ def _numbered(folder: Path) -> list[Path]:
 
 @functools.cache
 def _listed(index: Path) -> set[str]:
-    """Return the records that an index lists, of a damaged one none; each index is written once."""
+    """Return the records that an index lists, none if it is damaged; kept, since an index is written only once."""
     with suppress(InputError):
         return set(read_json(index, "runs")["runs"])
     return set()

@@ -25,10 +25,12 @@ class Measure(StrictModel):
     budget: FiniteFloat = Field(
         10.0,
         gt=0,
-        description="seconds per run; beyond these and the time that others left, fewer processes and samples",
+        description="seconds per run, and what other runs leave of theirs; limits the processes and samples",
     )
     timeout: FiniteFloat = Field(300.0, gt=0, description="seconds after which one process is ended")
-    memory: FiniteFloat = Field(0.9, gt=0, description="GiB that a run may hold; up to 1, share of free memory")
+    memory: FiniteFloat = Field(
+        0.9, gt=0, description="GiB that a run may hold; a value up to 1 is a share of free memory"
+    )
     phases: bool = Field(True, description="measure seconds by phase in up to three more processes")
     profile: bool = Field(False, description="record a GPU profiler's counters in up to three more processes")
 
@@ -43,11 +45,13 @@ class Block(StrictModel):
     )
     widths: Widths | Literal["one", "powers", "cores", "source"] = Field(
         "powers",
-        description="powers: of two, and all cores; cores: all cores alone; source: those of `machine`",
+        description="powers: of two, and all cores; cores: only all cores; source: the widths of `machine`",
     )
     graphs: list[str] | None = Field(None, description="only these of the experiment's graphs")
     without_graphs: list[str] = Field(default_factory=list, description="all graphs but these")
-    oversubscribe: bool = Field(False, description="allow widths above the cores; marked, never plotted")
+    oversubscribe: bool = Field(
+        False, description="allow widths above the cores; their runs are marked, not plotted"
+    )
     hyperthreads: bool = Field(False, description="allow widths above the cores, up to the hardware threads")
     measure: Measure | None = Field(None, description="replaces that of the experiment")
     optional: bool = Field(False, description="unknown algorithms are reported, not refused")
@@ -84,7 +88,7 @@ class Block(StrictModel):
 
 
 class Part(StrictModel):
-    """A part of an experiment, to be measured in its place."""
+    """A part of an experiment that can be measured in place of the whole."""
 
     graphs: list[str] = Field(description="some of the experiment's graphs")
     algorithms: list[str] | None = Field(None, description="default: all of the experiment")
@@ -94,8 +98,8 @@ class Part(StrictModel):
     @field_validator("algorithms")
     @classmethod
     def _check_algorithms(cls, value: list[str] | None) -> list[str] | None:
-        # Not that the experiment has them: the default experiment's first part stays where a file given to Snakemake
-        # replaces the graphs and runs.
+        # The experiment may lack them: a file given to Snakemake may replace the graphs and runs of the default
+        # experiment, and leave its first part.
         for name in value or ():
             registry.get(name)
         return value

@@ -36,7 +36,7 @@ class Planned:
     """One row of the plan; without a `run` if nothing will run.
 
     Its status is ``planned``, ``done`` (its measurement is on disk), ``unsupported``, ``unavailable`` or ``waiting``
-    (its graph, and so its path, is not known yet). The reason says why it cannot run, or is measured once more.
+    (its graph, and so its path, is not known yet). The reason says why it cannot run, or is measured again.
     """
 
     machine: str

@@ -68,7 +68,7 @@ class Queue(StrictModel):
     modules: list[str] = Field(default_factory=list, description="loaded with --sdm env-modules")
 
     def resources(self) -> dict[str, str | int | None]:
-        """Return the resources by the names of Snakemake's SLURM executor; it leaves out those that are None."""
+        """Return the resources by the names of Snakemake's SLURM executor, which omits those that are None."""
         return {
             "slurm_partition": self.partition,
             "slurm_account": self.account,

@@ -19,7 +19,7 @@ Job = tuple[float, str, int]  # seconds, part of a batch and number of runs
 
 
 class Start(NamedTuple):
-    """The seconds from the submission of a job to its start, as far as the scheduler tells, or why it takes none."""
+    """The seconds from a job's submission to its start, if the scheduler knows them, or why it refuses the job."""
 
     seconds: float | None = None
     refusal: str = ""
@@ -29,8 +29,8 @@ class Start(NamedTuple):
 class Usage:
     """Jobs of one kind of node.
 
-    The seconds are those of all jobs together; core hours are of whole nodes where these are exclusive; `start` is that
-    of the first job.
+    The seconds are the sum over the jobs; core hours count whole nodes if these are exclusive; `start` is the first
+    job's.
     """
 
     machine: str
@@ -68,7 +68,7 @@ def _cores(node: Node, part: str) -> int:
 
 
 def start_of(queue: Node | Work) -> Start:
-    """Return when the scheduler would start such a job; submits nothing."""
+    """Return when the scheduler would start a job with these resources; none is submitted."""
     asked = queue.run_resources("peer", 1) if isinstance(queue, Node) else queue.resources()
     gpus = ":".join(str(asked[key]) for key in ("gpu_model", "gpu") if asked.get(key))
     options = {
@@ -121,7 +121,7 @@ def _seconds(runs: Iterable[Record]) -> float:
 
 
 def _scheduler_times(jobs: Iterable[str]) -> dict[str, tuple[datetime, float]]:
-    """Return when each job started and how many seconds it had waited, as far as the scheduler knows it."""
+    """Return when each job that the scheduler knows started, and how many seconds it had waited."""
     account = ["sacct", "-n", "-X", "-P", "-o", "JobID,Submit,Start"]
     times = {}
     for job, stamps in fields_of(jobs, account, ["squeue", "-h", "-t", "all", "-o", "%i|%V|%S"]).items():

@@ -1,4 +1,4 @@
-"""The end of a workflow: its last gate, and on a cluster its failed jobs and those still with the scheduler."""
+"""The end of a workflow: its last gate, and on a cluster the jobs that failed or are still with the scheduler."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _RUN = re.compile(r"^SLURM run ID: (\S+)$", re.MULTILINE)
 _FAILED = re.compile(r"^(?:    message: )?Error in (group|rule) (\S+?):?$", re.MULTILINE)
 _REFUSED = re.compile(r"SLURM sbatch failed\. The error message was '(.+?)'\.$", re.DOTALL | re.MULTILINE)
 _SCHEDULED = re.compile(r"slurm_logs/\S*?/(\d+)\.log")
-_LONGEST = 500
+_LONGEST_LINE = 500
 """Characters of a log's last line that are shown."""
 # Lines after these are quoted from a job's own log.
 _QUOTED = re.compile(r"^(?:Logfile |={60,}$)", re.MULTILINE)
@@ -34,9 +34,9 @@ _OUTPUT = re.compile(r"^\s+output: (.+)$", re.MULTILINE)
 class Failure:
     """A job, a group or rule, that ended without its outputs: the missing ones, and its log.
 
-    `scheduled` is its id with the scheduler, empty if there is none, and `state` its end as the scheduler reports
-    it, such as ``TIMEOUT``, ``CANCELLED`` or ``NODE_FAIL``; `refusal` says why the scheduler did not take it, and
-    `last_line` is that of the log of a job on this machine, where an error of this package is.
+    `scheduled` is its id with the scheduler, empty if there is none, and `state` is how it ended, as the scheduler
+    reports it, such as ``TIMEOUT``, ``CANCELLED`` or ``NODE_FAIL``; `refusal` says why the scheduler did not take the
+    job. `last_line` is the end of the log of a job on this machine, where an error of this package is.
     """
 
     job: str
@@ -97,7 +97,7 @@ def write_account(logs: Iterable[Path], results: Path) -> list[Failure]:
     queue = ["squeue", "-h", "-t", "all", "-o", "%i|%T"]
     account = ["sacct", "-n", "-X", "-P", "-o", "JobID,State"]
     states = fields_of((failure.scheduled for failure in found), queue, account)
-    # Such as ``CANCELLED by 1000``.
+    # Only the first word, as of ``CANCELLED by 1000``.
     found = [replace(f, state=states.get(f.scheduled, [f.state])[0].split()[0]) for f in found]
     found = [replace(f, last_line="" if f.scheduled else _last_line(Path(f.log))) for f in found]
     try:
@@ -115,13 +115,13 @@ def _last_line(log: Path) -> str:
         lines = log.read_text(errors="replace").split("\n")
     except OSError:
         return ""
-    return printable(next(filter(None, reversed(lines)), ""))[:_LONGEST]
+    return printable(next(filter(None, reversed(lines)), ""))[:_LONGEST_LINE]
 
 
 def cancel_left(logs: Iterable[Path]) -> None:
-    """Cancel the jobs of these logs' runs still with the scheduler.
+    """Cancel the jobs that are still with the scheduler, of the runs that have these logs.
 
-    An interrupted executor cancels only what is in its list, where jobs being queried or submitted are missing.
+    An interrupted executor cancels only the jobs on its list, from which those being queried or submitted are missing.
     """
     for log in filter(Path.is_file, logs):
         for name in _RUN.findall(log.read_text()):

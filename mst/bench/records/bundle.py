@@ -42,7 +42,7 @@ MAX_BUNDLE_BYTES = 2**28
 MAX_MEMBER_BYTES = 2**26
 MAX_TOTAL_BYTES = 2**31
 _PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-# Exceptions of zipfile over bytes that are not a zip archive, or a damaged one.
+# Exceptions that zipfile raises for bytes that are not a zip archive, or a damaged one.
 _DAMAGED = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, ValueError, RuntimeError)
 _MEMBER = re.compile(
     rf"records/{PART}/{PART}/{PART}/{PART}/w\d{{1,9}}(-{PART})?/[0-9a-f]{{12}}(\.proof)?\.json"
@@ -191,7 +191,7 @@ def shareable(value: Any) -> Any:
 def _shared(content: bytes) -> bytes:
     value = json.loads(content)
     shared = shareable(value)
-    # Wherever it goes it is a claim once more.
+    # Wherever the bundle is imported, its proofs are claims until they are repeated.
     shared.pop("claimed", None)
     return content if shared == value else json_bytes(shared)
 
@@ -221,7 +221,7 @@ def _manifests(results: Path, measurements: Iterable[dict[str, Any]]) -> dict[st
 def _write_zip(out: Path, members: Mapping[str, bytes]) -> None:
     with naming(out), replacing(out) as temporary, zipfile.ZipFile(temporary, "w") as archive:
         for name, content in members.items():
-            entry = zipfile.ZipInfo(name)  # of the same time whenever it is written
+            entry = zipfile.ZipInfo(name)  # with the same time whenever it is written
             entry.compress_type = zipfile.ZIP_DEFLATED
             entry.create_system = 3
             entry.external_attr = (stat.S_IFREG | 0o644) << 16

@@ -283,6 +283,8 @@ def table_row(record: Record) -> dict[str, Any]:
     compute, *others = (summarise(medians(m, part)) for part in ("compute", "init", "transfer", "call"))
     init, transfer, call = (other.median for other in others)
     forest, energy = m["forest"] or {}, m["energy"] or {"domains": {}}
+    # Otherwise the energy is only that of a GPU's board, which a run on the processor leaves idle.
+    covers_processor = any(name.startswith("package") for name in energy["domains"])
     return {
         **{key: run[key] for key in _OF_RUN},
         **{key: m["graph"][key] for key in ("family", "n", "m")},
@@ -300,10 +302,7 @@ def table_row(record: Record) -> dict[str, Any]:
         "transfer_seconds": transfer,
         "call_seconds": call,
         "edges_per_second": m["graph"]["m"] / compute.median if compute.median else None,
-        # Without the processor's packages it is the power of a GPU's board, which a run on the processor leaves idle.
-        "energy_joules": energy["joules"]
-        if any(name.startswith("package") for name in energy["domains"])
-        else None,
+        "energy_joules": energy["joules"] if covers_processor else None,
         "weight": forest.get("weight"),
         "components": forest.get("components"),
         "flags": ",".join(flags),
