@@ -33,8 +33,7 @@ from mst.catalog.download import Sources
 from mst.formats.canonical import read_canonical
 from mst.units import counted
 
-SAME = 1.08
-"""Kinds of weights share a cell if its choice costs none of them more than this factor."""
+SAME = 1.08  # kinds of weights share a cell if its choice costs none of them more than this factor
 WITHIN = 1.2
 """A choice is good if its candidate's time, with the cost of choosing, is within this factor of the best one's."""
 

@@ -21,15 +21,12 @@ class Catalog(Mapping[str, Entry]):
         self._entries, self.file = dict(entries), file
 
     def __getitem__(self, name: str) -> Entry:
-        try:
+        if name in self._entries:
             return self._entries[name]
-        except KeyError:
-            remedy = "`mst list graphs` shows them all"
-            if Path(name).is_file():
-                remedy = f"to measure algorithms on this file, add an entry with sources: [{{path: {name}}}]"
-            raise ConfigError(
-                f"no graph {name!r} in {self.file}{nearest(name, self._entries)}; {remedy}"
-            ) from None
+        remedy = "`mst list graphs` shows them all"
+        if Path(name).is_file():
+            remedy = f"to measure algorithms on this file, add an entry with sources: [{{path: {name}}}]"
+        raise ConfigError(f"no graph {name!r} in {self.file}{nearest(name, self._entries)}; {remedy}")
 
     def matching(self, patterns: Iterable[str]) -> list[Entry]:
         """Return the entries of these names or patterns (``*`` and ``?``), each once.

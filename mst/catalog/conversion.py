@@ -281,16 +281,12 @@ def _checks(entry: Entry, known: dict[str, Any]) -> tuple[Check, ...]:
             if stated is None or actual is None:
                 continue
             if quantity == "average_degree":
-                actual = _rounded_like(actual, stated)
+                decimals = len(stated.partition(".")[2])
+                actual = f"{actual:.{decimals}f}"
             agrees = actual == stated
             check = Check(by=published.by, quantity=quantity, published=stated, found=actual, agrees=agrees)
             checks.append(check)
     return tuple(checks)
-
-
-def _rounded_like(value: float, printed: str) -> str:
-    """Return `value` with as many decimals as `printed`."""
-    return f"{value:.{len(printed.partition('.')[2])}f}"
 
 
 def _metadata(entry: Entry, known: dict[str, Any]) -> dict[str, Any]:

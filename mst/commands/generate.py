@@ -80,9 +80,10 @@ def _listing(generators: Iterable[Generator]) -> str:
     for generator in generators:
         lines += [generator.name, f"  {generator.title}; connected {generator.connected}"]
         for name, parameter in generator.parameters.items():
-            known = "" if parameter.default is None else f" (default {_shown(parameter.default)})"
-            lines += [f"    {name:<12} {parameter.help}{'' if parameter.required else known}"]
-        lines += [""]
+            has_default = parameter.default is not None and not parameter.required
+            default = f" (default {_shown(parameter.default)})" if has_default else ""
+            lines.append(f"    {name:<12} {parameter.help}{default}")
+        lines.append("")
     return "\n".join(lines).rstrip()
 
 

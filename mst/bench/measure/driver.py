@@ -17,12 +17,9 @@ from mst.bench.planning.experiment import Measure
 from mst.units import size
 
 _POLL_SECONDS = 0.02
-COMPILING = "importing, compiling and solving small graphs"
-"""The first step of a run, in words; it has a limit, since a solve may never end."""
-_LIMITS_TO_COMPILE = 5
-"""The time that this step may take, in time limits of a process."""
-_INSTRUMENTED_PROCESSES = 3
-"""The most processes that measure phases, and that are profiled: as few as give an interval."""
+COMPILING = "importing, compiling and solving small graphs"  # a run's first step, in which a solve may hang
+_LIMITS_TO_COMPILE = 5  # this step's time limit, in those of a process
+_INSTRUMENTED_PROCESSES = 3  # the most that measure phases, and that are profiled: the fewest with an interval
 
 
 @dataclass(frozen=True)

@@ -113,10 +113,10 @@ def select_records(records: Sequence[Record], selector: str) -> list[Record]:
         return named
     meanings: dict[tuple[str, str], list[Record]] = {}
     if len(selector) >= 4:
-        for kind, of in kinds.items():
+        for kind, value_of in kinds.items():
             for record in records:
-                if of(record).startswith(selector):
-                    meanings.setdefault((kind, of(record)), []).append(record)
+                if (value := value_of(record)).startswith(selector):
+                    meanings.setdefault((kind, value), []).append(record)
     if len(meanings) > 1:
         listed = "; ".join(f"a {kind} {value}" for kind, value in sorted(meanings))
         raise ConfigError(f"{selector!r} is ambiguous: {listed}; give more of it")
@@ -165,10 +165,8 @@ def _newest(records: Iterable[Record], with_machine: bool) -> Mapping[tuple, Rec
 
 def _compared(a: Record, b: Record, part: str, margin: float) -> Comparison:
     run = a.run
-    machine, algorithm = (
-        " → ".join(dict.fromkeys((getattr(run, name), getattr(b.run, name))))
-        for name in ("machine", "algorithm")
-    )
+    machine = " → ".join(dict.fromkeys((run.machine, b.run.machine)))
+    algorithm = " → ".join(dict.fromkeys((run.algorithm, b.run.algorithm)))
     times = [medians(record.measurement, part) if record.status == "ok" else [] for record in (a, b)]
     flags = [flag for record in (a, b) for flag in record.measurement["conditions"]["flags"]]
     problems = [f"{side} ended as {r.status}" for side, r in (("A", a), ("B", b)) if r.status != "ok"]

@@ -89,7 +89,7 @@ def verify_record(record: Path, reference_file: Path) -> dict[str, Any]:
 def prove_again(tree: Path, results: Path) -> None:
     """Repeat the proofs of unpacked records below `tree` against the references below `results`.
 
-    Those that cannot be repeated are marked. The edge ids of a record do not travel with it: a forest that breaks ties
+    A proof that cannot be repeated is marked as claimed. A bundle has no edge ids, so a forest that breaks ties
     differently is proved by its total.
     """
     references = {}
@@ -102,16 +102,15 @@ def prove_again(tree: Path, results: Path) -> None:
         proof, measurement = json.loads(path.read_text()), json.loads(record.read_text())
         if proof["status"] != "ok":
             continue
-        verdict, reference_digest = Verdict("unproved"), proof["reference_digest"]
+        proof["claimed"] = True
         if found := references.get(measurement["graph"]["digest"]):
             file, reference = found
-            reference_digest = reference["digest"]
             verdict = _judge(measurement, reference, record, file)
             if verdict.status == "unproved" and measurement["run"]["exact"]:
                 verdict = _judge_total(measurement["forest"], reference)
-        proved = verdict._asdict() | {"reference_digest": reference_digest}
-        claims = verdict.status == "unproved"
-        write_json(path, proof | ({} if claims else proved) | {"claimed": claims})
+            if verdict.status != "unproved":
+                proof |= verdict._asdict() | {"reference_digest": reference["digest"], "claimed": False}
+        write_json(path, proof)
 
 
 def _judge(
