@@ -134,7 +134,8 @@ def test_results_whose_folder_cannot_be_made_are_refused(experiment, tmp_path, c
     (tmp_path / "results/records").touch()
     assert cli.main(experiment) == 2
     assert (
-        "results/records/box cannot be written: change its permissions, or `results`" in capsys.readouterr().err
+        "results/records/box cannot be written: change its permissions, or configure other results"
+        in capsys.readouterr().err
     )
 
 

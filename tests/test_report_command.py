@@ -67,8 +67,8 @@ def test_a_page_that_cannot_be_written_is_refused_before_anything_is_written(tmp
     fake_records.write_experiment(tmp_path / "results", graphs=fake_records.GRAPHS[:1])
     for out, reason in (
         (str(folder), "cannot be written: it is a folder"),
-        ("-", "is not a file, and the page has others beside it"),
-        ("/dev/null", "is not a file, and the page has others beside it"),
+        ("-", "is not a file, and other pages go beside it"),
+        ("/dev/null", "is not a file, and other pages go beside it"),
     ):
         assert main(["report", "--results", str(tmp_path / "results"), "--out", out]) == 2
         assert f"mst report: {out} {reason}" in capsys.readouterr().err

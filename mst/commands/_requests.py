@@ -122,9 +122,7 @@ def note_machine(settings: Config, name: str) -> None:
     with suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
     if not os.access(folder, os.W_OK):
-        raise ConfigError(
-            f"{folder} cannot be written: change its permissions, or `results` in the configuration"
-        )
+        raise ConfigError(f"{folder} cannot be written: change its permissions, or configure other results")
     facts = settings.root / "machines" / f"{name}.json"
     if not facts.is_file():
         write_json(facts, this_machine().as_dict())

@@ -150,9 +150,8 @@ def _run_engine(command: list[str], settings: Config, scopes: list[str]) -> int:
     from mst.bench.measure.processes import end_with_parent
     from mst.bench.records import account
 
-    logs = settings.root / "logs"
-    logs.mkdir(parents=True, exist_ok=True)
-    file = logs / "workflow.log"
+    file = settings.root / "logs/workflow.log"
+    file.parent.mkdir(parents=True, exist_ok=True)
     environment = {**os.environ, VARIABLE: str(2 * _POLL_SECONDS), "PYTHONUNBUFFERED": "1"}
     with file.open("w") as log, step("the workflow") as whole, step("planning") as job:
         job.timed = False
@@ -182,10 +181,9 @@ def _run_engine(command: list[str], settings: Config, scopes: list[str]) -> int:
         with file.open(errors="replace") as log:
             lines = [line for line in log if not line.startswith(PREFIX)]
         print("".join(lines[-30:]), end="", file=sys.stderr)
-        locked = any(line.startswith("LockException") for line in lines)
-        unlock = (
-            "; `make report ARGS=--unlock` removes the lock of a workflow that was killed" if locked else ""
-        )
+        unlock = ""
+        if any(line.startswith("LockException") for line in lines):
+            unlock = "; `make report ARGS=--unlock` removes the lock of a workflow that was killed"
         print(f"the workflow failed; its whole output is in {file}{unlock}", file=sys.stderr)
     else:
         _print_pages(settings, scopes)

@@ -40,9 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
     if out.is_dir():
         raise InputError(f"{out} cannot be written: it is a folder; name a file, such as {out / 'report.html'}")
     if is_stream(out):
-        raise InputError(
-            f"{out} is not a file, and the page has others beside it: name one, such as report.html"
-        )
+        raise InputError(f"{out} is not a file, and other pages go beside it: name one, such as report.html")
     if out.parent.is_dir():
         check_place(out)
     with step("writing the page"):

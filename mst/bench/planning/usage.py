@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -112,12 +112,11 @@ def used(records: Path, wanted: Iterable[Run], site: Site) -> list[Usage]:
     return found
 
 
-def _seconds(runs: Iterable[Record]) -> float:
+def _seconds(runs: Sequence[Record]) -> float:
     """Return how long a job took, from the start of its first run to the end of its last."""
-    started, ended = (
-        [datetime.fromisoformat(record.measurement[key]) for record in runs] for key in ("started", "created")
-    )
-    return (max(ended) - min(started)).total_seconds()
+    started = min(datetime.fromisoformat(record.measurement["started"]) for record in runs)
+    ended = max(datetime.fromisoformat(record.measurement["created"]) for record in runs)
+    return (ended - started).total_seconds()
 
 
 def _scheduler_times(jobs: Iterable[str]) -> dict[str, tuple[datetime, float]]:
