@@ -123,11 +123,11 @@ def batch_folder(config: Config, scope: str, batch: Batch) -> Path:
 
 
 def _records_of_others(config: Config, own: set[str]) -> dict[str, Any]:
-    """Return how many records of other machines there are; the table depends on them."""
+    """Return the number of records in each folder of another machine, and the digests of bundles."""
     folders = [*config.records.glob("*"), *COMMITTED.glob("reference/*/records/*")]
     others = sorted(f for f in folders if f.is_dir() and not (f.parent == config.records and f.name in own))
-    counted: dict[str, Any] = {str(f): sum(1 for _ in f.glob("*/*/*/w*/*.json")) for f in others}
-    return counted | bundles(COMMITTED)
+    counts: dict[str, Any] = {str(f): sum(1 for _ in f.glob("*/*/*/w*/*.json")) for f in others}
+    return counts | bundles(COMMITTED)
 
 
 def read_plan(file: Path) -> list[dict[str, Any]]:

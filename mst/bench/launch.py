@@ -41,7 +41,7 @@ def launch_command(ranks: int, command: Sequence[str], launcher: Launcher) -> tu
     ['mpiexec', '--oversubscribe', '--bind-to', 'none', '-n', '2', 'job']
     """
     words = [word.replace("{ranks}", str(ranks)) for word in launcher.words]
-    if list(launcher.words) == words:
+    if not any("{ranks}" in word for word in launcher.words):
         if launcher.kind == "openmpi":
             words += ["--oversubscribe", "--bind-to", "none"]
         words += ["-n", str(ranks)]
@@ -51,7 +51,7 @@ def launch_command(ranks: int, command: Sequence[str], launcher: Launcher) -> tu
     return [*words, *command], dict(added)
 
 
-def find_launcher(environment: Mapping[str, str] | None = None) -> Launcher | None:
+def find_launcher(environment: Mapping[str, str] = os.environ) -> Launcher | None:
     """Return the launcher of this environment, or None if there is none.
 
     ``$MST_MPIEXEC`` comes first; then ``mpiexec`` beside the interpreter, from PyPI's MPI packages; then the
@@ -62,7 +62,6 @@ def find_launcher(environment: Mapping[str, str] | None = None) -> Launcher | No
     ConfigError
         ``$MST_MPIEXEC`` names no program.
     """
-    environment = os.environ if environment is None else environment
     if named := environment.get(VARIABLE, "").strip():
         try:
             words = tuple(shlex.split(named))

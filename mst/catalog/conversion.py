@@ -154,8 +154,7 @@ def fetch_raw(entry: Entry, sources: Sources) -> tuple[Source, Fetched]:
     wanted = [source.wanted(entry.name) for source in entry.sources]
     fetched = sources.fetch(*wanted)
     name = basename(fetched.location)
-    index = next(i for i, one in enumerate(wanted) if name in one.known_names)
-    return entry.sources[index], fetched
+    return next(source for source, one in zip(entry.sources, wanted) if name in one.known_names), fetched
 
 
 def _fetched(entry: Entry, sources: Sources, clock: _Clock) -> tuple[Graph, dict[str, Any]]:

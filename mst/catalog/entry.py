@@ -218,8 +218,8 @@ class Entry(StrictModel, strict=False):
     def stated(self) -> dict[str, int]:
         """The published n, m, components and maximum_degree, as far as there are any; the last publication decides.
 
-        If only the rows of a DIMACS file are published, each one direction of an edge, m is half of them, and counts
-        parallel edges, too.
+        Where only the rows of a DIMACS file are published, m is half of them, since each row is one direction of an
+        edge; this m counts parallel edges, too.
 
         Examples
         --------
@@ -230,8 +230,9 @@ class Entry(StrictModel, strict=False):
         is_dimacs = any(source.format == "dimacs" for source in self.sources)
         found: dict[str, int] = {}
         for each in self.published:
-            arcs = each.arcs or (each.rows if is_dimacs else None)
-            m = each.edges if each.edges is not None else arcs and arcs // 2
+            m, arcs = each.edges, each.arcs or (each.rows if is_dimacs else None)
+            if m is None and arcs is not None:
+                m = arcs // 2
             known = {"n": each.n, "m": m, "components": each.components, "maximum_degree": each.maximum_degree}
             found |= {name: value for name, value in known.items() if value is not None}
         return found

@@ -127,7 +127,7 @@ def split_mirrors(text: str) -> list[str]:
     >>> split_mirrors("/data/graphs:http://mirror:8080/graphs /scratch")
     ['/data/graphs', 'http://mirror:8080/graphs', '/scratch']
     """
-    return [text] if Path(text).is_dir() and text else _MIRROR.findall(text)
+    return [text] if text and Path(text).is_dir() else _MIRROR.findall(text)
 
 
 def check_mirror(mirror: str) -> None:

@@ -217,7 +217,9 @@ def _check_status(response: httpx.Response, *, resuming: bool) -> None:
     if status in _TRANSIENT:
         after = response.headers.get("Retry-After", "")
         raise Broken(reason, float(after) if after.isdecimal() else 0.0)
-    raise (Missing if status in (404, 410) else Refused)(reason)
+    if status in (404, 410):
+        raise Missing(reason)
+    raise Refused(reason)
 
 
 def _span(response: httpx.Response, have: int, known: Mapping[str, Any]) -> tuple[int, int | None]:

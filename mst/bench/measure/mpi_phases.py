@@ -30,6 +30,9 @@ def instrumented(comm: Any) -> tuple[Any, dict[str, float]]:
         spent["waiting"] += met - began
         return met
 
+    def barrier(self: Any) -> None:
+        wait_for_all(self)
+
     def timed(call: Callable) -> Callable:
         def collective(self: Any, *args: Any, **kwargs: Any) -> Any:
             met = wait_for_all(self)
@@ -45,7 +48,7 @@ def instrumented(comm: Any) -> tuple[Any, dict[str, float]]:
     names = [name for name in dir(MPI.Intracomm) if _COLLECTIVE.fullmatch(name)]
     members: dict[str, Any] = {name: timed(getattr(MPI.Intracomm, name)) for name in names}
     members |= {name: instrumenting(getattr(MPI.Intracomm, name)) for name in ("Dup", "Split", "Split_type")}
-    members |= dict.fromkeys(("Barrier", "barrier"), lambda self: wait_for_all(self) and None)
+    members |= {"Barrier": barrier, "barrier": barrier}
     return type("Instrumented", (MPI.Intracomm,), members)(comm), spent
 
 

@@ -108,9 +108,9 @@ class Part(StrictModel):
         """Return this part of an experiment: the runs of these algorithms on these graphs."""
         runs = whole.runs
         if self.algorithms is not None:
-            few = set(self.algorithms)
-            named = [(b, few if b.algorithms == "all" else few & {*b.algorithms}) for b in runs]
-            runs = [block.model_copy(update={"algorithms": sorted(some)}) for block, some in named if some]
+            chosen = set(self.algorithms)
+            named = [(b, chosen if b.algorithms == "all" else chosen & {*b.algorithms}) for b in runs]
+            runs = [block.model_copy(update={"algorithms": sorted(kept)}) for block, kept in named if kept]
         replaced = {"measure": self.measure or whole.measure, "within": self.within or whole.within}
         return whole.model_copy(update={"graphs": self.graphs, "runs": runs, **replaced})
 

@@ -183,7 +183,7 @@ class Record:
     def proved(self) -> bool:
         """Whether its proof was made here or is trusted, and says that it is right."""
         proof = self.proof or {}
-        return self.status == "ok" == proof.get("status") and not proof.get("claimed")
+        return self.status == "ok" and proof.get("status") == "ok" and not proof.get("claimed")
 
 
 def load_records(*folders: Path) -> Iterator[Record]:
@@ -271,7 +271,8 @@ def medians(measurement: Mapping[str, Any], part: str = "compute") -> list[float
     """
     if part in ("call", "call_on_device"):
         on_gpu = measurement["run"]["paradigm"] == "cuda" or "cupy" in measurement["versions"]
-        if on_gpu and len(measurement.get("affinity") or [0]) == 1 < measurement["machine"]["cores"]:
+        had_one_core = len(measurement.get("affinity") or [0]) == 1
+        if on_gpu and had_one_core and measurement["machine"]["cores"] > 1:
             return []
     return [statistics.median(samples) for samples in measurement["samples"].get(part, []) if samples]
 
