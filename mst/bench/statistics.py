@@ -20,7 +20,7 @@ import numpy as np
 COVERAGE = 0.95
 NORMAL_95 = 1.96  # standard deviations of a normal distribution from its mean to the ends of its central 95 %
 FEWEST_PROCESSES = 3
-"""Fewest processes of a verdict, an interval or a headline: the least and the greatest of three cover 75 %."""
+"""Fewest processes of a verdict, an interval or a headline: the range of three covers the median in 75 % of cases."""
 
 
 @dataclass(frozen=True)
@@ -70,9 +70,9 @@ def summarise(values: Sequence[float]) -> Summary:
 def interval_ranks(count: int) -> tuple[int, float]:
     """Return the rank from either end of the values that bound the median's interval, and its coverage.
 
-    The narrowest interval between order statistics that covers the median of any continuous distribution with 95 %
-    (Hollander, Wolfe & Chicken, *Nonparametric Statistical Methods*, §3.6); of fewer than six values, which cannot,
-    that from the least to the greatest.
+    It is the narrowest interval between order statistics that covers the median of any continuous distribution with
+    95 % (Hollander, Wolfe & Chicken, *Nonparametric Statistical Methods*, §3.6). Fewer than six values have none: for
+    them it extends from the least to the greatest.
 
     >>> interval_ranks(3), interval_ranks(5), interval_ranks(9)
     ((1, 0.75), (1, 0.9375), (2, 0.9609375))

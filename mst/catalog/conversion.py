@@ -107,7 +107,7 @@ def _written(entry: Entry, graph: Graph, origin: dict[str, Any], file: Path, clo
         digest=digest,
         bytes=file.stat().st_size,
         seconds=clock.seconds,
-        checks=_checks(entry, known),
+        checks=tuple(_checks(entry, known)),
         **known,
     )
 
@@ -258,7 +258,8 @@ def describe(graph: Graph) -> dict[str, Any]:
     )
 
 
-def _checks(entry: Entry, known: dict[str, Any]) -> tuple[Check, ...]:
+def _checks(entry: Entry, known: dict[str, Any]) -> Iterator[Check]:
+    """Yield every published number that can be compared, with the one found."""
     raw: Raw | None = known.get("raw")
     # Rows count the lines of the first source's file: other sources list the same graph differently.
     rows = None
@@ -273,7 +274,6 @@ def _checks(entry: Entry, known: dict[str, Any]) -> tuple[Check, ...]:
         "average_degree": known["average_degree"],
         "maximum_degree": known["maximum_degree"],
     }
-    checks = []
     for published in entry.published:
         for quantity, actual in found.items():
             stated = getattr(published, quantity)
@@ -283,9 +283,7 @@ def _checks(entry: Entry, known: dict[str, Any]) -> tuple[Check, ...]:
                 decimals = len(stated.partition(".")[2])
                 actual = f"{actual:.{decimals}f}"
             agrees = actual == stated
-            check = Check(by=published.by, quantity=quantity, published=stated, found=actual, agrees=agrees)
-            checks.append(check)
-    return tuple(checks)
+            yield Check(by=published.by, quantity=quantity, published=stated, found=actual, agrees=agrees)
 
 
 def _metadata(entry: Entry, known: dict[str, Any]) -> dict[str, Any]:

@@ -94,9 +94,8 @@ def _usage(settings: Config, possible: list[Planned], rows: list[Planned], *, wi
         if start.refusal
     ]
     waiting = {row.machine for row in rows if row.is_missing}
-    for machine in (node.machine for node in settings.site.nodes.values()):
-        if machine in waiting:
-            continue
+    without_jobs = [node.machine for node in settings.site.nodes.values() if node.machine not in waiting]
+    for machine in without_jobs:
         reasons = Counter(row.reason for row in rows if row.machine == machine and row.status != "done")
         why = "; ".join(f"{counted(count, 'run')}: {reason}" for reason, count in reasons.most_common())
         table.append(f"{machine}: nothing to submit{f' ({why})' if why else ''}")

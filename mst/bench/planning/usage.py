@@ -104,11 +104,10 @@ def used(records: Path, wanted: Iterable[Run], site: Site) -> list[Usage]:
     times = _scheduler_times(job for own in jobs.values() for job in own)
     found = []
     for node in site.nodes.values():
-        if (own := jobs.get(node.machine)) is None:
-            continue
-        taken = [(_seconds(runs), runs[0].run.layout, len(runs)) for runs in own.values()]
-        first = min((times[job] for job in own if job in times), default=None)
-        found.append(_usage(node, taken, Start(first[1] if first else None)))
+        if own := jobs.get(node.machine):
+            taken = [(_seconds(runs), runs[0].run.layout, len(runs)) for runs in own.values()]
+            first = min((times[job] for job in own if job in times), default=None)
+            found.append(_usage(node, taken, Start(first[1] if first else None)))
     return found
 
 
