@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mst.bench.measure import energy
-from mst.bench.measure.energy import measure_energy, nvml_counters, of_one, rapl_counters
+from mst.bench.measure.energy import measure_energy, nvml_counters, per_solve, rapl_counters
 
 RANGE = 262_143_328_850  # microjoules, as on many Intel processors
 
@@ -45,7 +45,7 @@ def test_energy_is_the_gain_of_the_counters(server):
         zone(server, "intel-rapl:0", "package-0", 4_500_000)
         zone(server, "intel-rapl:1:1", "dram", 2_250_000)
     assert used == pytest.approx({"package-0": 3.5, "dram-0": 0.0, "package-1": 0.0, "dram-1": 0.25})
-    once = of_one(used, 5)
+    once = per_solve(used, 5)
     assert once["joules"] == pytest.approx(0.75)
     assert once["domains"] == pytest.approx({"package-0": 0.7, "dram-0": 0.0, "package-1": 0.0, "dram-1": 0.05})
 
@@ -63,7 +63,7 @@ def test_counter_that_may_have_wrapped_twice_is_left_out(tmp_path, monkeypatch):
     monkeypatch.setattr(energy.time, "monotonic", lambda: next(times))
     with measure_energy(rapl_counters(tmp_path)) as used:
         zone(tmp_path, "intel-rapl:0", "package-0", 5_000_000)
-    assert not used and of_one(used, 1) is None
+    assert not used and per_solve(used, 1) is None
 
 
 @pytest.mark.parametrize("content", ["", "not a number"])

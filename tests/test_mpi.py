@@ -237,7 +237,7 @@ def test_a_launcher_that_does_not_exist_is_refused_instead_of_recorded(monkeypat
     monkeypatch.setenv("MST_MPIEXEC", "mpi-exec -v")
     run = Run("here", "g", "filter-boruvka-mpi", "default", 2, "f" * 12)
     with pytest.raises(ConfigError, match=r"\$MST_MPIEXEC names 'mpi-exec', which is not on PATH"):
-        Request(run, tmp_path, Measure(), oversubscribe=True).refused()
+        Request(run, tmp_path, Measure(), oversubscribe=True).refusal()
 
 
 def test_planning_imports_no_mpi():

@@ -447,9 +447,9 @@ def test_a_damaged_graph_is_refused_instead_of_recorded_as_errors(probe, tmp_pat
 
 def test_width_above_the_cores_is_refused_unless_asked_for(tmp_path):
     run = Run("here", "triangle", "parlay-boruvka", "default", 1000, "0" * 12)
-    refused = Request(run, tmp_path, Measure()).refused()
+    refused = Request(run, tmp_path, Measure()).refusal()
     assert "oversubscribe: true" in refused and "--oversubscribe" in refused, "mst run has no experiment"
-    assert Request(run, tmp_path, Measure(), oversubscribe=True).refused() == ""
+    assert Request(run, tmp_path, Measure(), oversubscribe=True).refusal() == ""
 
 
 @pytest.mark.slow

@@ -116,7 +116,7 @@ def graph_of(settings: Config, name: str, *, in_workflow: bool = False) -> tuple
     return folder, manifest.model_dump(mode="json")
 
 
-def note_machine(settings: Config, name: str) -> None:
+def write_machine(settings: Config, name: str) -> None:
     """Write this machine's hardware to the results, unless it is there; refuse records that cannot be written."""
     folder = settings.records / name
     with suppress(OSError):

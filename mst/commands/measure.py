@@ -91,14 +91,14 @@ def measure_scopes(
     """Measure and prove the planned runs of scopes, graph by graph; return the status of each proof."""
     from mst import config
     from mst.bench.records.store import put_invalid_aside
-    from mst.commands._requests import note_machine
+    from mst.commands._requests import write_machine
     from mst.scopes import Scopes
 
     known = Scopes.of(settings, [config.local_machine(settings)])
     config.check_graphs(settings, known.catalog)
     # An unknown graph is refused before anything is written.
     names = [known.catalog[name].name for scope in scopes for name in known.graphs(scope)]
-    note_machine(settings, settings.machine_name)
+    write_machine(settings, settings.machine_name)
     for reason in put_invalid_aside(settings.records / settings.machine_name):
         print(f"set aside: {reason}", file=sys.stderr)
     begun, statuses = time.monotonic(), list[str]()

@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
     wanted = set(arguments.statuses or FAILED)
     rows = [row for scope in scopes for row in known.plan(scope)]
     files = dict.fromkeys(
-        [*_of_runs(settings, rows, wanted), *_of_graphs(settings, known.catalog, rows, wanted)]
+        [*_files_of_runs(settings, rows, wanted), *_files_of_graphs(settings, known.catalog, rows, wanted)]
     )
     for file in files:
         print(f"{'would remove' if arguments.dry_run else 'removed'}: {file}")
@@ -74,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _of_runs(settings: Config, rows: Iterable[Planned], wanted: set[str]) -> Iterator[Path]:
+def _files_of_runs(settings: Config, rows: Iterable[Planned], wanted: set[str]) -> Iterator[Path]:
     """Yield the files of runs whose measurement has one of these statuses, or flags of a disturbance."""
     from mst.bench.records.compare import DISTURBED
     from mst.bench.records.store import ids_path, proof_path, read_record
@@ -90,7 +90,9 @@ def _of_runs(settings: Config, rows: Iterable[Planned], wanted: set[str]) -> Ite
                 yield from (f for f in (path, proof_path(path), ids_path(path)) if f.is_file())
 
 
-def _of_graphs(settings: Config, entries: Catalog, rows: Iterable[Planned], wanted: set[str]) -> Iterator[Path]:
+def _files_of_graphs(
+    settings: Config, entries: Catalog, rows: Iterable[Planned], wanted: set[str]
+) -> Iterator[Path]:
     """Yield the manifests of unavailable graphs."""
     from mst.config import graph_folder
 

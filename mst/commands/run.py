@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Measure, write the records, prove a single one, print a line for each."""
     from mst import config
     from mst.bench.measure.runner import measure_runs
-    from mst.commands._requests import graph_of, note_machine, request_of
+    from mst.commands._requests import graph_of, request_of, write_machine
     from mst.commands.measure import prove, reference_of
     from mst.errors import ConfigError
 
@@ -53,9 +53,9 @@ def run(arguments: argparse.Namespace) -> int:
             raise ConfigError("--batch needs --index, the file that lists its records")
         return _run_batch(arguments, settings)
     request = request_of(arguments, settings)
-    if reason := request.refused():
+    if reason := request.refusal():
         raise ConfigError(reason)
-    note_machine(settings, request.run.machine)
+    write_machine(settings, request.run.machine)
     folder, manifest = graph_of(settings, request.run.graph)
     reference, file = reference_of(folder, manifest), folder / "graph.arrow"
     (measurement,) = measure_runs([request], manifest=manifest, graph_file=file, granted=arguments.granted)
@@ -66,14 +66,14 @@ def _run_batch(arguments: argparse.Namespace, settings: Config) -> int:
     """Measure the missing runs of a batch in turn, and list all its records."""
     from mst.bench.measure.runner import measure_runs
     from mst.bench.planning.batches import write_index
-    from mst.commands._requests import batch_requests, batch_rows, graph_of, move_staged, note_machine
+    from mst.commands._requests import batch_requests, batch_rows, graph_of, move_staged, write_machine
     from mst.errors import ConfigError
 
     rows = batch_rows(settings, arguments.scope or "default", arguments.batch)
     if requests := batch_requests(settings, rows):
-        if refused := list(filter(None, (request.refused() for request in requests))):
+        if refused := list(filter(None, (request.refusal() for request in requests))):
             raise ConfigError("\n".join(refused))
-        note_machine(settings, requests[0].run.machine)
+        write_machine(settings, requests[0].run.machine)
         folder, manifest = graph_of(settings, requests[0].run.graph, in_workflow=True)
         file = folder / "graph.arrow"
         for measurement in measure_runs(

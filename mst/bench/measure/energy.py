@@ -59,7 +59,7 @@ def measure_energy(counters: Iterable[Counter] | None = None) -> Iterator[dict[s
                 joules[counter.name] = last - first + (counter.range_joules if last < first else 0.0)
 
 
-def of_one(joules: Mapping[str, float] | None, solves: int) -> dict[str, Any] | None:
+def per_solve(joules: Mapping[str, float] | None, solves: int) -> dict[str, Any] | None:
     """Return the joules of one of `solves` solves, in total and by domain; None if nothing was read."""
     if not joules:
         return None

@@ -49,7 +49,7 @@ class Request:
     oversubscribe: bool = False
     unfinished: Path | None = None
 
-    def refused(self) -> str:
+    def refusal(self) -> str:
         """Return why this machine cannot run it as requested, or an empty string."""
         cores, paradigm = granted_cores(), registry.get(self.run.algorithm).paradigm
         if self.run.width_here > cores and paradigm in ("threads", "mpi") and not self.oversubscribe:

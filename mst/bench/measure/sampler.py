@@ -15,7 +15,7 @@ import numpy as np
 import psutil
 
 from mst import registry
-from mst.bench.measure.energy import measure_energy, of_one
+from mst.bench.measure.energy import measure_energy, per_solve
 from mst.bench.measure.messages import RunSpec
 from mst.bench.measure.samples import peak, reset_peak, storable, take_calls, take_samples, warm_seconds
 from mst.bench.measure.warm_up import Edges
@@ -81,7 +81,7 @@ class Sampler:
             "phases": self.implementation.printed_phases(ready.problem, taken.result),
             "counters": self.counters(ready.problem, taken.result),
             "memory": at_peak,
-            "energy": of_one(taken.metered, len(taken.compute)),
+            "energy": per_solve(taken.metered, len(taken.compute)),
             "device_bytes": self.implementation.device_bytes(ready.problem),
             "forest": forest,
             "threads": psutil.Process().num_threads(),
