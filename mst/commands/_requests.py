@@ -43,11 +43,10 @@ def request_of(arguments: argparse.Namespace, settings: Config) -> Request:
     experiments = [settings.experiment, *known.papers.values()]
     if arguments.paper:
         experiments = [known.experiment(f"papers/{arguments.paper}")]
-    measure, oversubscribe = _measure_of(run, experiments)
+    measure, is_allowed = _measure_of(run, experiments)
+    oversubscribe = is_allowed or arguments.oversubscribe
     unfinished = settings.root / UNFINISHED / run.path
-    return Request(
-        run, settings.records / run.path, measure, oversubscribe or arguments.oversubscribe, unfinished
-    )
+    return Request(run, settings.records / run.path, measure, oversubscribe, unfinished)
 
 
 def batch_rows(settings: Config, scope: str, batch: str) -> list[Planned]:
@@ -129,7 +128,7 @@ def write_machine(settings: Config, name: str) -> None:
 
 
 def _measure_of(planned: Run, experiments: list[Experiment]) -> tuple[Measure, bool]:
-    """Return how the experiments want this run measured; the first that requests it decides."""
+    """Return how to measure this run, and whether oversubscription is allowed, by the first experiment that has it."""
     algorithm = registry.get(planned.algorithm)
     for experiment in experiments:
         if planned.graph not in experiment.graphs:

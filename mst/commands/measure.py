@@ -168,9 +168,8 @@ def _measured(
         return
     reference = reference_of(folder, manifest)
     file = folder / "graph.arrow"
-    for measurement in chain(
-        unproved, measure_runs(missing, manifest=manifest, graph_file=file, granted=granted)
-    ):
+    measured = measure_runs(missing, manifest=manifest, graph_file=file, granted=granted)
+    for measurement in chain(unproved, measured):
         yield prove(settings, measurement, reference)
 
 

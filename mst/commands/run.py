@@ -76,9 +76,8 @@ def _run_batch(arguments: argparse.Namespace, settings: Config) -> int:
         write_machine(settings, requests[0].run.machine)
         folder, manifest = graph_of(settings, requests[0].run.graph, in_workflow=True)
         file = folder / "graph.arrow"
-        for measurement in measure_runs(
-            requests, manifest=manifest, graph_file=file, granted=arguments.granted
-        ):
+        measured = measure_runs(requests, manifest=manifest, graph_file=file, granted=arguments.granted)
+        for measurement in measured:
             print(line_about(measurement), flush=True)
     move_staged(settings, rows)
     write_index(arguments.index, settings.records, (str(row.run.path) for row in rows if row.run))
