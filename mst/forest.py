@@ -26,13 +26,14 @@ if TYPE_CHECKING:
     from mst.tree import MergeTree
 
 _SPARSE = 1024
-"""Edge ids are sorted if a bitmap of all edges would have more bits than this for each."""
+"""Edge ids are sorted by comparison if a bitmap of all edges would take more bits than this per id."""
 
 _FEW_OF_64_BITS = 1 << 16
-"""Fewer ids of 64 bits, such as NumPy's Borůvka returns, are sorted: compiling takes thousands of times as long."""
+"""Fewer 64-bit ids, such as NumPy's Borůvka returns, are sorted by NumPy: compiling a kernel for them takes
+thousands of times as long."""
 
 _FEWEST_TO_SHARE = 3
-"""Threads that sort ids together: they do twice the work, so that two gain nothing."""
+"""Fewest threads that sort ids together: in parallel, sorting takes twice the work, so two threads gain nothing."""
 
 _UNSIGNED = {size: np.dtype(f"u{size}") for size in (4, 8)}
 
@@ -44,29 +45,29 @@ class Forest:
     Attributes
     ----------
     graph : Graph
-        The graph that it spans.
+        The graph that the forest spans.
     edge_ids : numpy.ndarray of int64, shape (n - components,)
         Rows of the graph's edge list, ascending.
     algorithm : str
-        Id of the algorithm that found it.
+        Id of the algorithm that found the forest.
     seconds : dict of str to float
-        Wall time by part (``init``, ``transfer``, ``compute``), in seconds. None of these includes compiling (once per
-        machine) or loading machine code: that time, if any, is ``code``.
+        Wall time of each stage in seconds: ``init``, ``transfer`` and ``compute``. Compiling (once per machine) and
+        loading machine code are not included; if there was any, its time is ``code``.
     exact : bool
-        Whether it is a minimum spanning forest; False for an approximate one.
+        Whether the weight is minimum (or maximum); False for an approximate forest.
     maximum : bool
-        Whether it is a maximum spanning forest instead.
+        Whether this is a maximum spanning forest instead of a minimum one.
     threads : int
-        Threads that check, sort and add up many edges, at most the number of usable cores; not pickled.
+        Threads for checking, sorting and adding up many edges, at most the number of usable cores; not pickled.
     trusted : bool
-        Whether the edge ids are known to be a forest, ascending and int64, and need no check; not kept.
+        Skip all checks: the edge ids are known to form a forest and to be ascending int64. Not stored.
 
     Raises
     ------
     InputError
-        `graph` is not a `Graph`; or `edge_ids` are not distinct rows of its edge list, or are too many for a forest.
+        `graph` is not a `Graph`, or `edge_ids` are not distinct rows of its edge list or too many for a forest.
     InputError, UnsupportedError
-        `threads` is not at least 1, or above the usable cores.
+        `threads` is less than 1, or above the number of usable cores.
 
     Examples
     --------
@@ -95,7 +96,7 @@ class Forest:
         object.__setattr__(self, "edge_ids", ids)
 
     def __reduce__(self) -> tuple:
-        """Pickle without the arrays that queries keep."""
+        """Pickle without the cached arrays of queries."""
         fields = (self.graph, self.edge_ids, self.algorithm, self.seconds, self.exact, self.maximum)
         return Forest, fields
 
@@ -121,7 +122,7 @@ class Forest:
 
     @property
     def m(self) -> int:
-        """Number of edges of the graph; ``len(forest)`` is that of the forest."""
+        """Number of edges of the graph; ``len(forest)`` is the number of edges of the forest."""
         return self.graph.m
 
     @property
@@ -149,8 +150,8 @@ class Forest:
         Returns
         -------
         scipy.sparse.csr_array, shape (n, n), of the weights' dtype
-            One entry per edge, at row u and column v of the edge list, indices sorted. Edges of weight zero are
-            stored entries too; ``eliminate_zeros()`` would drop them.
+            One entry per edge of the forest, in row u and column v as in the graph's edge list, with sorted indices.
+            An edge of weight zero is an explicitly stored zero, which ``eliminate_zeros()`` would drop.
 
         Examples
         --------
@@ -173,16 +174,20 @@ class Forest:
         Parameters
         ----------
         nodes : iterable of hashable, length n, optional
-            Names of the vertices in order. By default they are the nodes if the graph came from networkx, the labels
-            if it came from a table of labels, or the ids in its file; otherwise vertex i is named i.
+            Names of the vertices, in the order of their ids. By default, the nodes of the networkx graph, the labels in
+            the table, or the ids in the file that the graph came from; otherwise, vertex i is named i.
         weight : str
-            The edge attribute that holds the weight, a Python number; ``id`` holds the edge id.
+            The edge attribute for the weight, a Python number; the attribute ``id`` holds the edge id.
+
+        Returns
+        -------
+        networkx.Graph
 
         Raises
         ------
         InputError
-            `nodes` does not have one name for each vertex, has no order, or has duplicates; or `weight`
-            cannot name the weight.
+            `nodes` does not have one name for each vertex, is unordered, or has duplicates; or `weight` is ``"id"`` or
+            not a string.
 
         Examples
         --------
@@ -218,8 +223,8 @@ class Forest:
         Returns
         -------
         pyarrow.Table
-            Columns ``u, v, w``, and ``id``: rows of the graph's edge list, ascending. Endpoints are named as by
-            `to_networkx`; if they are numbers without gaps, the metadata contain ``n``, which they are below.
+            Columns ``u``, ``v``, ``w`` and ``id`` (the edge ids, ascending). Ends are named as in `to_networkx`; if
+            the names are consecutive integers, ``n`` in the schema's metadata is one more than the largest.
 
         Raises
         ------
@@ -243,23 +248,23 @@ class Forest:
             return pyarrow.table(columns, metadata={"n": str(given.stop)})
         try:
             labels = pyarrow.array(given)
-            # Arrow may change labels: of two types, it converts one to the other, such as "a" to b"a", and it cuts
-            # nanoseconds and the zones of times of day.
+            # Arrow may change labels: it converts mixed types to one, such as "a" to b"a", and drops nanoseconds and
+            # the time zones of times of day.
             may_differ = len(set(map(type, given))) > 1 or pyarrow.types.is_temporal(labels.type)
             if may_differ and labels.to_pylist() != given:
                 raise TypeError(f"they would all become {labels.type}")
         except (pyarrow.ArrowException, TypeError, ValueError, OverflowError) as error:
             raise UnsupportedError(
-                f"Arrow has no type for these labels: {error}; use forest.edges() and forest.graph.labels"
+                f"Arrow has no type for these labels: {error}; use forest.edges() and forest.graph.labels instead"
             ) from error
         return pyarrow.table(columns | {end: labels.take(columns[end]) for end in "uv"})
 
     def linkage(self, *, threads: int | None = None) -> np.ndarray:
         """Return the single-linkage hierarchy of the vertices, in SciPy's format.
 
-        Cutting a minimum spanning forest at a height leaves the single-linkage clusters at that
-        height (Gower and Ross, *Minimum spanning trees and single linkage cluster analysis*, 1969), so this is
-        `scipy.cluster.hierarchy.linkage` for any graph of distances, in time O(n log n).
+        Removing all edges heavier than some height from a minimum spanning forest leaves the single-linkage clusters at
+        that height (Gower and Ross, *Minimum spanning trees and single linkage cluster analysis*, 1969). So this is
+        `scipy.cluster.hierarchy.linkage` for the distances along the edges of any graph. O(n log n) time.
 
         Parameters
         ----------
@@ -269,17 +274,18 @@ class Forest:
         Returns
         -------
         numpy.ndarray of float64, shape (n - 1, 4)
-            Row i merges the clusters of the first two columns, smaller id first, into cluster n + i; then the
-            height, which is the edge's weight, and the number of vertices. Rows ascend by (weight, edge id).
-            Vertices that no path joins are infinitely far apart: a forest's trees are merged by the last rows at
-            height infinity, so ``fcluster(Z, t, "distance")`` keeps them apart for every finite ``t``.
+            Row i merges the clusters in the first two columns, smaller id first, into cluster n + i. The third column
+            is the height of the merge, the weight of an edge; the fourth is the number of vertices in the new
+            cluster. Rows ascend by (weight, edge id). Vertices that no path joins are infinitely far apart: the last
+            rows merge the trees of the forest at height infinity, so ``fcluster(Z, t, "distance")`` keeps them apart
+            for every finite ``t``.
 
         Raises
         ------
         InputError
-            There is no vertex. (With one vertex there is no merge: shape (0, 4), which SciPy refuses.)
+            The graph has no vertices. (With one vertex, the result has shape (0, 4), which SciPy does not accept.)
         InputError, UnsupportedError
-            `threads` is not at least 1, or above the usable cores.
+            `threads` is less than 1, or above the number of usable cores.
 
         Examples
         --------
@@ -301,8 +307,8 @@ class Forest:
         k : int, optional
             The number of clusters, from `components` to n. Among equal weights, larger edge ids are removed first.
         threshold : float, optional
-            The largest weight of an edge that is kept: SciPy's ``fcluster(linkage, threshold, "distance")`` gives the
-            same clusters. Give either this or `k`.
+            The largest weight of an edge that is kept, as in SciPy's ``fcluster(linkage, threshold, "distance")``. Give
+            either this or `k`.
         threads : int, optional
             Cores that may be used if the forest is large (default: all).
 
@@ -314,9 +320,9 @@ class Forest:
         Raises
         ------
         InputError
-            Both are given or neither is; or there is no such number of clusters.
+            Both `k` and `threshold` are given, or neither; or `k` clusters are impossible.
         InputError, UnsupportedError
-            `threads` is not at least 1, or above the usable cores.
+            `threads` is less than 1, or above the number of usable cores.
 
         Examples
         --------
@@ -330,8 +336,9 @@ class Forest:
     def bottleneck(self, x: Any, y: Any, *, threads: int | None = None) -> np.ndarray:
         """Return the bottleneck (minimax) distance of pairs of vertices.
 
-        It is the smallest weight such that a path of edges up to that weight joins them: the heaviest weight on their
-        path in a minimum spanning forest, and their cophenetic distance in single linkage. O(log n) per pair.
+        The bottleneck distance of two vertices is the smallest possible maximum weight of a path between them: the
+        largest weight on their path in a minimum spanning forest, and their cophenetic distance in single linkage.
+        O(log n) time per pair.
 
         Parameters
         ----------
@@ -343,15 +350,15 @@ class Forest:
         Returns
         -------
         numpy.ndarray of float64, of the shape of the pairs
-            Infinite if no path joins the two, and 0 for a vertex and itself. `bottleneck_edges` returns the edges,
-            whose weights are exact in any dtype.
+            Infinity if no path joins the two vertices, and 0 from a vertex to itself. If the weights are int64, float64
+            may round them; `bottleneck_edges` leads to the exact ones.
 
         Raises
         ------
         InputError
-            One is not a vertex, the shapes do not broadcast, or `threads` is not at least 1.
+            `x` or `y` holds a value that is not a vertex, the shapes do not broadcast, or `threads` is less than 1.
         UnsupportedError
-            `threads` is above the usable cores.
+            `threads` is above the number of usable cores.
 
         Examples
         --------
@@ -375,14 +382,12 @@ class Forest:
         Returns
         -------
         numpy.ndarray of int64, of the shape of the pairs
-            Edge ids; -1 if there is no such edge: without a path, and for a vertex and itself.
+            Edge ids; -1 if no path joins the two vertices, and from a vertex to itself.
 
         Raises
         ------
-        InputError
-            One is not a vertex, the shapes do not broadcast, or `threads` is not at least 1.
-        UnsupportedError
-            `threads` is above the usable cores.
+        InputError, UnsupportedError
+            As for `bottleneck`.
 
         Examples
         --------
@@ -406,16 +411,14 @@ class Forest:
         Returns
         -------
         edge_ids : numpy.ndarray of int64
-            The edges of all paths: those of pair i are ``edge_ids[offsets[i] : offsets[i + 1]]``, from ``x[i]`` to
-            ``y[i]``. There are none without a path, and for a vertex and itself.
+            The edges of all paths. The path from ``x[i]`` to ``y[i]`` is ``edge_ids[offsets[i] : offsets[i + 1]]``,
+            which is empty if no path exists or the two are the same vertex.
         offsets : numpy.ndarray of int64, shape (k + 1,)
 
         Raises
         ------
-        InputError
-            One is not a vertex, or the shapes do not broadcast.
         InputError, UnsupportedError
-            `threads` is not at least 1, or above the usable cores.
+            As for `bottleneck`.
 
         Examples
         --------
@@ -430,8 +433,8 @@ class Forest:
     def is_unique(self, *, threads: int | None = None) -> bool:
         """Return whether every other spanning forest of the graph is heavier.
 
-        That holds unless an edge outside the forest is as light as the heaviest edge on the path between its ends.
-        O(m log n).
+        That is false if an edge outside the forest weighs as much as the heaviest edge on the path between its ends.
+        O(m log n) time.
 
         Parameters
         ----------
@@ -441,7 +444,7 @@ class Forest:
         Raises
         ------
         InputError, UnsupportedError
-            `threads` is not at least 1, or above the usable cores.
+            `threads` is less than 1, or above the number of usable cores.
 
         Examples
         --------
@@ -461,18 +464,18 @@ class Forest:
         u, v : array_like of int, shape (q,)
             Ends of the new edges: vertices of the graph.
         w : array_like, shape (q,)
-            Their weights, exactly representable in the dtype of the graph's weights.
+            Their weights, which the dtype of the graph's weights must represent exactly.
 
         Returns
         -------
         Forest
-            Its graph has the new edges as the last rows; existing edges keep their ids. Finding the
-            edges to exchange takes O(q log² n), copying the graph O(n + m).
+            The forest of a graph whose last rows are the new edges; existing edges keep their ids. Finding the
+            edges to exchange takes O(q log² n) time, copying the graph O(n + m).
 
         Raises
         ------
         InputError
-            The edges are not legal (`Graph`), or a weight is not of the dtype.
+            The edges are invalid (see `Graph`), or the dtype does not represent a weight exactly.
 
         Examples
         --------
@@ -487,7 +490,7 @@ class Forest:
 
     @names_missing_numba
     def _merges(self, threads: int | None) -> MergeTree:
-        """Return the merges by the forest's edges, built at the first query, by its threads, and kept."""
+        """Return the tree of merges, which the first query builds with its threads and keeps."""
         from mst.tree import MergeTree
 
         width = cores_for(threads)
@@ -503,24 +506,24 @@ class Forest:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the edge ids as little-endian int64: equal digests are equal forests."""
+        """SHA-256 of the edge ids as little-endian int64: two forests of a graph are equal if their digests are."""
         return digest(self.edge_ids)
 
 
 def _reduced(graph: Graph) -> tuple:
-    """Pickle the edge list alone: its arrays become read-only again, which kernels are compiled for."""
+    """Pickle the edge list alone; unpickling makes its arrays read-only again, as kernels require."""
     vertices = graph.labels if isinstance(graph, LabelledGraph) else graph.n
     made = partial(type(graph), name=graph.name, trusted=True)
     return made, (vertices, graph.u, graph.v, graph.w)
 
 
-# Not a method of `Graph`: how graphs are pickled does not belong into the fingerprints of algorithms.
+# Not methods of `Graph`, since fingerprints of algorithms cover the class.
 copyreg.pickle(Graph, _reduced)
 copyreg.pickle(LabelledGraph, _reduced)
 
 
 def _distinct_rows(edge_ids: Any, graph: Graph, threads: int) -> np.ndarray:
-    """Return edge ids ascending, as int64; refuse ids that cannot be a forest's, without reading its edges."""
+    """Return edge ids ascending, as int64; raise `InputError` if they are not distinct rows or too many."""
     ids = id_column(edge_ids)
     rows = _by_bitmap(ids, graph.m, threads)
     if rows is None:
@@ -535,7 +538,7 @@ def _distinct_rows(edge_ids: Any, graph: Graph, threads: int) -> np.ndarray:
 
 
 def id_column(edge_ids: Any) -> np.ndarray:
-    """Return edge ids as an array of integers, shape (k,), not checked further; raise `InputError` for others."""
+    """Return edge ids as an array of integers, shape (k,), or raise `InputError`; the values are not checked."""
     ids = column(edge_ids, "edge_ids")
     if ids.size and ids.dtype.kind not in "iu":
         raise InputError(f"edge_ids must hold integers, got dtype {ids.dtype}")
@@ -543,7 +546,7 @@ def id_column(edge_ids: Any) -> np.ndarray:
 
 
 def fault_of(ids: np.ndarray, m: int) -> tuple[str, int] | None:
-    """Return why ids, ascending, are not distinct rows of `m` edges, and the id at fault; None if they are."""
+    """Return why ascending ids are not distinct rows of `m` edges, and the id at fault; None if they are."""
     for edge in (ids.item(0), ids.item(-1)) if ids.size else ():
         if not 0 <= edge < m:
             return f"{edge} is not an edge: ids run from 0 to {m - 1}", edge
@@ -555,8 +558,8 @@ def fault_of(ids: np.ndarray, m: int) -> tuple[str, int] | None:
 
 
 def _by_bitmap(ids: np.ndarray, m: int, threads: int) -> np.ndarray | None:
-    """Return edge ids ascending, as int64; None if they are not distinct rows of `m` edges, or sorting takes less."""
-    # Loading numba takes longer than sorting; an algorithm that needs it has loaded it, and this for ids of 32 bits.
+    """Return edge ids ascending, as int64; None if they are not distinct rows of `m` edges, or sorting is faster."""
+    # Loading numba takes longer than sorting; an algorithm that needs numba has loaded it, with the kernel for 32 bits.
     if not 0 < len(ids) <= m <= _SPARSE * len(ids) or "mst.kernels.primitives.jit" not in sys.modules:
         return None
     if ids.itemsize < 4 or not ids.dtype.isnative or (ids.itemsize == 8 and len(ids) < _FEW_OF_64_BITS):
@@ -585,7 +588,7 @@ def _ascending() -> Callable[[np.ndarray, int], tuple[np.ndarray, int]]:
 
 
 def _node_names(nodes: Iterable[Hashable]) -> list[Hashable]:
-    """Return the names of vertices in their order; refuse those that networkx cannot take."""
+    """Return names of vertices as a list; raise `InputError` if they have no order or networkx does not accept them."""
     if isinstance(nodes, Mapping | Set):
         remedy = "list(nodes.values()), if its keys are 0, 1, …" if isinstance(nodes, Mapping) else "a list"
         raise InputError(f"a {type(nodes).__name__} does not say which node is vertex 0: give {remedy}")

@@ -32,14 +32,14 @@ class CSR:
     Attributes
     ----------
     offsets : numpy.ndarray of int64, shape (n + 1,)
-        Row `x` holds slots ``offsets[x] … offsets[x + 1] - 1``.
+        The row of vertex `x` consists of the slots ``offsets[x] … offsets[x + 1] - 1``.
     neighbours : numpy.ndarray, shape (slots,)
-        The other end of each slot; the dtype of `Graph.u`.
+        The other end of each slot's edge, in the dtype of `Graph.u`.
     weights : numpy.ndarray, shape (slots,)
-        The dtype of `Graph.w`.
-    edge_ids : numpy.ndarray, shape (slots,)
-        The row of the edge list; int32, or int64 from 2³¹ edges on. Ascending within a row, so the first
-        lightest slot of a row is also its smallest in the order by (weight, edge id).
+        Its weight, in the dtype of `Graph.w`.
+    edge_ids : numpy.ndarray of int32 (int64 from 2³¹ edges on), shape (slots,)
+        Its id. Ids ascend within a row, so the first of the lightest slots in a row is also the row's minimum by
+        (weight, edge id).
     """
 
     offsets: np.ndarray
@@ -62,20 +62,20 @@ class Graph:
         Ends of each edge. Stored as int32, or int64 if ``n >= 2**31``. Self-loops and parallel edges are
         allowed.
     w : array_like, shape (m,)
-        Weights. Stored as int32, int64, float32 or float64; smaller integers and booleans widen to int32,
-        float16 to float32. Infinities are allowed, NaN is not.
+        Weights. Stored as int32, int64, float32 or float64; smaller integers and booleans become int32,
+        float16 becomes float32. Infinities are allowed, NaN is not.
     name : str
-        For messages and tables.
+        Name for messages and tables.
     trusted : bool
-        Whether the arrays are known to be valid and of these dtypes, and need no check.
+        Skip all checks and conversions: the arrays are known to be valid and of the stored dtypes.
     threads : int
         Threads for checking large arrays, at most the number of usable cores.
 
     Raises
     ------
     InputError
-        For different lengths, ids outside ``0 … n - 1``, NaN weights, masked values, or weights of a dtype that none
-        of the four represents exactly; the message names the row.
+        The lengths differ, an id lies outside ``0 … n - 1``, a weight is NaN, a value is masked, or none of the four
+        dtypes represents the weights exactly. The message names the row where one is at fault.
 
     Examples
     --------
@@ -120,7 +120,7 @@ class Graph:
         return CSR(*build_csr(self.n, self.u, self.v, self.w))
 
     def csr(self) -> CSR:
-        """Return the symmetric CSR form, built once and kept (its cost counts as *init*).
+        """Return the symmetric CSR form, which is built by the first call and kept.
 
         Examples
         --------
@@ -149,12 +149,12 @@ class LabelledGraph(Graph):
 
 
 def columns_of(given: tuple) -> tuple:
-    """Return the four values of a tuple, which is always a graph ``(n, u, v, w)``.
+    """Return the four values of a tuple ``(n, u, v, w)``.
 
     Raises
     ------
     InputError
-        It has another number of values.
+        The tuple does not have four values, or `n` is a tuple or list.
 
     Examples
     --------
@@ -174,10 +174,10 @@ def columns_of(given: tuple) -> tuple:
 
 
 def vertex_count(n: Any) -> int:
-    """Return a number of vertices as an int; raise `InputError` if it is not one."""
+    """Return a vertex count as an int; raise `InputError` if it is not a whole number of at least 0."""
     try:
         count = int(n)
-    except Exception:  # every library raises a different one
+    except Exception:  # every library raises a different error
         count = -1
     if count < 0 or count != n:
         raise InputError(f"the vertex count must be an integer ≥ 0, got {n!r}")
@@ -218,7 +218,7 @@ def _ends(ids: Any, n: int, field: str, threads: int) -> np.ndarray:
         kept = halves.view(stored)
     else:
         largest = largest_word(words, threads) if array.size else -1
-        # Unsigned ids below n are the same as signed ones.
+        # Ids below n have the same bits signed and unsigned.
         kept = array.view(stored) if array.itemsize == stored.itemsize else array
     if largest >= n:
         row = int(np.argmax((array < 0) | (array >= n)))
@@ -230,7 +230,7 @@ def _ends(ids: Any, n: int, field: str, threads: int) -> np.ndarray:
 
 
 def _integers(array: np.ndarray, n: int, field: str) -> np.ndarray:
-    """Return ids as integers in native byte order, in which no negative id looks like one of `n` vertices."""
+    """Return ids as native integers, wide enough that no negative id read as unsigned is below `n`."""
     if array.size == 0:
         return array.astype(np.int32)
     dtype = array.dtype
@@ -244,9 +244,9 @@ def _integers(array: np.ndarray, n: int, field: str) -> np.ndarray:
 
 
 def largest_word(words: np.ndarray, threads: int = 1) -> int:
-    """Return the largest of unsigned integers without gaps, at least one."""
+    """Return the maximum of a contiguous array of unsigned integers, which must not be empty."""
     if threads == 1 or words.itemsize < 4:
-        # For few words, finding the place of the maximum takes a third of the time.
+        # For few words, argmax takes a third of the time of maximum.reduce.
         return words.item(words.argmax()) if len(words) < _FEW else int(np.maximum.reduce(words))
     from mst.kernels.parallel.extremes import largest
 
@@ -266,7 +266,7 @@ def _weights(weights: Any, threads: int) -> np.ndarray:
 
 
 def weight_dtype(array: np.ndarray) -> np.dtype:
-    """Return the one of `WEIGHT_DTYPES` in which weights are stored; raise `InputError` if none is exact."""
+    """Return which of `WEIGHT_DTYPES` weights are stored in; raise `InputError` if none represents them exactly."""
     dtype = array.dtype
     if dtype in WEIGHT_DTYPES:
         return dtype
@@ -293,14 +293,14 @@ def _has_nan(array: np.ndarray, threads: int) -> bool:
         return bool(np.isnan(array.item(array.argmax()) if len(array) < _FEW else np.maximum.reduce(array)))
     from mst.kernels.parallel.extremes import largest
 
-    # Without its sign, a float is NaN if its bits are above those of infinity.
+    # A float is NaN if its bits other than the sign, read as an integer, exceed those of infinity.
     infinity = np.array([np.inf], array.dtype).view(f"u{array.itemsize}")
     bits = frozen(array).view(infinity.dtype)
     return largest(bits, 2 ** (8 * array.itemsize - 1) - 1, threads) > int(infinity[0])
 
 
 def frozen(array: np.ndarray) -> np.ndarray:
-    """Return a read-only view, as all arrays of a graph are: kernels are then compiled for read-only arrays alone.
+    """Return a read-only view; since all arrays of graphs are read-only, kernels are compiled for these alone.
 
     >>> import numpy as np
     >>> from mst.graph import frozen

@@ -1,7 +1,7 @@
-"""The order: edges compare by (weight, edge id), through order-preserving unsigned keys.
+"""The order of edges by (weight, edge id), and the unsigned integer keys that preserve it.
 
-The order is total, so every graph has exactly one minimum spanning forest. Kernels see only keys: one kernel
-per key width (32 or 64 bit) serves every weight dtype.
+The order is total, so every graph has exactly one minimum spanning forest. Kernels work on keys alone, so one kernel
+per key size (32 or 64 bits) serves all weight dtypes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from mst.cores import MANY
 
 
 def keys(weights: np.ndarray) -> np.ndarray:
-    """Map weights to unsigned keys of the same order.
+    """Return unsigned integer keys in the same order as the weights.
 
     Parameters
     ----------
@@ -28,9 +28,8 @@ def keys(weights: np.ndarray) -> np.ndarray:
     Returns
     -------
     numpy.ndarray, shape (m,)
-        uint32 whenever the order fits in 32 bits: always for int32 and float32, for int64 whose range is
-        below 2³², for float64 whose every value is exact in float32. uint64 otherwise. ``-0.0`` and ``0.0``
-        get one key.
+        uint32 where 32 bits suffice: for int32 and float32, for int64 weights that span less than 2³², and for float64
+        weights that float32 represents exactly; otherwise uint64. ``-0.0`` and ``0.0`` have the same key.
 
     Examples
     --------
@@ -54,18 +53,18 @@ def keys(weights: np.ndarray) -> np.ndarray:
 
 
 def total(weights: np.ndarray, rows: np.ndarray | None = None, *, threads: int = 1) -> int | float:
-    """Return the sum of weights: exact for integers of any total, correctly rounded for floats.
+    """Return the sum of weights: an exact int for integers, correctly rounded for floats.
 
-    Opposite infinities total NaN, as in IEEE 754.
+    The sum of opposite infinities is NaN, as in IEEE 754.
 
     Parameters
     ----------
     weights : numpy.ndarray, shape (m,)
         int32, int64, float32 or float64 without NaN.
     rows : numpy.ndarray of int64, shape (k,), optional
-        Places of the weights to add up; by default, all are added up.
+        Positions of the weights to add up; by default, all.
     threads : int
-        Used only if there are many weights.
+        Threads to use if there are many weights.
 
     Examples
     --------
@@ -85,7 +84,7 @@ def total(weights: np.ndarray, rows: np.ndarray | None = None, *, threads: int =
     integers = weights.dtype.kind == "i"
     size = len(weights if rows is None else rows)
     if not integers and "numba" not in sys.modules:
-        # As exact, and done before numba is loaded; partial sums that overflow, and opposite infinities, are left.
+        # As exact, and faster than loading numba; it fails if a partial sum overflows, and for opposite infinities.
         with contextlib.suppress(OverflowError, ValueError):
             return math.fsum(part(0, size).tolist())
     if integers:
@@ -95,7 +94,7 @@ def total(weights: np.ndarray, rows: np.ndarray | None = None, *, threads: int =
 
 
 def _by_parts(size: int, threads: int, function: Callable[[int, int], Any]) -> list:
-    """Call ``function(first, last)`` for parts of ``0 … size - 1``, small enough that their weights stay in a cache."""
+    """Call ``function(first, last)`` for parts of ``0 … size - 1``, each so small that its weights fit the cache."""
     if threads == 1 or size < MANY or "numba" not in sys.modules:
         return [function(first, first + MANY) for first in range(0, max(size, 1), MANY)]
     from mst.kernels.parallel.parts import by_threads
@@ -120,7 +119,7 @@ def _bins(weights: np.ndarray) -> np.ndarray:
 
 
 def _rounded(bins: np.ndarray) -> float:
-    """Return the total of the sums that `bin_sums` returns."""
+    """Return the correctly rounded total of the result of `bin_sums`."""
     from mst.kernels.primitives.exact_sum import LOW_BITS
 
     high, low = bins.tolist()

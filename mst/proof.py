@@ -1,13 +1,13 @@
 """Proofs that a forest is the minimum spanning forest, from the graph alone, trusting no algorithm.
 
-A forest is *the* minimum spanning forest under the order by (weight, edge id) exactly when its ids are edges,
-they close no cycle, the ends of every edge of the graph lie in one tree, and every edge outside it is above the
-heaviest edge on the tree path between its ends (the cycle property; Tarjan, *Data Structures and Network
-Algorithms*, 1983, chapter 6). Three grades of trust follow:
+Edges form *the* minimum spanning forest by (weight, edge id) if and only if they close no cycle, both ends of every
+edge of the graph lie in one of their trees, and every other edge comes after the heaviest edge on the path between its
+ends (the cycle property; Tarjan, *Data Structures and Network Algorithms*, 1983, chapter 6). There are three grades of
+proofs:
 
-- *identical*: `prove` once for a graph's reference, whose edge ids are compared with those of each exact run;
-- *edges*: `check_forest` for peers that break ties differently and for approximate algorithms;
-- *weight*: `check_weight` if a program prints only a total.
+- *identical*: `prove` proves a reference forest once per graph; every exact run must return the same edge ids.
+- *edges*: `check_forest` checks forests of peers that break ties differently, and of approximate algorithms.
+- *weight*: `check_weight` checks the total of a program that prints nothing else.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ class Proof:
     Attributes
     ----------
     ok : bool
-        Whether the forest is right, as far as the grade goes.
+        Whether the forest passed the checks of its grade.
     grade : str
         ``identical``, ``edges`` or ``weight``: how much was checked.
     reason : str
-        Why it is not, naming a witness; empty when it is.
+        Why the forest failed, naming a witness; empty if it passed.
     n, m, forest_edges, components : int or None
-        Of the graph and of the forest; None where they are not known.
+        Vertices and edges of the graph; edges and trees of the forest. None where unknown.
     weight : int, float or None
         Total weight of the forest: exact for integers, correctly rounded for floats.
     seconds : float
@@ -79,19 +79,18 @@ def prove(graph: Graph, edge_ids: Any, *, threads: int = 1) -> Proof:
     edge_ids : array_like of int, shape (k,)
         In any order.
     threads : int
-        Threads that build the reconstruction tree, if it is large, and share the comparison of the edges with their
-        path maxima; the outcome does not depend on it.
+        Threads for large graphs; the outcome does not depend on their number.
 
     Returns
     -------
     Proof
-        Of grade ``identical``. A failure names its witness in `details`: the offending ``edge``, and the
-        ``path_maximum`` that contradicts it.
+        Of grade ``identical``. If it failed, `details` hold the witness: the offending ``edge``, and the
+        ``path_maximum``, the edge on its path that contradicts it.
 
     Raises
     ------
     InputError
-        `threads` is less than 1. Wrong edges raise no error: the proof names them.
+        `threads` is less than 1. Wrong edges raise no error; the proof reports them.
 
     Examples
     --------
@@ -111,9 +110,10 @@ def check_forest(
 ) -> Proof:
     """Check that `edge_ids` are a spanning forest of `graph` of minimum total weight.
 
-    All minimum forests of a graph have the same weights, however ties are broken, and totals are exact or correctly
-    rounded: so an exact forest has exactly the reference's total, without any tolerance. With floats, a heavier forest
-    may round to the same total, and infinite totals decide nothing: every edge is then also compared with its path.
+    However ties are broken, all minimum spanning forests of a graph have the same weights, and totals are exact or
+    correctly rounded; so the total of an exact forest must equal the reference's, without any tolerance. With floats, a
+    heavier forest may round to the same total, and infinite totals prove nothing, so every edge is also compared with
+    the path between its ends.
 
     Parameters
     ----------
@@ -122,8 +122,8 @@ def check_forest(
     reference_weight : int or float
         Total of a proved forest.
     epsilon : float
-        0 for exact algorithms, else the total may reach (1 + `epsilon`) times the reference; negative weights
-        are refused with it, because they make the bound meaningless.
+        The total may reach (1 + `epsilon`) times the reference: 0 for exact algorithms. A positive `epsilon` requires
+        weights that are not negative, without which the bound is meaningless.
     threads : int
         As for `prove`.
 
@@ -135,7 +135,7 @@ def check_forest(
     Raises
     ------
     InputError
-        `epsilon` is negative or not finite, or given for a graph with negative weights; or `threads` is less than 1.
+        `epsilon` is negative or not finite, or positive although a weight is negative; or `threads` is less than 1.
 
     Examples
     --------
@@ -163,18 +163,18 @@ def check_forest(
 
 
 def check_weight(total: int | float | str, reference: int | float, *, forest_edges: int = 0) -> Proof:
-    """Check a total that a program printed, if its edges are not known.
+    """Check the total that a program printed without the edges.
 
     Parameters
     ----------
     total : int, float or str
-        A text may have been rounded to the digits that it shows: ``"1.25e6"`` stands for 1,245,000 to 1,255,000. Two
-        integers must be equal.
+        A string may be rounded to the digits that it shows: ``"1.25e6"`` stands for 1,245,000 to 1,255,000. An int must
+        equal an int reference.
     reference : int or float
         Total of a proved forest.
     forest_edges : int
-        How many weights of one sign the program added up in double precision, in any order, when the
-        reference is a float. That allows a relative error of `forest_edges` · 2⁻⁵³ (Higham, *Accuracy and
+        The number of weights, all of one sign, that the program added up in double precision in any order. If the
+        reference is a float, a relative error of `forest_edges` · 2⁻⁵³ is then allowed (Higham, *Accuracy and
         Stability of Numerical Algorithms*, 2002, §4.2).
 
     Returns
@@ -205,11 +205,11 @@ def check_weight(total: int | float | str, reference: int | float, *, forest_edg
 
 
 _MOST_PLACES = 1000
-"""More places before or after the decimal point than any total has; a fraction with millions takes minutes."""
+"""More digits before or after the decimal point than any total has; fractions of millions of digits take minutes."""
 
 
 def _as_known(total: int | float | str) -> tuple[Fraction | float, Fraction]:
-    """Return a total, exact if it is finite, and half a unit of its last digit if it is a text."""
+    """Return a total, as a fraction if it is finite, and the largest error by which a string may be rounded."""
     if not isinstance(total, str):
         finite = isinstance(total, int) or math.isfinite(total)
         return Fraction(total) if finite else total, Fraction(0)
@@ -225,7 +225,7 @@ _MANY_WEIGHTS = 64
 
 @dataclass(frozen=True, eq=False)
 class _Forest:
-    """Edges of a graph that close no cycle.
+    """A forest of a graph, with the structures that proofs share.
 
     Attributes
     ----------
@@ -237,7 +237,7 @@ class _Forest:
     ranked, links : numpy.ndarray
         From `mst.kernels.proof.reconstruction.link_trees`.
     ties : int
-        Edges as heavy as the one before, lightest first.
+        Number of edges that weigh as much as the edge before them in ascending order.
     """
 
     graph: Graph
@@ -253,7 +253,7 @@ class _Forest:
 
     @cached_property
     def ends(self) -> tuple[np.ndarray, np.ndarray]:
-        """Both ends of all edges of the graph, uint32 or uint64, shape (m,)."""
+        """The ends of all edges of the graph: two arrays of uint32 or uint64, each of shape (m,)."""
         return _unsigned(self.graph.u), _unsigned(self.graph.v)
 
     @cached_property
@@ -264,8 +264,8 @@ class _Forest:
         n, m = self.graph.n, self.graph.m
         root_paths = np.empty(n, root_path_dtype(self.links.dtype, self.graph.w.dtype))
         find_root_paths(self.ranked, root_paths)
-        # With many different weights, few edges are as heavy as the maximum of a path: comparing them one by one
-        # costs less than this table.
+        # With many distinct weights, few edges weigh as much as the maximum of their path; comparing these one by one
+        # takes less time than building this table.
         distinct = len(self.ids) - self.ties
         tie_bounds: np.ndarray = np.empty(n if distinct < _MANY_WEIGHTS else 0, id_dtype(m))
         if len(tie_bounds):
@@ -301,9 +301,9 @@ def _timed(
 
 
 def _is_minimum(graph: Graph, ids: np.ndarray) -> bool:
-    """Return whether distinct rows, ascending, are the minimum spanning forest, by Kruskal's scan of all edges.
+    """Return whether ascending distinct rows are the minimum spanning forest, by Kruskal's algorithm.
 
-    The lightest are scanned first. Of the others, those whose ends are in one tree by then are dropped unscanned.
+    The lightest edges are scanned first; the others are dropped unscanned if their ends are in one tree by then.
     """
     from mst.kernels.filter_boruvka.policy import PROOF
     from mst.kernels.filter_boruvka.sequential.trees import flatten, giant_label, mark_outside
@@ -336,9 +336,10 @@ def _is_minimum(graph: Graph, ids: np.ndarray) -> bool:
 
 
 def _lightest(w: np.ndarray, ids: np.ndarray, trees: int, share: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return somewhat more of the lightest edges than there are trees to join, and the others; or all if cheaper.
+    """Split edges into the lightest, somewhat more than there are trees to join, and the rest: none if that is faster.
 
-    `w` has the weights of all edges, shape (m,), `ids` some edges, shape (k,); the last filter kept `share` of its own.
+    `w` are the weights of all edges, shape (m,); `ids` are the edges to split, shape (k,); `share` is the share of its
+    edges that the last filter kept.
     """
     from mst.kernels.filter_boruvka.policy import PROOF, light_edges_by_density, takes_all
     from mst.kernels.filter_boruvka.sequential.sample import Sample, stratified
@@ -357,7 +358,7 @@ def _lightest(w: np.ndarray, ids: np.ndarray, trees: int, share: float) -> tuple
 def _in_order(
     graph: Graph, u: np.ndarray, v: np.ndarray, ids: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return records of the edges `ids`, shape (k,), and their positions in order: none if they are in order."""
+    """Return records of the edges `ids`, shape (k,), and the positions that sort them: none if they are sorted."""
     from mst.kernels.primitives.radix import records, sorted_records
     from mst.kernels.proof.reconstruction import edge_dtype, gather_edges
     from mst.kernels.proof.replay import is_ascending
@@ -371,7 +372,7 @@ def _in_order(
 
 
 def _ascending_ids(graph: Graph, edge_ids: Any) -> tuple[np.ndarray, str, dict[str, Any]]:
-    """Return the ids ascending, int64, read-only, or why they are not distinct rows of the edge list, and a witness."""
+    """Return edge ids as ascending, read-only int64, or why they are not distinct rows of edges, and a witness."""
     try:
         ids = id_column(edge_ids)
     except InputError as error:
@@ -381,12 +382,12 @@ def _ascending_ids(graph: Graph, edge_ids: Any) -> tuple[np.ndarray, str, dict[s
     if fault := fault_of(ids, graph.m):
         return ids, fault[0], {"edge": fault[1]}
     ids = ids.astype(np.int64, copy=False).view()
-    ids.flags.writeable = False  # numba compiles once for read-only arrays, which a Forest's are
+    ids.flags.writeable = False  # kernels are compiled for read-only arrays, such as those of a Forest
     return ids, "", {}
 
 
 def _forest(graph: Graph, ids: np.ndarray, width: int) -> tuple[_Forest | None, str, dict[str, Any]]:
-    """Return the forest that distinct rows, int64, ascending, form, or why they close a cycle, and a witness."""
+    """Return the forest that ascending distinct rows form, or why they do not form one, and a witness."""
     from mst.kernels.proof.building import Forest, reconstruct
 
     u, v, weights = _unsigned(graph.u), _unsigned(graph.v), graph.w[ids]
@@ -406,7 +407,7 @@ def _forest(graph: Graph, ids: np.ndarray, width: int) -> tuple[_Forest | None, 
 
 
 def _joining_rank(links: np.ndarray, a: int, b: int) -> int:
-    """Return the rank of the edge that joined vertices `a` and `b` in the tree `links`, of `link_trees`."""
+    """Return the rank of the edge that joined vertices `a` and `b`, by the result `links` of `link_trees`."""
     from mst.kernels.proof.reconstruction import find_joining_ranks
 
     ends = np.array([[a, a], [b, b]], links.dtype)
@@ -429,7 +430,7 @@ def _split(forest: _Forest) -> tuple[str, dict[str, Any]]:
 
 
 def _minimality(forest: _Forest, strict: bool, width: int) -> tuple[str, dict[str, Any]]:
-    """Return why the forest is not spanning and minimum (with `strict`, by edge id as well)."""
+    """Return why the forest is not spanning and minimum, with ties broken by edge id if `strict`; or no reason."""
     edge, rank = _first_violation(forest, strict, width)
     graph = forest.graph
     if edge < 0:
@@ -453,7 +454,7 @@ def _first_violation(forest: _Forest, strict: bool, width: int) -> tuple[int, in
 
 
 def _width(threads: int) -> int:
-    """Return how many threads this process can run, of `threads`."""
+    """Return the smaller of `threads` and the number of threads that this process can run."""
     wanted = whole_threads(threads) or 1
     if wanted == 1:
         return 1
@@ -463,7 +464,7 @@ def _width(threads: int) -> int:
 
 
 def _excess(total: int | float, reference: int | float, epsilon: float) -> str:
-    """Return why a finite or infinite spanning total violates the bound (1 + epsilon) · reference, or nothing."""
+    """Return why the total of a spanning forest violates the bound (1 + epsilon) · reference, or an empty string."""
     if epsilon == 0:
         if total == reference:
             return ""
@@ -495,11 +496,11 @@ def described(edge: int, u: Any, v: Any, weight: Any) -> str:
 
 
 def not_minimum(edge: str, heaviest: str, *, lighter: bool) -> str:
-    """Return the reason that an edge is before the heaviest one on its path, by its weight or by its id."""
+    """Return the reason of a failed proof: an edge comes before the heaviest one on its path, by weight or by id."""
     above = "lighter than" if lighter else "as heavy as, and before,"
     return f"{edge} is {above} {heaviest} on its path: the forest is not minimum"
 
 
 def not_spanning(edge: str) -> str:
-    """Return the reason that no path of the forest joins the ends of an edge."""
+    """Return the reason of a failed proof: no path of the forest joins the ends of an edge."""
     return f"{edge} joins two trees: the forest does not span its graph"

@@ -11,24 +11,24 @@ from mst.arrays import first_of_runs
 from mst.graph import Graph, frozen
 
 _SPARSE = 8
-"""With at least as many vertices per edge, the vertices in use are ranked first."""
+"""With more vertices per edge than this, the vertices in use are renumbered first."""
 
 _FEW, _FEW_FOR_LOADED = 1 << 16, 1 << 10
-"""Edges that NumPy merges sooner than compiled code that has to be loaded, and than loaded code."""
+"""The most edges that NumPy merges faster than compiled code: if that is yet to be loaded, and if it is loaded."""
 
 
 @dataclass(frozen=True)
 class MergeCounts:
-    """Numbers of rows that `simplify` dropped: ``m`` before minus their sum is ``m`` after.
+    """Numbers of rows that `simplify` dropped; their sum is the number of edges before minus that after.
 
     Attributes
     ----------
     loops : int
         Self-loops.
     reciprocal : int
-        Pairs with arcs both ways: one row each.
+        One row of each pair of vertices that arcs join in both directions.
     parallel : int
-        Further rows of a pair.
+        All further rows of a pair of vertices.
     """
 
     loops: int
@@ -37,9 +37,10 @@ class MergeCounts:
 
 
 def simplify(graph: Graph, *, threads: int = 1) -> tuple[Graph, MergeCounts]:
-    """Return the simple graph and the counts of the rows that were merged.
+    """Return the simple graph and the counts of dropped rows.
 
-    Arcs a→b and b→a are one edge, the lightest of parallel edges stays, self-loops go. The vertices stay.
+    Arcs a→b and b→a count as the same edge; the lightest of parallel edges is kept; self-loops are dropped. All
+    vertices are kept.
 
     Parameters
     ----------
@@ -50,14 +51,14 @@ def simplify(graph: Graph, *, threads: int = 1) -> tuple[Graph, MergeCounts]:
     Returns
     -------
     Graph
-        Edges with ``u < v``, sorted by (u, v): the same graph for every order of the input's rows. ``-0.0`` becomes
-        ``0.0``, which it equals.
+        Edges have ``u < v`` and are sorted by (u, v), whatever the order of the input's rows. A weight of ``-0.0``
+        becomes ``0.0``.
     MergeCounts
 
     Notes
     -----
-    Linear time, O(n + m); besides input and result, 12 bytes per edge (16 for 64-bit weights), unless most edges have
-    the same smaller end. If a graph of many edges is simple and sorted already, the result shares its arrays.
+    O(n + m) time. Besides input and result, memory is 12 bytes per edge (16 for 64-bit weights), unless most edges have
+    the same smaller end. If a graph of many edges is already simple and sorted, the result shares its arrays.
 
     Examples
     --------
@@ -81,12 +82,12 @@ def simplify(graph: Graph, *, threads: int = 1) -> tuple[Graph, MergeCounts]:
 
 
 def are_few(edges: int, for_loaded: int) -> bool:
-    """Return whether NumPy merges edges sooner than compiled code: up to `for_loaded` where numba is loaded."""
+    """Return whether NumPy merges edges faster than compiled code: up to `for_loaded` edges once numba is loaded."""
     return edges <= (for_loaded if "numba" in sys.modules else _FEW)
 
 
 def _merge_few(graph: Graph) -> tuple:
-    """Return the result of `merge_edges` without compiled code."""
+    """Return the result of `merge_edges`, computed by NumPy."""
     rows = (graph.u != graph.v).nonzero()[0]
     u, v = graph.u[rows], graph.v[rows]
     low, high = np.minimum(u, v), np.maximum(u, v)
@@ -101,7 +102,7 @@ def _merge_few(graph: Graph) -> tuple:
 
 
 def _merge_used(graph: Graph, threads: int) -> tuple:
-    """Return the result of `merge_edges` over the vertices in use alone: most of a huge, sparse graph are isolated."""
+    """Return the result of `merge_edges`, computed over the vertices in use, for graphs of mostly isolated vertices."""
     from mst.kernels.graph.relabel import compact_ids
     from mst.kernels.graph.simplify import merge_edges
 

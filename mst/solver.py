@@ -75,42 +75,43 @@ def minimum_spanning_forest(
     Parameters
     ----------
     graph : Graph, tuple (n, u, v, w), path, SciPy sparse array, networkx graph, edge table, or batches of edges
-        A tuple holds the vertex count and three arrays of equal length; a path names a file of any known
-        format, or a canonical ``.arrow`` file. See `mst.interop.inputs` for the others. Arrays of a library that
-        has ``from_dlpack``, such as PyTorch, give an `mst.interop.arrays.ArrayForest` with arrays of that library.
-        Arrays on a CUDA device stay there, and so does the forest, which is then a `DeviceForest`. An iterator or a
-        list of batches (tuples ``(u, v, w)``, record batches) or an Arrow dataset may be larger than memory
-        (`mst.streaming.forest_of_batches`); its forest is a `StreamForest`.
+        A tuple holds the vertex count and three arrays of equal length; a path names a graph file in any of
+        `mst.formats.FORMATS`. `mst.interop.inputs` describes the objects of other libraries. Arrays of a library with
+        a function ``from_dlpack``, such as PyTorch, give an `mst.interop.arrays.ArrayForest`, whose results are arrays
+        of the same library. Arrays on a CUDA device stay there, and the result is a `DeviceForest` on that device.
+        An iterator or list of batches (tuples ``(u, v, w)`` or record batches) and an Arrow dataset may be larger than
+        memory (`mst.streaming.forest_of_batches`); the result is a `StreamForest`.
     algorithm : str
-        An id from ``mst list``, or ``"auto"``: the algorithm that was fastest in measurements of such graphs on the
-        usable cores, or on the GPU if CuPy is loaded (`mst.advice`); or, while a process has solved only small graphs,
-        one that needs no compiling or loading of code (`mst.advice.first`).
+        An id from ``mst list``, or ``"auto"``: the algorithm that was fastest on similar graphs when measured on as
+        many cores, or on a GPU if CuPy is loaded (`mst.advice`). As long as a process has solved only small graphs,
+        ``"auto"`` may prefer an algorithm that needs no code compiled or loaded (`mst.advice.first`).
     threads : int, optional
-        Threads that may be used, by default all usable cores, or as many as a container's quota of time can keep
-        busy; more than the usable cores are refused. Algorithms for one core or one GPU accept only 1.
+        The most threads to use: by default all usable cores, or as many as the CPU quota of a container keeps busy.
+        More than the usable cores are refused; algorithms for one core or one GPU accept only 1.
     maximum : bool
-        Whether to find the heaviest forest; among equal weights, the smaller edge id still comes first. Only for
-        graphs in host memory.
+        Whether to find the heaviest spanning forest instead; among equal weights, the smaller edge id still comes
+        first. Supported for graphs in host memory.
     **options
-        The algorithm's own options, as ``mst list --json`` shows them. With batches, also ``n``, the number of
-        vertices, and ``memory``, the bytes that may be used (or a text such as ``"8G"``).
+        Options of the algorithm; ``mst list --json`` describes them. Batches also accept ``n``, the number of
+        vertices, and ``memory``, the most bytes to use (a number, or a string such as ``"8G"``).
 
     Returns
     -------
     Forest, ArrayForest, DeviceForest or StreamForest
-        Exact algorithms, except for other libraries', break ties by (weight, edge id) and return the same edge ids. An
-        `ArrayForest` has all that a `Forest` has; a `DeviceForest` has its ids, weight, `edges()` and `to_host()`.
+        All exact algorithms of this package break ties by (weight, edge id) and so return the same edge ids; those of
+        other libraries may break ties differently. An `ArrayForest` has every attribute and method of a `Forest`; a
+        `DeviceForest` has ``edge_ids``, ``weight``, ``edges()`` and ``to_host()``.
 
     Raises
     ------
     InputError, FormatError
-        The graph is not legal.
+        The graph is invalid.
     ConfigError
-        No such algorithm or option.
+        There is no such algorithm or option.
     UnsupportedError, DependencyError
-        The algorithm does not fit this graph, or is not installed.
+        The algorithm does not support this graph, or a package that it needs is not installed.
     OutOfMemoryError
-        The graph's forest does not fit into memory.
+        There is not enough memory to compute the forest.
 
     Examples
     --------
@@ -136,7 +137,7 @@ def minimum_spanning_forest(
 
 @dataclass(frozen=True)
 class Request:
-    """The part of a call that names no graph; its attributes are parameters of `minimum_spanning_forest`."""
+    """The arguments of `minimum_spanning_forest` other than the graph."""
 
     algorithm: str
     threads: int | None
@@ -156,7 +157,7 @@ class Request:
 def _forest_of_foreign_arrays(
     graph: tuple, asked: Request, maximum: bool
 ) -> Forest | ArrayForest | DeviceForest:
-    """Return the forest of arrays that may be those of other libraries, in arrays of the same library."""
+    """Return the forest of arrays of any library, as arrays of the same library."""
     if not any(map(arrays.is_on_device, graph)):
         from mst.interop.arrays import in_library_of
 
@@ -175,7 +176,7 @@ def _forest_of_foreign_arrays(
 
 
 def _forest_of_any(graph: Any, asked: Request, maximum: bool) -> Any:
-    """Return the forest of a graph of any kind but arrays of other libraries."""
+    """Return the forest of any graph, except arrays of other libraries."""
     if maximum:
         return _maximum_forest(graph, asked)
     if isinstance(graph, tuple):
@@ -206,9 +207,9 @@ def _maximum_forest(graph: Any, asked: Request) -> Forest:
 
 
 def _forest_checked_by_gpu(columns: tuple, asked: Request) -> Forest | None:
-    """Return the forest of arrays in host memory if a GPU is to solve them, which then checks them as well.
+    """Return the forest of arrays in host memory if a GPU is to solve it; the GPU then also checks the arrays.
 
-    None if that does not apply, or if the arrays are not legal: `Graph` finds the reason.
+    Return None if no GPU is to solve it, or if the arrays are invalid: making a `Graph` of them finds the reason.
     """
     if asked.algorithm != advice.OURS_ON_GPU and not (asked.is_auto and usable_gpu()):
         return None
@@ -229,7 +230,7 @@ def _forest_checked_by_gpu(columns: tuple, asked: Request) -> Forest | None:
 
 
 def _is_stream(graph: Any) -> bool:
-    """Return whether this is an iterator or a list of batches, or an Arrow dataset: a table is a graph in memory."""
+    """Return whether this is an iterator or a list of batches, or an Arrow dataset; a table is a graph in memory."""
     if isinstance(graph, _GRAPH_TYPES):
         return False
     is_table = hasattr(graph, "__arrow_c_stream__")  # a reader of record batches has it, but is an iterator
@@ -237,17 +238,17 @@ def _is_stream(graph: Any) -> bool:
 
 
 def _forest_of_stream(batches: Any, asked: Request) -> StreamForest:
-    """Return the forest of batches: the options of a stream are its own, the others are those of the algorithm."""
+    """Return the forest of batches, whose options ``n`` and ``memory`` are not passed to the algorithm."""
     from mst.streaming import forest_of_batches
 
     options = dict(asked.options)
-    own = {name: options.pop(name) for name in ("n", "memory") if name in options}
+    of_stream = {name: options.pop(name) for name in ("n", "memory") if name in options}
     solve, width = batch_solver(replace(asked, options=options))
-    return forest_of_batches(batches, solve=solve, width=width, **own)
+    return forest_of_batches(batches, solve=solve, width=width, **of_stream)
 
 
 def check_request(asked: Request) -> None:
-    """Raise at once the errors of a named algorithm that depend on no graph: its options, width and packages."""
+    """Raise the errors that depend on no graph: wrong options or threads, and missing packages."""
     if asked.is_auto:
         return
     named = registry.get(asked.algorithm)
@@ -257,9 +258,7 @@ def check_request(asked: Request) -> None:
 
 
 def batch_solver(asked: Request) -> tuple[Callable[[Graph], Forest], int]:
-    """Return the function that solves a stream's graphs, one after another, and the cores for solving and reading.
-
-    The request is checked now.
+    """Check a request; return the function that solves the graphs of a stream, and the number of cores to use.
 
     Raises
     ------
@@ -275,38 +274,38 @@ def batch_solver(asked: Request) -> tuple[Callable[[Graph], Forest], int]:
 
 
 def _forest_of_graph(graph: Graph, asked: Request, *, often: bool = False) -> Forest:
-    """Return the forest of a graph; `often` is that of `choose`."""
+    """Return the forest of a graph; `often` is as for `choose`."""
     if not asked.is_auto:
         named = registry.get(asked.algorithm)
         return _run(graph, named, asked.threads, advice.for_one_solve(named.id, asked.options))
     choice = choose(graph, asked, often=often)
     try:
         return _run_choice(graph, choice, asked.options)
-    except (OutOfMemoryError, DependencyError, RuntimeError):  # CuPy's own are RuntimeErrors
+    except (OutOfMemoryError, DependencyError, RuntimeError):  # CuPy raises subclasses of RuntimeError
         if choice.gpu is None:
             raise
         return _run_choice(graph, advice.measured_best(graph, width=cores_for(asked.threads)), asked.options)
 
 
 def _run_choice(graph: Graph, choice: advice.Choice, options: dict[str, Any]) -> Forest:
-    """Return the forest by the algorithm that ``"auto"`` chose, whose options the caller may have given."""
+    """Return the forest by the algorithm that ``"auto"`` chose, with the caller's options."""
     algorithm = registry.get(choice.algorithm)
     try:
         algorithm.resolve(options)
     except ConfigError as error:
         hint = "; n and memory are for batches of edges" if options.keys() & {"n", "memory"} else ""
         raise ConfigError(
-            f'with algorithm="auto", options must be those of the algorithm that is chosen: {error}{hint}'
+            f'algorithm="auto" chose {algorithm.id}, and options must be its own: {error}{hint}'
         ) from error
     return _run(graph, algorithm, choice.width, {**choice.options, **options})
 
 
 def _run(graph: Graph, algorithm: registry.Algorithm, threads: int | None, options: dict[str, Any]) -> Forest:
-    """Return the forest that an algorithm finds; raise an error with the reason if it does not take the graph."""
+    """Return the forest that an algorithm finds; raise `UnsupportedError` if it does not support the graph."""
     width = _width_in_process(algorithm, threads)
     if algorithm.paradigm == "threads":
         check_cores(width)
-    # Not while `Forest` sorts the ids: what is returned has memory of its own.
+    # Ends before `Forest` sorts the ids, so that the sorted ones have memory of their own.
     with keeping_if_large(max(graph.n, graph.m)):
         edge_ids, seconds, used = _solved(graph, algorithm, width, options)
     first.solved(graph, algorithm, options, used)
@@ -320,7 +319,7 @@ def _run(graph: Graph, algorithm: registry.Algorithm, threads: int | None, optio
 def _solved(
     graph: Graph, algorithm: registry.Algorithm, width: int, options: dict[str, Any]
 ) -> tuple[np.ndarray, dict[str, float], int]:
-    """Return edge ids, the seconds of the stages, and the width whose code was needed."""
+    """Return the edge ids, the seconds by stage, and the number of threads that the executed code is compiled for."""
     timed = _TimedWithoutCode()
     execution = execute(algorithm, graph, width, options, timed=timed)
     edge_ids = execution.collect()
@@ -329,19 +328,19 @@ def _solved(
         seconds["code"] = code
     used = width
     if algorithm.paradigm == "threads" and width > 1:
-        # A graph that was left to one core has no code for threads compiled.
+        # If one core solved the graph, no code for threads was compiled.
         used = execution.counters().get("width", width)
     return edge_ids, seconds, used
 
 
 class _TimedWithoutCode:
-    """Times calls without compiling and loading machine code."""
+    """Times calls, not counting the time of compiling and loading machine code."""
 
     def __init__(self) -> None:
         self._began: float | None = None
 
     def __call__(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> tuple[Any, float]:
-        # Nothing is compiled between the stages, so the clock is as it was after the last one.
+        # Nothing is compiled between stages, so the last reading still holds.
         if self._began is None:
             self._began = self._code = code_seconds()
         started = perf_counter()
@@ -356,7 +355,7 @@ class _TimedWithoutCode:
 
 
 def code_seconds() -> float:
-    """Return for how many seconds this thread has compiled and loaded machine code: 0 if numba is not loaded."""
+    """Return the seconds that this thread has spent compiling and loading machine code: 0 if numba is not loaded."""
     module = sys.modules.get("mst.kernels.primitives.machine_code")
     try:
         return module.code_seconds() if module else 0.0
@@ -371,7 +370,7 @@ def _width_in_process(algorithm: registry.Algorithm, threads: int | None) -> int
 
 
 def width_of(algorithm: registry.Algorithm, threads: int | None, *, cores: int | None = None) -> int:
-    """Return the width that `threads` means for an algorithm: `usable_width` when it is not given."""
+    """Return the width of an algorithm for the argument `threads`; None means `cores`, or else `usable_width`."""
     threads = whole_threads(threads)
     if algorithm.paradigm in ("sequential", "peer") and threads not in (None, 1):
         raise UnsupportedError(f"{algorithm.id} runs on one thread, not on {threads}: leave threads out")
@@ -387,9 +386,9 @@ def choose(graph: Graph, asked: Request, *, often: bool = False) -> advice.Choic
     ----------
     graph : Graph
     asked : Request
-        Its options are those of the measured best.
+        Options, if any, are for the measured best, which is then chosen.
     often : bool
-        Whether the code will be used often, so that any wait for it pays.
+        Whether the code will be used so often that waiting for it is always worthwhile.
     """
     gpu = "host" if usable_gpu() else None
     alone = asked.threads is None and gpu is None and advice.is_for_one_core(graph)
@@ -399,21 +398,23 @@ def choose(graph: Graph, asked: Request, *, often: bool = False) -> advice.Choic
 
 
 def usable_gpu() -> bool:
-    """Return whether ``"auto"`` may take a GPU: this process has loaded CuPy, and that finds one.
+    """Return whether ``"auto"`` may use a GPU: the process has loaded CuPy, and CuPy finds a GPU.
 
-    Loading CuPy and starting a GPU takes longer than solving most graphs, so this is left to the caller.
+    Loading CuPy and starting a GPU takes longer than solving most graphs, so it is left to the caller.
     """
     cupy = sys.modules.get("cupy")
     if cupy is None:
         return False
     try:
         return cupy.cuda.runtime.getDeviceCount() > 0
-    except Exception:  # no driver, no device, or another thread is still loading it: CuPy has an error for each
+    except (
+        Exception
+    ):  # no driver, no device, or another thread is still loading CuPy: each raises another error
         return False
 
 
 def _checking_cores(graph: Any, asked: Request) -> int:
-    """Return how many cores a call may use to check arrays, and to convert a sparse array."""
+    """Return how many cores to use for checking arrays and converting a sparse array."""
     if isinstance(graph, Graph):
         return 1
     if type(graph) is tuple and (not isinstance(graph[-1], np.ndarray) or graph[-1].size < MANY):
@@ -426,7 +427,7 @@ def _checking_cores(graph: Any, asked: Request) -> int:
     if not many:
         return 1
     cores = min(whole_threads(asked.threads) or sys.maxsize, usable_width())
-    # As many as will solve: a change of their number starts and ends threads.
+    # As many as will solve the graph: changing the number starts and ends threads.
     return useful_width(cores, graph[-1].size) if type(graph) is tuple else cores
 
 
@@ -436,10 +437,15 @@ def as_graph(graph: Any, *, threads: int = 1) -> Graph:
     Parameters
     ----------
     graph : Graph, tuple, path, sparse array, networkx graph, or edge table
-        A tuple is ``(n, u, v, w)``; a path names a graph file. For the rest, and for the way back from edge ids
-        to the caller's own nodes, see `mst.interop.inputs`. Only the package that the input comes from is imported.
+        A tuple is ``(n, u, v, w)``; a path names a graph file. `mst.interop.inputs` describes the others, and how to
+        map edge ids back to the caller's nodes. Only the package that the input comes from is imported.
     threads : int
-        Threads that check arrays and convert a sparse array.
+        Threads for checking arrays and converting a sparse array.
+
+    Raises
+    ------
+    InputError, FormatError, ConfigError, OutOfMemoryError
+        The input is not a valid graph, or of an unknown type.
 
     Examples
     --------
@@ -459,25 +465,34 @@ def as_graph(graph: Any, *, threads: int = 1) -> Graph:
     if converted is None:
         raise InputError(
             f"cannot make a graph from {_class_name(graph)}: give an mst.Graph, a tuple (n, u, v, w), a path, a "
-            "SciPy sparse array (of a dense matrix: scipy.sparse.csr_array(matrix)), a networkx graph, or a table with "
-            "columns u, v, w or source, target, weight"
+            "SciPy sparse array (for a dense matrix, scipy.sparse.csr_array(matrix)), a networkx graph, or a table "
+            "with columns u, v, w or source, target, weight"
         )
     return converted
 
 
 def _class_name(value: Any) -> str:
-    """Return the name of a class, with that of its library: several have one called Graph."""
+    """Return the name of a value's class with its library, since several libraries have a class Graph."""
     library, name = type(value).__module__.partition(".")[0], type(value).__name__
     return name if library == "builtins" else f"{library}.{name}"
 
 
 def read_graph(path: str | os.PathLike[str], *, format: str | None = None) -> Graph:
-    """Read a graph file; the content decides the format unless `format` names it.
+    """Read a graph file; by default, the format is detected from the content.
+
+    Parameters
+    ----------
+    path, format
+        As for `mst.formats.read`, which this function calls.
+
+    Returns
+    -------
+    Graph
 
     Raises
     ------
     InputError, FormatError, ConfigError, OutOfMemoryError
-        As `mst.formats.read`.
+        As for `mst.formats.read`.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """A forest as a tree of merges: clusters, bottlenecks, paths and new edges, from one stored structure.
 
-Kruskal's algorithm joins two trees by each edge that it takes. `MergeTree` stores which ones, and every query of a
-`mst.Forest` reads that; the methods of `mst.Forest` are the public calls.
+Kruskal's algorithm joins two trees by each edge that it takes. `MergeTree` stores which ones, for the queries of
+`mst.Forest`, whose methods are the public interface.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from mst.rounding import converted
 from mst.units import counted
 
 _MANY_EDGES, _MANY_PAIRS = 1 << 16, 1 << 17
-"""For fewer edges, or pairs, threads do not pay off."""
+"""With fewer edges, or pairs of vertices, threads do not pay off."""
 
 _WRITERS = 4
 """The number of threads that write a hierarchy as fast as memory permits."""
@@ -37,16 +37,16 @@ class MergeTree:
     edge_ids : numpy.ndarray of int64, shape (k,)
         The forest's edges, ascending.
     width : int
-        Threads that may build it.
+        Threads for building the tree.
 
     Attributes
     ----------
     links : numpy.ndarray of uint32 or uint64, shape (n, 2)
         The merges, as `mst.kernels.tree.merge` describes them.
     merges : numpy.ndarray of `mst.kernels.proof.reconstruction.edge_dtype`, shape (k,)
-        The same in the order of the edges, from `mst.kernels.proof.reconstruction.link_trees`.
+        The merges in the order of the edges; see `mst.kernels.proof.reconstruction.link_trees`.
     clusters : numpy.ndarray of the dtype of `links`, shape (k, 3)
-        The clusters that each edge joined, from the same.
+        The clusters that each edge joined; see the same function.
 
     Raises
     ------
@@ -75,12 +75,12 @@ class MergeTree:
 
     @cached_property
     def ranked(self) -> np.ndarray:
-        """The edges in the order by (weight, edge id), int64 of shape (k,): the place of an edge is its rank."""
+        """Edge ids sorted by (weight, edge id), int64 of shape (k,); the position of an edge is its rank."""
         return self.merges["id"].astype(np.int64)
 
     @cached_property
     def weights(self) -> np.ndarray:
-        """Their weights, of shape (k,)."""
+        """Weights by rank, shape (k,)."""
         return self.merges["weight"].copy()
 
     def linkage(self, threads: int | None) -> np.ndarray:
@@ -110,7 +110,7 @@ class MergeTree:
         return self._labels(self._rank_above(threshold) if k is None else self._rank_of_count(k))
 
     def _labels(self, limit: int) -> np.ndarray:
-        """Return the cluster of each vertex by the edges of ranks below `limit`."""
+        """Return the cluster of each vertex when only edges of ranks below `limit` are kept."""
         from mst.kernels.tree.merge import find_roots, number_clusters
 
         roots, numbers = np.empty((2, self.graph.n), self.links.dtype)
@@ -166,7 +166,7 @@ class MergeTree:
     def _joining(
         self, x: Any, y: Any, threads: int | None, of_ranks: np.ndarray, otherwise: np.ndarray
     ) -> np.ndarray:
-        """Return the output of `mst.kernels.tree.joining.find_joining` for pairs of vertices, in their shape."""
+        """Return the output of `mst.kernels.tree.joining.find_joining` in the shape of the pairs."""
         from mst.kernels.parallel.parts import by_threads
         from mst.kernels.tree.joining import find_joining
 
@@ -178,7 +178,7 @@ class MergeTree:
         return values.reshape(shape)
 
     def _pairs(self, x: Any, y: Any) -> tuple[np.ndarray, np.ndarray, tuple[int, ...]]:
-        """Return pairs of vertices in one dimension, of the dtype of the links, and their shape."""
+        """Return the broadcast vertices x and y, each flattened and in the dtype of the links, and their shape."""
         x, y = self._vertices(x, "x"), self._vertices(y, "y")
         try:
             x, y = np.broadcast_arrays(x, y)
@@ -203,7 +203,7 @@ class MergeTree:
         return self.ranked[np.concatenate(ranks)], offsets
 
     def _rooted(self, width: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the edges directed to the roots, as `mst.kernels.tree.rooted.root_clusters` does; kept."""
+        """Return the edges directed to the roots, as `mst.kernels.tree.rooted.root_clusters` does; computed once."""
         from mst.kernels.parallel.parts import by_threads
         from mst.kernels.proof.building import MOST, sorted_by
         from mst.kernels.tree.rooted import find_depths, gather_ends, root_clusters
@@ -258,9 +258,9 @@ class MergeTree:
     def add_edges(self, u: Any, v: Any, w: Any) -> tuple[Graph, np.ndarray]:
         """Return the graph with more edges, and the ids of its forest, as `mst.Forest.add_edges` describes.
 
-        A new edge can replace one on the path between its ends. In the reconstruction tree the paths from all ends of
-        new edges to the roots are short, and have the bottlenecks of the forest: with the new edges they are a small
-        graph, and a link outside the forest of that graph is an edge that leaves.
+        A new edge can replace one on the path between its ends. In the reconstruction tree, the paths from the ends of
+        new edges to the roots are short and have the same bottlenecks as the forest. With the new edges, these paths
+        are a small graph; their links that are not in its forest are the edges to remove.
         """
         from mst.kernels.tree.merge import joining, links_above
 
@@ -288,7 +288,7 @@ class MergeTree:
         return whole, np.concatenate((kept, ids[count:][joins[count:]]))
 
     def _width(self, threads: int | None) -> int:
-        """Return how many threads to use where the work is that of all vertices."""
+        """Return how many threads to use for work on all vertices."""
         from mst.kernels.proof.building import LARGE
 
         return cores_for(threads) if self.graph.n >= LARGE else 1

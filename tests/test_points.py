@@ -392,7 +392,7 @@ def test_wrong_points_are_refused_by_place():
         mst.from_points(np.array([[0, 2**53 + 1]], np.uint64))
     with pytest.raises(InputError, match=r"one row per point .* shape \(3,\)"):
         mst.from_points([1, 2, 3])
-    with pytest.raises(InputError, match="got csr_array: make a sparse one dense by toarray"):
+    with pytest.raises(InputError, match="got csr_array: convert a sparse array by its toarray"):
         mst.from_points(csr_array((3, 2)))
     with pytest.raises(InputError, match="dtype <U1"):
         mst.from_points([["a"]])

@@ -23,12 +23,11 @@ from mst.solver import code_seconds, usable_gpu
 if TYPE_CHECKING:
     from mst.interop.device import DeviceForest
 
-# Coordinates for each thread at least: fewer take as long as waking it; and so few points, whatever their dimension.
+# Fewest coordinates per thread, and most points for one thread alone: waking another would take longer than it saves.
 _FEWEST_EACH, _TOO_FEW = 1 << 12, 1 << 9
-# Fewer points are joined sooner by cores than they get to a GPU and back.
+# Cores join fewer points in less time than it takes to copy them to a GPU and back.
 _FEWEST_FOR_GPU = 1 << 16
-# Squares of larger numbers overflow in float32, those of smaller ones vanish, and equal ones have no ranks: coordinates
-# beyond are scaled.
+# Coordinates with larger exponents are scaled: their squares would overflow or vanish in float32.
 _LARGEST_EXPONENT = 50
 _LARGEST = np.finfo(np.float64).max
 
@@ -66,50 +65,49 @@ def from_points(
 ) -> Forest | ArrayForest | DeviceForest:
     """Return the minimum spanning tree of points, by their distances.
 
-    It is exact unless `k` is given, and needs O(n) memory: the graph of all pairs is never built.
+    The tree is exact unless `k` is given. Memory is O(n), since the graph of all pairs is never built.
 
     Parameters
     ----------
     X : array_like, shape (n, dimensions)
         One point per row: finite numbers, converted to float64. An array on a CUDA device stays there.
     min_samples : int, optional
-        The weight of an edge is then the *mutual reachability* of its ends, as for HDBSCAN: the largest of their
-        distance and their two core distances; the core distance of a point is that of the `min_samples`-th nearest
-        point, itself included (as in scikit-learn). By default, and for 1, the weight is the distance.
+        If given, the weight of an edge is the *mutual reachability distance* of its ends, as in HDBSCAN: the maximum of
+        their distance and their core distances. The core distance of a point is its distance to the `min_samples`-th
+        nearest point, counting itself (as in scikit-learn). By default, as for 1, the weight is the distance.
     metric : {"euclidean"}
     k : int, optional
-        Return an approximate tree: the minimum spanning forest of the `k`-nearest-neighbour graph, whose trees are
-        then joined by shortest edges. Its weight is at least that of the exact tree, and its ``exact`` is
-        always False.
+        Return an approximate tree, whose ``exact`` is False: the minimum spanning forest of the `k`-nearest-neighbour
+        graph, with its trees joined by shortest edges. It weighs at least as much as the exact tree.
     threads : int, optional
-        Threads that may be used. By default all usable cores, or a GPU if this process has loaded CuPy and there are
+        The most threads to use. By default, all usable cores, or a GPU if the process has loaded CuPy and there are
         at least 65,536 points.
 
     Returns
     -------
     Forest, or ArrayForest if `X` is an array of a library such as PyTorch, or DeviceForest if that is on a device
-        Its graph has only the edges of the tree, with ``u < v``, ordered by (weight, u, v), so that
-        `Forest.is_unique` ignores other pairs of points. Ties between equal weights
-        are broken by distance, then by the smaller end, then by the larger one, so the tree is the same
-        for any number of threads. `Forest.labels` and `Forest.linkage` give its clusters.
+        A forest whose graph has only the edges of the tree, with ``u < v``, sorted by (weight, u, v); so
+        `Forest.is_unique` ignores all other pairs of points. Edges of equal weight are compared by distance, then by
+        their smaller end, then by their larger end, so the tree is the same for any number of threads. `Forest.labels`
+        and `Forest.linkage` return its clusters.
 
     Raises
     ------
     InputError
-        `X` is not a table of finite numbers, or has an integer that float64 cannot represent; or `min_samples` is
-        above n; or a weight exceeds float64.
+        `X` is not a table of finite numbers, or holds an integer that float64 cannot represent; `min_samples` is above
+        n; or a weight exceeds the range of float64.
     UnsupportedError
-        `metric` is another one; there are 2³¹ points or more, or more threads than usable cores; or `X` is on a device
-        and has more than 16 dimensions, `k` is given, or `min_samples` is above 33.
+        The metric is not supported; there are 2³¹ points or more; `threads` is above the number of usable cores; or `X`
+        is on a device and has more than 16 dimensions, or `k` or a `min_samples` above 33 is given.
 
     Notes
     -----
-    Borůvka's rounds over a k-d tree: the nearest neighbours of every point are found once, and serve
-    the first rounds. Later rounds search the tree for the points that may have the shortest edge of their
-    component, and bounds rule out most of them. Time grows steeply with the dimension: above about 10, use `k`.
+    The algorithm is Borůvka's over a k-d tree. The nearest neighbours of every point are found once and suffice for the
+    first rounds. Later rounds search the tree for the shortest edge of each component; bounds rule out most points.
+    Time grows steeply with the dimension: above about 10 dimensions, use `k`.
 
-    Distances are compared by their squares in float64: those of less than about 1e-147 times the largest coordinate may
-    be 0.
+    Distances are compared by their squares in float64, so a distance below about 1e-147 times the largest coordinate
+    may become 0.
 
     Examples
     --------
@@ -129,7 +127,7 @@ def from_points(
     given = as_numpy(X, "X")
     if given.ndim == 0:
         raise InputError(
-            f"X must be an array of points, got {type(X).__name__}: make a sparse one dense by toarray()"
+            f"X must be an array of points, got {type(X).__name__}: convert a sparse array by its toarray()"
         )
     if np.ma.is_masked(X):
         place = ", ".join(str(places[0]) for places in np.nonzero(np.ma.getmaskarray(X)))
@@ -149,11 +147,11 @@ def from_points(
 
 
 def _by_threads(given: np.ndarray, samples: int, k: int | None, width: int) -> tuple[Any, Any, Any]:
-    """Return the edges of the tree of points in host memory, by (weight, u, v)."""
+    """Return the columns u, v and w of the tree of points in host memory, sorted by (weight, u, v)."""
     width = 1 if len(given) <= _TOO_FEW else min(width, max(given.size // _FEWEST_EACH, 1))
     try:
         coordinates, exponent = _coordinates(np, given, samples, width)
-        # Not before the checks: this loads numba.
+        # After the checks, since this loads numba.
         from mst.points.tree import tree_of_points
 
         u, v, w = tree_of_points(coordinates, samples, k, width)
@@ -165,7 +163,7 @@ def _by_threads(given: np.ndarray, samples: int, k: int | None, width: int) -> t
 
 
 def _by_gpu(given: np.ndarray, samples: int) -> tuple[Any, Any, Any] | None:
-    """Return the same by the GPU; None if cores take less time, or it does not take the points."""
+    """Return the result of `_by_threads`, computed by a GPU; None if cores are faster or the GPU cannot do it."""
     if given.ndim != 2 or given.dtype.kind not in "fiu" or not _FEWEST_FOR_GPU <= len(given) < 2**31:
         return None
     from mst.algorithms.cuda.device import staging
@@ -184,7 +182,7 @@ def _by_gpu(given: np.ndarray, samples: int) -> tuple[Any, Any, Any] | None:
 
 
 def _device_forest(X: Any, samples: int, k: int | None, threads: int | None) -> DeviceForest:
-    """Return the tree of points that are on a device, which it does not leave."""
+    """Return the tree of points on a device; the arrays do not leave the device."""
     if k is not None:
         raise UnsupportedError("k takes points in host memory: copy them there, or leave k out")
     if whole_threads(threads) not in (None, 1):
@@ -198,7 +196,7 @@ def _device_forest(X: Any, samples: int, k: int | None, threads: int | None) -> 
 
 
 def _tree_on_device(given: Any, samples: int) -> tuple[Any, Any, Any]:
-    """Return the edges of the tree of points in an array of CuPy, by (weight, u, v)."""
+    """Return the columns u, v and w of the tree of points in a CuPy array, sorted by (weight, u, v)."""
     import cupy
 
     from mst.algorithms.cuda.device.points import device_for, tree_of_points
@@ -210,7 +208,7 @@ def _tree_on_device(given: Any, samples: int) -> tuple[Any, Any, Any]:
 
 @np.errstate(all="ignore")
 def _unscaled(xp: Any, u: Any, v: Any, w: Any, exponent: int) -> tuple[Any, Any, Any]:
-    """Return edges by (weight, u, v) with weights times a power of two, some of which may round to one."""
+    """Multiply weights by a power of two and sort the edges again, since rounding may have made weights equal."""
     if exponent == 0:
         return u, v, w
     w = xp.ldexp(w, exponent)
@@ -222,7 +220,7 @@ def _unscaled(xp: Any, u: Any, v: Any, w: Any, exponent: int) -> tuple[Any, Any,
 
 @np.errstate(all="ignore")
 def _coordinates(xp: Any, given: Any, samples: int, width: int = 1) -> tuple[Any, int]:
-    """Return points as float64, divided by a power of two, and its exponent; refuse rows that are not points.
+    """Return points as float64, divided by a power of two, and its exponent; raise `InputError` for illegal points.
 
     `xp` is NumPy or CuPy, `width` the number of threads.
     """
@@ -231,7 +229,7 @@ def _coordinates(xp: Any, given: Any, samples: int, width: int = 1) -> tuple[Any
     _check_table(given)
     points = xp.ascontiguousarray(given, xp.float64)
     if xp is not np:
-        # Zeros lose their sign: equal points then have equal bits. Threads see to that when they look for them.
+        # Zeros lose their sign, so that equal points have equal bits; on the host, the search for equal points does so.
         points = points + 0.0
     elif not points.flags.aligned:
         points = points.copy()
@@ -265,7 +263,7 @@ def _coordinates(xp: Any, given: Any, samples: int, width: int = 1) -> tuple[Any
 
 
 def _check_table(given: Any) -> None:
-    """Refuse an array whose shape or dtype is not that of points."""
+    """Raise an error if an array cannot be points because of its shape or dtype."""
     if given.ndim != 2:
         raise InputError(f"X must have one row per point and one column per dimension, got shape {given.shape}")
     if given.dtype.kind not in "fiub":

@@ -41,11 +41,11 @@ class Points(NamedTuple):
     ----------
     coordinates : numpy.ndarray of float64, shape (distinct points, dimensions)
     ids : numpy.ndarray of int32, shape (distinct points,) or (0,)
-        Of all points at one place, the smallest, ascending; empty if each place has one point.
+        The smallest id of the points at each place, ascending; empty if all points are distinct.
     counts : numpy.ndarray of int32, shape (distinct points,) or (0,)
-        How many points are at each place.
+        Number of points at each place.
     others : numpy.ndarray of int32, shape (2, points - distinct points)
-        The first point at the coordinates of each other one, and that one.
+        For each further point at a place: the place's smallest id, and the point's own.
     """
 
     coordinates: np.ndarray
@@ -57,7 +57,7 @@ class Points(NamedTuple):
 def tree_of_points(
     coordinates: np.ndarray, samples: int, k: int | None, width: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the edges of the tree, by (weight, u, v)."""
+    """Return the columns u, v and w of the tree's edges, sorted by (weight, u, v)."""
     if len(coordinates) < 2:
         return np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0)
     with several_workers(width):
@@ -73,7 +73,7 @@ def tree_of_points(
         schedule = schedule._replace(grain=_ROWS)
         names, weights = tree.points, np.empty(0)
         if len(points.counts):
-            # Points at one place are joined to the first of them: no other edge of theirs is before these.
+            # Points at one place are joined to the first of them: these are their first edges in the order.
             names = points.ids[tree.points]
             if samples > 1:
                 cores = np.empty(len(coordinates))
@@ -99,12 +99,12 @@ def _lists(tree: KdTree, counts: np.ndarray, samples: int, k: int | None, schedu
     dimensions = tree.blocks.shape[1]
     listed = listed_neighbours(dimensions, samples) if k is None else max(k, samples - 1)
     shape = n, max(min(listed, n - 1), 1)
-    # Vectors of a row are read, also of the last one.
+    # Rows are read in whole vectors, even the last one.
     size = math.prod(shape)
     places = np.empty(size + ROW, np.int32)[:size].reshape(shape)
     distances = np.empty(size + ROW)[:size].reshape(shape)
     find_neighbours(schedule._replace(grain=_BLOCKS), tree, places, distances)
-    # A vector of all points of the last block is read.
+    # Blocks are read in whole vectors, even the last one.
     core = np.zeros(len(tree.blocks) * LEAF)[:n]
     lists = Lists(places, distances, core, np.zeros(len(tree.boxes)))
     if samples > 1:
@@ -115,9 +115,9 @@ def _lists(tree: KdTree, counts: np.ndarray, samples: int, k: int | None, schedu
 def _neighbour_forest(
     tree: KdTree, lists: Lists, k: int, width: int
 ) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Return the components of the graph of `k` neighbours, by a place of each, and the edges of its forest."""
+    """Return the components of the `k`-nearest-neighbour graph, as a member of each, and the edges of its forest."""
     n = len(tree.points)
-    # In the order of the points: edges of equal weight are then chosen in the same way whatever the tree looks like.
+    # Edges are listed in the order of the points, so that ties do not depend on the shape of the k-d tree.
     at = np.empty(n, np.int32)
     at[tree.points] = np.arange(n)
     near = lists.places[at, :k]
@@ -139,10 +139,10 @@ def _rounds(
     known: tuple[np.ndarray, np.ndarray, np.ndarray],
     schedule: Schedule,
 ) -> Edges:
-    """Join components by shortest edges; return these after the `known` edges within them.
+    """Join components by shortest edges; return the `known` edges within components, then the new ones.
 
-    `start`, int32 (n,), has the components; it is empty where every point is one. `plain` says that no core distance
-    counts.
+    `start`, int32 of shape (n,), holds the component of each point; if it is empty, each point is its own. `plain` says
+    that core distances do not matter.
     """
     n = len(tree.points)
     smallest = _FEWEST_PLACES if schedule.width > 1 else _PLACES
@@ -166,10 +166,10 @@ def _rounds(
 def _in_order(
     rows: np.ndarray, extremes: np.ndarray, schedule: Schedule
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return edges by (weight, u, v), the ends as int32, of the arrays of `mst.kernels.points.rows.write_rows`."""
+    """Return the columns u, v and w, sorted by (weight, u, v), of edges that `write_rows` has written."""
     if len(rows) <= _FEW:
         ends, weights = rows[np.lexsort((rows[:, 0], rows[:, 1]))].T
-        # The larger end is in the last 32 bits.
+        # The low 32 bits hold the larger end.
         return (ends >> 32).astype(np.int32), ends.astype(np.int32), weights.view(np.float64).copy()
     least, greatest = extremes[0], ~extremes[1]
     argsort = partial(by_threads.argsort, width=schedule.width) if schedule.width > 1 else radix.argsort
@@ -192,7 +192,7 @@ def _in_order(
     by_ends = 2 * len(distinct_values(sample)) < len(sample)
     order = sorted_by(0, unused, np.uint64, as_they_lie) if by_ends else as_they_lie
     u, v, w = fresh(np.int32), fresh(np.int32), fresh(np.float64)
-    # The first 32 bits of weights are sorted in less time; few weights of random points share them.
+    # Sorting by the high 32 bits of weights is faster, and few weights of random points share them.
     in_order = sorted_by(1, shift, np.uint32, order)
     if not read_rows(schedule, rows, in_order, least, shift, by_ends, u, v, w):
         order = order if by_ends else sorted_by(0, unused, np.uint64, as_they_lie)
