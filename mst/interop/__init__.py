@@ -1,4 +1,4 @@
-"""Graphs of other libraries, and our algorithms behind their interfaces."""
+"""Graphs from other libraries' objects, and our algorithms behind their interfaces."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forests in the arrays of the library that the graph came from, such as PyTorch's tensors."""
+"""Forests as arrays of the library that the graph came from, such as PyTorch's tensors."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from mst.forest import Forest
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ArrayForest:
-    """A forest whose arrays are those of another library, in host memory.
+    """A forest as arrays of another library, in host memory.
 
-    It has everything that a `Forest` has: `edge_ids`, `edges`, `labels` and the others take and return arrays of that
-    library.
+    It has every attribute and method of a `Forest`, such as `edge_ids`, `edges` and `labels`; all of them take and
+    return arrays of that library.
 
     Attributes
     ----------
     forest : Forest
-        The same forest in NumPy arrays.
+        The same forest as NumPy arrays.
     from_dlpack : callable
-        The library's function of that name.
+        The library's function of this name.
     given : tuple of three arrays
-        The columns u, v and w of the graph, as far as they came from that library.
+        The columns u, v and w of the graph; None for those that did not come from that library.
     """
 
     forest: Forest
@@ -59,15 +59,15 @@ class ArrayForest:
     def edges(self) -> tuple[Any, Any, Any]:
         """Return the arrays ``(u, v, w)`` of the forest's edges, in the order of `edge_ids`.
 
-        Rows of the arrays that were given, so they keep their dtype, and PyTorch's tensors lead gradients back to the
-        weights of the graph.
+        These are rows of the given arrays. So they keep their dtypes, and gradients of PyTorch's tensors propagate back
+        to the weights of the graph.
         """
         ids, kept = self._out(self.forest.edge_ids), self.forest.edges()
         u, v, w = (self._out(a) if b is None else b[ids] for a, b in zip(kept, self.given))
         return u, v, w
 
     def _out(self, value: Any) -> Any:
-        """Return a result with arrays of the library in place of NumPy's."""
+        """Return a result with the library's arrays in place of NumPy's."""
         if isinstance(value, np.ndarray):
             return self.from_dlpack(value if value.flags.writeable else value.copy())
         if isinstance(value, tuple):
@@ -76,7 +76,7 @@ class ArrayForest:
 
 
 def in_library_of(forest: Forest, *given: Any) -> Forest | ArrayForest:
-    """Return a forest in the arrays of the library of the first foreign one of the `given`; itself if there is none."""
+    """Return a forest as arrays of the library of the first foreign array among `given`; unchanged if there is none."""
     from_dlpack = importer(given)
     if from_dlpack is None:
         return forest

@@ -1,4 +1,4 @@
-"""Graphs whose arrays are on a CUDA device (CuPy, the CUDA array interface, DLPack), solved on it."""
+"""Graphs whose arrays are on a CUDA device (CuPy, the CUDA array interface, DLPack), solved on that device."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ _ID_DTYPES = (np.int32, np.uint32, np.int64, np.uint64)
 
 
 def device_graph(n: int, u: Any, v: Any, w: Any) -> SurveyedGraph:
-    """Return a graph over arrays on the device; int32 ends and a legal weight dtype are not copied.
+    """Return the graph of arrays on a device; int32 ends, and weights of a supported dtype, are not copied.
 
     Parameters
     ----------
     n : int
         Number of vertices.
     u, v, w : array
-        Anything with ``__cuda_array_interface__`` or DLPack, one-dimensional, of one length.
+        One-dimensional arrays of the same length, with ``__cuda_array_interface__`` or DLPack.
 
     Raises
     ------
     InputError
-        For shapes or dtypes that do not fit, ids outside ``0 … n - 1``, or NaN weights.
+        The shapes or dtypes are not those of a graph, an id lies outside ``0 … n - 1``, or a weight is NaN.
     DependencyError
         CuPy is not installed.
     """
@@ -71,7 +71,7 @@ def device_graph(n: int, u: Any, v: Any, w: Any) -> SurveyedGraph:
 
 
 def _refuse_outside(n: int, name: str, ends: Any) -> None:
-    """Raise `InputError` with the first row whose id is not a vertex, if there is one."""
+    """Raise `InputError` for the first row whose id is not a vertex, if there is one."""
     cupy = _cupy()
     if int(ends.min()) < 0 or int(ends.max()) >= n:
         row = int(cupy.argmax((ends < 0) | (ends >= n)))
@@ -85,8 +85,8 @@ def _cupy() -> Any:
         import cupy
     except ImportError as error:
         raise DependencyError(
-            f"arrays on a device need CuPy, which is not installed: {registry.installing('cupy')}, or copy them to "
-            "the host"
+            f"arrays on a device need CuPy, which is not installed: {registry.installing('cupy')}, or copy the "
+            "arrays to the host"
         ) from error
     return cupy
 
@@ -99,7 +99,7 @@ def _vertex_count(n: Any) -> int:
 
 
 def as_cupy(array: Any, name: str) -> Any:
-    """Return an array on a device as a contiguous one of CuPy; raise `InputError` if it is on the host."""
+    """Return an array on a device as a contiguous CuPy array; raise `InputError` for an array on the host."""
     cupy = _cupy()
     if isinstance(array, cupy.ndarray):
         return cupy.ascontiguousarray(array)
@@ -115,16 +115,18 @@ def as_cupy(array: Any, name: str) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class DeviceForest:
-    """A minimum spanning forest on the device.
+    """A minimum spanning forest on a CUDA device.
 
     Attributes
     ----------
     graph : DeviceGraph
+        The graph that the forest spans.
     edge_ids : array of int64, shape (n - components,)
-        Rows of the edge list, ascending: an array of the library that the graph's arrays came from, or of CuPy.
+        Rows of the graph's edge list, ascending; an array of the library that the graph's arrays came from, or of CuPy.
     algorithm : str
+        Id of the algorithm that found the forest.
     given : tuple of three arrays
-        The graph's columns u, v and w in that library.
+        The columns u, v and w of the graph, as arrays of the same library.
     """
 
     graph: DeviceGraph
@@ -145,7 +147,7 @@ class DeviceForest:
 
     @property
     def weight(self) -> int | float:
-        """Total weight, as in `mst.Forest`: for a sum of floats, the edges' weights are copied to the host."""
+        """Total weight, as in `mst.Forest`; to add up floats, the forest's weights are copied to the host."""
         weights = self.graph.w[as_cupy(self.edge_ids, "edge_ids")]
         return order.total(weights if weights.dtype.kind == "i" else weights.get())
 
@@ -155,7 +157,7 @@ class DeviceForest:
         return u[self.edge_ids], v[self.edge_ids], w[self.edge_ids]
 
     def to_host(self) -> Forest:
-        """Return the forest in host memory, which has more methods, such as `labels` and `paths`."""
+        """Return the forest as a `Forest` in host memory, which has more methods, such as `labels` and `paths`."""
         graph = self.graph
         columns = (staging.download_array(column) for column in (graph.u, graph.v, graph.w))
         ids = staging.download_array(as_cupy(self.edge_ids, "edge_ids"))
@@ -163,24 +165,25 @@ class DeviceForest:
 
 
 def forest_on_device(n: int, u: Any, v: Any, w: Any, *, algorithm: str, **options: Any) -> DeviceForest:
-    """Return the forest of a graph that is on the device; nothing but counters passes through the host.
+    """Return the forest of a graph on a device; only counters are copied to the host.
 
     Parameters
     ----------
     n : int
         Number of vertices.
     u, v, w : array
-        See `device_graph`.
+        As for `device_graph`.
     algorithm : str
-        One that runs on a GPU, or ``"auto"``: the one measured to be fastest for such a graph (`mst.advice`).
-        filter-boruvka-cuda starts from the edge list as it is, unless ``start="csr"``.
+        An algorithm of paradigm cuda, or ``"auto"``: the one that was fastest on similar graphs (`mst.advice`).
+    **options
+        Options of the algorithm; filter-boruvka-cuda starts from the edge list unless ``start="csr"`` is given.
 
     Raises
     ------
     InputError
         The arrays are not a graph, or the algorithm runs on the host.
     UnsupportedError, OutOfMemoryError
-        The algorithm does not take this graph, or it does not fit on the device.
+        The algorithm does not support this graph, or the device has not enough memory.
     DependencyError
         CuPy is not installed.
     """
@@ -194,7 +197,7 @@ def forest_on_device(n: int, u: Any, v: Any, w: Any, *, algorithm: str, **option
     chosen = registry.get(algorithm)
     if chosen.paradigm != "cuda":
         raise InputError(
-            f"u, v and w are on the device, but {algorithm} runs on the host: copy them there first"
+            f"u, v and w are on a device, but {algorithm} runs on the host: copy them to the host first"
         )
     graph = graph or device_graph(n, u, v, w)
     ids = _edge_ids(chosen, graph, options)
@@ -209,13 +212,13 @@ def forest_on_device(n: int, u: Any, v: Any, w: Any, *, algorithm: str, **option
 
 
 def _edge_ids(algorithm: registry.Algorithm, graph: SurveyedGraph, options: dict[str, Any]) -> Any:
-    """Return the ids that an algorithm finds, ascending (int64), on the device."""
+    """Return the edge ids that an algorithm finds, ascending int64, on the device."""
     if algorithm.id == advice.OURS_ON_GPU and graph.survey and (found := _from_edges(graph, options)):
         return gpu_call.edge_ids_on_device(graph, graph.survey, found)
     ids_of = implementation_of(algorithm).edge_ids
     if ids_of is None:
         raise UnsupportedError(
-            f"{algorithm.id} has no function edge_ids, which returns a result on the device: see mst.registry"
+            f"{algorithm.id} cannot leave its result on the device, for lack of a function edge_ids: see mst.registry"
         )
     options = advice.for_one_solve(algorithm.id, options)
     ids = ids_of(execute(algorithm, graph, options=options).result)
@@ -223,7 +226,7 @@ def _edge_ids(algorithm: registry.Algorithm, graph: SurveyedGraph, options: dict
 
 
 def _from_edges(graph: Graph | DeviceGraph, options: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the filter's options of `OURS_ON_GPU`; None if it is not to start from edges, or there is one vertex."""
+    """Return the options with which `OURS_ON_GPU` starts from edges; None if it does not, or for a single vertex."""
     algorithm = registry.get(advice.OURS_ON_GPU)
     options = algorithm.resolve(advice.for_one_solve(algorithm.id, options))
     refuse_unfit(algorithm, graph, 1, options)
@@ -232,14 +235,17 @@ def _from_edges(graph: Graph | DeviceGraph, options: dict[str, Any]) -> dict[str
 
 
 def forest_of_tree(n: int, u: Any, v: Any, w: Any, algorithm: str, like: Any) -> DeviceForest:
-    """Return a forest of a graph on the device that has no other edges, in arrays of the library of `like`."""
+    """Return the forest of a graph on a device that has only the forest's edges, as arrays of the library of `like`."""
     cupy = _cupy()
     out = arrays.importer([like]) or cupy.asarray
     return DeviceForest(DeviceGraph(n, u, v, w), out(cupy.arange(len(w))), algorithm, (out(u), out(v), out(w)))
 
 
 def unchecked_graph(n: Any, u: Any, v: Any, w: Any) -> Graph | None:
-    """Return the graph of arrays in host memory, unchecked, if `forest_of_unchecked` can check them; else None."""
+    """Return the graph of arrays in host memory without checking ids and weights, for `forest_of_unchecked`.
+
+    Return None if the arrays need a conversion or another check.
+    """
     plain = all(type(a) is np.ndarray and a.ndim == 1 for a in (u, v, w))
     if not plain or not len(u) == len(v) == len(w) > 0:
         return None
@@ -247,7 +253,7 @@ def unchecked_graph(n: Any, u: Any, v: Any, w: Any) -> Graph | None:
         return None
     threads = usable_width() if len(u) >= MANY else 1
     u, v, w = (arrays.contiguous(a, a.dtype, threads) for a in (u, v, w))
-    # Unsigned ids of vertices are the same as signed ones; the largest others look negative.
+    # Unsigned ids are read as signed: those of vertices stay the same, and those from half the range on are negative.
     u, v = (a.view(f"i{a.itemsize}") for a in (u, v))
     try:
         return Graph(_vertex_count(n), u, v, w, trusted=True)
@@ -256,7 +262,7 @@ def unchecked_graph(n: Any, u: Any, v: Any, w: Any) -> Graph | None:
 
 
 class _WideGraph(Graph):
-    """A graph given with ids of 64 bits, which are converted only when they are used: the forest does not need them."""
+    """A graph given with 64-bit ids, which are converted on first use: finding the forest does not need them."""
 
     _given: tuple[np.ndarray, np.ndarray]
 
@@ -278,7 +284,7 @@ class _WideGraph(Graph):
 
 
 def forest_of_unchecked(given: Graph, options: dict[str, Any]) -> Forest | None:
-    """Return the forest of a graph of `unchecked_graph` by `OURS_ON_GPU`; None if an id or a weight is illegal.
+    """Return the forest that `OURS_ON_GPU` finds of a result of `unchecked_graph`; None if an id or weight is illegal.
 
     See `mst.interop.gpu_call`.
     """

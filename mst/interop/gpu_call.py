@@ -1,7 +1,7 @@
 """A whole call of `filter-boruvka-cuda` from edges, with arrays on the host or the device: checks, solve, and ids.
 
-The device checks ids and looks for NaN, which on the host would take longer than the transfer. Calls of small
-graphs spend most of their time between kernels, so all that depends on a graph's shape alone is kept for the next one.
+The device checks ids and looks for NaN; on the host, this would take longer than the transfer. For small graphs, most
+time passes between kernels, so everything that depends only on a graph's shape is kept for later calls.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ FEW = 1 << 15  # ids that one thread writes in the time in which others wake
 
 
 class Found(NamedTuple):
-    """Edge ids, ascending (int64), and the seconds until the edges were checked, and after that."""
+    """Edge ids, ascending int64; the seconds until the edges were checked; and the seconds after that."""
 
     edge_ids: np.ndarray
     transfer: float
@@ -37,14 +37,14 @@ class Found(NamedTuple):
 
 
 def edge_ids_of(graph: Graph, options: dict[str, Any]) -> Found | None:
-    """Return the forest of a graph with edges and at least two vertices; None if an id or a weight is not legal.
+    """Return the forest of a graph with edges and at least two vertices; None if an id or a weight is illegal.
 
     Parameters
     ----------
     graph : Graph
-        Not checked; its ends are int32 or int64.
+        An unchecked graph with ends of int32 or int64.
     options : dict
-        The filter's: factor, samples, seed.
+        Options of the filter: factor, samples and seed.
     """
     began = perf_counter()
     copier = staging.of_device()
@@ -67,7 +67,7 @@ def edge_ids_of(graph: Graph, options: dict[str, Any]) -> Found | None:
 
 
 def edge_ids_on_device(graph: DeviceGraph, survey: Survey, options: dict[str, Any]) -> Any:
-    """Return the forest of a graph with edges and at least two vertices: ids, ascending, in a CuPy array of int64.
+    """Return the edge ids, ascending, of the forest of a graph with edges and two vertices or more: int64, CuPy.
 
     `options` are as for `edge_ids_of`.
     """
@@ -75,7 +75,7 @@ def edge_ids_on_device(graph: DeviceGraph, survey: Survey, options: dict[str, An
 
 
 def marked_is_shorter(n: int, m: int) -> bool:
-    """Return whether one bit per edge is less to copy and read than ids: true unless m is far above n."""
+    """Return whether one bit per edge is less to copy and read than a list of ids: true unless m is far above n."""
     return m <= max(64 * n, 1 << 23)
 
 
@@ -85,14 +85,14 @@ def _columns(m: int, dtype: np.dtype) -> memory.Places:
 
 
 def _copied(graph: Graph, copier: staging.Staging, edges: EdgeList) -> Survey | None:
-    """Copy a graph's edges to the device; return their survey, or None if an id or a weight is not legal."""
+    """Copy a graph's edges to the device; return their survey, or None if an id or a weight is illegal."""
     wide = graph.u.itemsize == 8
     columns = [
         staging.Column(graph.w, edges.w),
         staging.Column(graph.u, edges.u, wide),
         staging.Column(graph.v, edges.v, wide),
     ]
-    # The upper halves do not reach the device: negative ids are among the largest words.
+    # The upper halves are not copied; `upload` returns the largest word, and negative ids are larger than all others.
     if copier.upload(columns) >= graph.n:
         return None
     survey = kernels_for(edges.dtype).survey(edges)
@@ -112,7 +112,7 @@ def _solver(device: int, n: int, m: int, key_bits: int, options: tuple[tuple[str
 
 
 class _Solver:
-    """State shared by solves of one shape on one device, for one thread at a time."""
+    """Kernels and layouts for graphs of one shape on one device; its methods serve one thread at a time."""
 
     def __init__(self, shape: layout.Shape, options: dict[str, Any]):
         import cupy
@@ -139,7 +139,7 @@ class _Solver:
         both["solve"] = layout.argument(shape, settings, layout.candidate_layout(m, key_bits, 0), counters)
         both["marked"]["count"], both["marked"]["words"] = counters["counters"], -(-m // 32)
         self._solve, self._marked = loader.Arguments(both["solve"]), loader.Arguments(both["marked"])
-        # To set a field takes 1 µs, so the addresses in a block are set as words, all at once.
+        # Setting a field takes 1 µs, so all addresses in a block are set at once, as words.
         self._words, halves = both.view(np.uint64), both.view(np.uint32)
         self._candidates = halves[_word("solve", "index_bits", 4) :][:3]
         self._ids = self._words[_word("marked", "ids") :]
@@ -148,7 +148,7 @@ class _Solver:
         self._starts = np.array([places.starts[name] for _, name in named], np.uint64)
 
     def ids_on_device(self, edges: EdgeList, survey: Survey) -> Any:
-        """Return the forest's ids, ascending, in a CuPy array of int64."""
+        """Return the forest's edge ids, ascending, in a CuPy array of int64."""
         import cupy
 
         with self._lock:
@@ -161,9 +161,9 @@ class _Solver:
         return ids if 2 * len(ids) >= self._most else ids.copy()
 
     def ids_by_marks(self, edges: EdgeList, survey: Survey, marks: np.ndarray, width: int) -> np.ndarray:
-        """Return the forest's ids, ascending, which `width` threads write from one bit per edge in `marks`.
+        """Return the forest's edge ids, ascending, which `width` threads list from one bit per edge.
 
-        These bits are in page-locked memory.
+        The bits are copied to `marks`, which is in page-locked memory.
         """
         from mst.kernels.cuda.staging import positions_of_ones
         from mst.kernels.parallel.runtime import new_tallies, several_workers, touched_empty, workers
@@ -175,7 +175,7 @@ class _Solver:
             runtime.memcpyAsync(marks.ctypes.data, marked, marks.nbytes, runtime.memcpyDeviceToHost, stream)
             room = np.empty(0, np.int64)
             if self._most > FEW:
-                # The system clears the ids' memory meanwhile.
+                # Meanwhile, touching the memory for the ids makes the system clear it.
                 with workers(width):
                     room = touched_empty(self._most, np.int64, width, new_tallies(width))
             count = self._count()

@@ -1,6 +1,6 @@
 """Graphs from other libraries' objects: SciPy sparse arrays, networkx graphs, pandas and Arrow edge tables.
 
-The objects are recognised by the modules of their classes, so no unused library is imported.
+Objects are recognised by the modules of their classes, so that no library is imported in vain.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from mst.rounding import refuse_rounded
 from mst.simplify import are_few, simplify
 
 _FEW_FOR_LOADED = 1 << 8
-"""Entries that NumPy merges sooner than loaded code compares those on both sides of the diagonal."""
+"""The most entries that NumPy merges faster than loaded code checks a matrix for symmetry."""
 
 
 def convert(graph: Any, *, threads: int = 1) -> Graph | None:
@@ -29,10 +29,10 @@ def convert(graph: Any, *, threads: int = 1) -> Graph | None:
     Parameters
     ----------
     graph : object
-        A SciPy sparse array or matrix, a networkx graph, a pandas data frame, or anything that gives an Arrow
-        stream: see `from_scipy`, `from_networkx` and `mst.interop.tables.from_table`.
+        A SciPy sparse array or matrix, a networkx graph, a pandas data frame, or any object that exports an Arrow
+        stream. See `from_scipy`, `from_networkx` and `mst.interop.tables.from_table`.
     threads : int
-        Threads that check arrays and convert a sparse array.
+        Threads for checking arrays and converting a sparse array.
 
     Returns
     -------
@@ -41,7 +41,7 @@ def convert(graph: Any, *, threads: int = 1) -> Graph | None:
     Raises
     ------
     InputError
-        An object of a known library that is not a graph: see those functions.
+        The object cannot be converted to a graph; see the same functions.
 
     Examples
     --------
@@ -66,24 +66,23 @@ def from_scipy(matrix: Any, *, threads: int = 1) -> Graph:
     Parameters
     ----------
     matrix : scipy.sparse array or matrix
-        Entry (i, j) is the weight of edge i–j, with SciPy's definition of an entry's value:
-        entries stored twice are added up (parallel edges belong in a `Graph`). Explicit zeros are edges, except
-        in the formats ``bsr`` and ``dia``, which store zeros as padding. If (i, j) and (j, i) are both
-        stored, the edge has the smaller weight, as in `scipy.sparse.csgraph.minimum_spanning_tree`; the
-        diagonal is ignored.
+        Entry (i, j) is the weight of edge i–j. As always in SciPy, values stored for the same entry are added up; use a
+        `Graph` for parallel edges. Stored zeros are edges, except in the formats ``bsr`` and ``dia``, which pad
+        with zeros. If both (i, j) and (j, i) are stored, the edge has the smaller weight, as in
+        `scipy.sparse.csgraph.minimum_spanning_tree`. The diagonal is ignored.
     threads : int
-        At most the number of usable cores.
+        Threads to use, at most the number of usable cores.
 
     Returns
     -------
     Graph
-        A simple graph, sorted by (u, v) with ``u < v``: ``forest.edges()`` gives the rows and columns of the
-        forest. It shares the weights and columns of a large CSR array that is such a graph already.
+        A simple graph with ``u < v``, sorted by (u, v), so ``forest.edges()`` returns the rows, columns and weights of
+        the forest's entries. It shares the weights and columns of a large CSR array that already has this form.
 
     Raises
     ------
     InputError
-        Not square, complex, or NaN.
+        The matrix is damaged or not square, or holds complex numbers or NaN.
 
     Examples
     --------
@@ -99,12 +98,12 @@ def from_scipy(matrix: Any, *, threads: int = 1) -> Graph:
         raise InputError(f"the matrix of a graph must be square, got shape {matrix.shape}")
     given = matrix.format
     with _naming_damage(given):
-        # The transpose has the same edges; that of a CSC array is a CSR array of the same memory.
+        # The transpose has the same edges, and the transpose of a CSC array is a CSR array over the same memory.
         matrix = matrix.T if given == "csc" else matrix
         rows = checked_rows(matrix)
         if given in ("bsr", "dia"):
             rows.eliminate_zeros()
-    # Waking others takes longer than converting fewer entries.
+    # Waking threads takes longer than converting few entries.
     threads = threads if rows.nnz >= MANY else 1
     upper = _upper_triangle(rows, threads)
     if upper is None and not rows.has_canonical_format:
@@ -120,7 +119,7 @@ def from_scipy(matrix: Any, *, threads: int = 1) -> Graph:
 
 @contextmanager
 def _naming_damage(given: str) -> Iterator[None]:
-    """Turn SciPy's errors about the arrays of a matrix of this format into one of this package."""
+    """Turn SciPy's errors about the arrays of a matrix in the `given` format into `InputError`."""
     try:
         yield
     except (TypeError, ValueError) as error:
@@ -130,7 +129,7 @@ def _naming_damage(given: str) -> Iterator[None]:
 
 
 def _upper_triangle(rows: Any, threads: int) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """Return the upper triangle of a symmetric CSR array; None of any other, or of so few entries."""
+    """Return the upper triangle of a symmetric CSR array; None if it is not symmetric or has too few entries."""
     if are_few(rows.nnz, _FEW_FOR_LOADED):
         return None
     if rows.data.dtype not in WEIGHT_DTYPES or rows.indices.dtype not in (np.int32, np.int64):
@@ -141,10 +140,10 @@ def _upper_triangle(rows: Any, threads: int) -> tuple[np.ndarray, np.ndarray, np
 
 
 def checked_rows(matrix: Any) -> Any:
-    """Return the CSR form of a square sparse matrix; raise SciPy's error if its arrays do not fit together.
+    """Return the CSR form of a square sparse matrix; raise SciPy's error if its arrays are inconsistent.
 
-    SciPy's conversions do not check indices, and its own full check reads them twice, which takes longer than solving a
-    small graph.
+    SciPy's conversions do not check indices; its full check reads them twice, which takes longer than solving a small
+    graph.
     """
     if matrix.format == "coo":
         if any(_has_outside(indices, matrix.shape[0]) for indices in matrix.coords):
@@ -158,7 +157,7 @@ def checked_rows(matrix: Any) -> Any:
 
 
 def _check_offsets(matrix: Any) -> None:
-    """Raise SciPy's error if the arrays of a square CSR, CSC or BSR matrix do not fit together."""
+    """Raise SciPy's error if the arrays of a square CSR, CSC or BSR matrix are inconsistent."""
     matrix.check_format(full_check=False)
     offsets, size = matrix.indptr, getattr(matrix, "blocksize", (1, 1))[1]
     # For few offsets, this takes a third of the time of `any`.
@@ -166,43 +165,43 @@ def _check_offsets(matrix: Any) -> None:
     if descending or _has_outside(matrix.indices, matrix.shape[0] // size):
         matrix.check_format()
     if descending:
-        # SciPy does not check them if there seems to be no entry.
+        # SciPy does not check offsets if there seem to be no entries.
         raise ValueError("indptr must be a non-decreasing sequence")
 
 
 def _has_outside(indices: np.ndarray, end: int) -> bool:
-    """Return whether any of these integers is negative, or not below `end`."""
-    # Negative ones are the largest when read as unsigned.
+    """Return whether any index is negative or not below `end`."""
+    # Read as unsigned integers, negative indices are the largest.
     words = indices.view(f"{indices.dtype.byteorder}u{indices.itemsize}")
     return len(words) > 0 and largest_word(words) >= end
 
 
 def rows_of(matrix: Any) -> np.ndarray:
-    """Return the row of each entry of a CSR matrix, of the dtype of its indices."""
+    """Return the row of each entry of a CSR matrix, in the dtype of its indices."""
     offsets = matrix.indptr
     return np.arange(matrix.shape[0], dtype=matrix.indices.dtype).repeat(offsets[1:] - offsets[:-1])
 
 
 def from_networkx(graph: Any, *, weight: str = "weight") -> Graph:
-    """Return the graph of a networkx graph, directed or not, with parallel edges or without.
+    """Return the graph of a networkx graph, directed or undirected, with or without parallel edges.
 
     Parameters
     ----------
     graph : networkx.Graph or a related class
     weight : str
-        The edge attribute with the weight; edges without it have weight 1, as in networkx. If no edge has it, but
-        edges have a number under another name, such as ``cost`` or ``length``, the graph is refused.
+        The edge attribute with the weight; edges without it have weight 1, as in networkx. If no edge has it although
+        an edge has a number under another usual name, such as ``cost`` or ``length``, the graph is refused.
 
     Returns
     -------
     Graph
-        Vertex i is ``list(graph)[i]``, its label unless the nodes are 0, 1, …; edge e is ``list(graph.edges)[e]``:
-        edge ids lead straight back.
+        Vertex i is ``list(graph)[i]``, and edge e is ``list(graph.edges)[e]``. Nodes other than 0, 1, … become the
+        vertices' labels.
 
     Raises
     ------
     InputError
-        A weight is not a real number, or is NaN: the message names the edge. Or the weights have another name.
+        A weight is NaN or not a real number (the message names the edge), or the weights have another name.
 
     Examples
     --------
@@ -221,7 +220,7 @@ def from_networkx(graph: Any, *, weight: str = "weight") -> Graph:
         raise InputError(f"the name of the weight attribute must be a string, got {weight!r}")
     places = {node: i for i, node in enumerate(graph)}
     _refuse_other_weights(graph, weight)
-    # Of the view itself, `list` asks for the length, which networkx finds by adding up all degrees.
+    # `list` would ask the view itself for its length, which networkx finds by adding up all degrees.
     edges = list(iter(graph.edges(data=weight, default=1)))
     u = np.fromiter((places[a] for a, _, _ in edges), np.int64, len(edges))
     v = np.fromiter((places[b] for _, b, _ in edges), np.int64, len(edges))
@@ -233,7 +232,7 @@ def from_networkx(graph: Any, *, weight: str = "weight") -> Graph:
 
 
 def _refuse_other_weights(graph: Any, attribute: str) -> None:
-    """Raise `InputError` if no edge has the attribute, and one has a number under another name for a weight."""
+    """Raise `InputError` if no edge has the attribute, but one has a number under another usual name for weights."""
     if any(attribute in given for *_, given in graph.edges(data=True)):
         return
     for a, b, given in graph.edges(data=True):

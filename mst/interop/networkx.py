@@ -1,10 +1,10 @@
-"""NetworkX's spanning-forest functions, computed here: ``nx.minimum_spanning_tree(G, backend="mst")``.
+"""A networkx backend for spanning forests: ``nx.minimum_spanning_tree(G, backend="mst")``.
 
-If networkx is installed, this package is one of its backends. The functions take and return networkx graphs and
-break ties like networkx's Kruskal, by the order of ``G.edges``, for every value of ``algorithm``.
+The functions take and return networkx graphs. For every value of ``algorithm``, they break ties as networkx's Kruskal
+does, by the order of ``G.edges``.
 
-``nx.config.backends.mst.threads = 4`` limits it to four cores, and ``nx.config.backends.mst.gpu = True`` makes it solve
-on a GPU. Most of the time is spent, on one core, reading a networkx graph's dictionaries and writing the forest's.
+``nx.config.backends.mst.threads = 4`` limits the backend to four cores, and ``nx.config.backends.mst.gpu = True`` makes
+it use a GPU. Most of the time is spent on one core, reading and writing the dictionaries of networkx graphs.
 
 Examples
 --------
@@ -85,29 +85,30 @@ def minimum_spanning_edges(
     Parameters
     ----------
     G : BackendGraph
-        A graph as networkx passes it: `convert_from_nx` wraps it.
+        A graph as networkx passes it to the backend, wrapped by `convert_from_nx`.
     algorithm : str
-        One of `ALGORITHMS`, which all give the same edges.
+        One of `ALGORITHMS`; the edges do not depend on it.
     weight : str
         The edge attribute with the weights, numbers of any ordered type; edges without it weigh 1.
     keys, data : bool
-        Whether edges come with their keys, in a multigraph, and with their attributes.
+        Whether to include the edges' keys (in a multigraph) and their attributes.
     ignore_nan : bool
-        Whether edges of weight NaN are skipped.
+        Whether to skip edges of weight NaN.
 
     Returns
     -------
     iterator of tuple
+        The lightest edge first.
 
     Raises
     ------
     ValueError
-        No such algorithm; or, once the first edge is generated, a weight is NaN and `ignore_nan` is not set: a
-        `ChoiceError`.
+        There is no such algorithm; or, when the first edge is requested, a weight is NaN although `ignore_nan` is
+        False. The error is a `ChoiceError`.
     TypeError
-        Not a networkx graph, or weights without an order: a `KindError`.
+        `G` is not a networkx graph, or the weights cannot be ordered. The error is a `KindError`.
     networkx.NetworkXNotImplemented
-        A directed graph; or Borůvka's algorithm on a multigraph: networkx has neither.
+        The graph is directed, or `algorithm` is Borůvka's and the graph a multigraph: networkx supports neither.
 
     Examples
     --------
@@ -138,7 +139,7 @@ def maximum_spanning_edges(
     Returns
     -------
     iterator of tuple
-        The heaviest first.
+        The heaviest edge first.
 
     Raises
     ------
@@ -227,16 +228,16 @@ def kruskal_mst_edges(
     ignore_nan: bool = False,
     partition: str | None = None,
 ) -> Iterator[tuple]:
-    """Generate the edges that `networkx.algorithms.tree.mst.kruskal_mst_edges` does.
+    """Generate the edges of a spanning forest by weight, as networkx's function of the same name does.
 
     Parameters
     ----------
     G, weight, keys, data, ignore_nan
         As for `minimum_spanning_edges`.
     minimum : bool
-        Whether the forest is a minimum or a maximum one.
+        Whether to find a minimum rather than a maximum spanning forest.
     partition : str, optional
-        The edge attribute that holds a `networkx.EdgePartition`: included edges come first, excluded ones not at all.
+        The edge attribute with a `networkx.EdgePartition`: included edges come first, and excluded edges are left out.
 
     Returns
     -------
@@ -297,12 +298,12 @@ def partition_spanning_tree(
 
 
 def _unwrapped(G: Any) -> Any:
-    """Return the networkx graph that networkx, or a direct call, hands over."""
+    """Return the graph that networkx, or a direct call, passes as `G`."""
     graph = G.graph if isinstance(G, BackendGraph) else G
     if not (hasattr(graph, "is_multigraph") and hasattr(graph, "adjacency")):
         raise KindError(f"{type(G).__name__} is not a networkx graph")
-    # networkx keeps the graphs that a backend has converted, and warns at the next call that they may be out of date:
-    # this one holds the graph itself.
+    # networkx caches graphs that a backend has converted, and warns on the next call that they may be out of date. Ours
+    # cannot be, since it holds the graph itself.
     if kept := getattr(graph, "__networkx_cache__", None):
         kept.get("backends", {}).pop("mst", None)
     return graph
@@ -317,7 +318,7 @@ def _forest_graph(graph: Any, edges: Iterator[tuple]) -> Any:
         forest.add_nodes_from(graph.nodes.items())
         forest.add_edges_from(edges)
         return forest
-    # As these two do for a graph that has nothing yet, in a third of the time.
+    # The same for an empty networkx.Graph, in a third of the time.
     nodes, rows = forest._node, forest._adj
     for node, attributes in graph.nodes(data=True):
         nodes[node], rows[node] = attributes.copy(), {}
@@ -337,7 +338,7 @@ def _spanning_edges(
     if is_directed or (graph.is_multigraph() and algorithm.startswith("bor")):
         from networkx import NetworkXNotImplemented
 
-        # So that code behaves as it does without this backend.
+        # The same error as without this backend.
         raise NetworkXNotImplemented(
             "spanning trees of directed graphs are not implemented: use G.to_undirected()"
             if is_directed
@@ -355,7 +356,7 @@ def _edges_by_weight(
     minimum: bool,
     partition: str | None = None,
 ) -> Iterator[tuple]:
-    """Generate the edges of a forest; nothing is checked before the first of them, as in networkx."""
+    """Generate the edges of a forest; as in networkx, nothing is checked before the first edge is requested."""
     import mst
 
     edges, weights = weighed(edges_of(graph), weight, ignore_nan)
@@ -379,7 +380,7 @@ def _edges_by_weight(
 
 
 def _configured() -> dict[str, Any]:
-    """Return the algorithm and the threads that the backend's configuration names."""
+    """Return the algorithm or the threads that the configuration of the backend sets."""
     import networkx
 
     config = networkx.config.backends.mst

@@ -1,4 +1,4 @@
-"""The edges of a networkx graph as arrays, for `mst.interop.networkx`, and their weights, of any ordered numbers."""
+"""The edges of a networkx graph as arrays, with weights of any ordered numbers, for `mst.interop.networkx`."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class Edges(NamedTuple):
     ----------
     nodes : sequence of hashable
     u, v : numpy.ndarray of int32
-        The places of each edge's ends in `nodes`.
+        The positions of each edge's ends in `nodes`.
     keys : list or None
-        Their keys in a multigraph.
+        The edges' keys in a multigraph.
     data : list of dict
-        Their attributes.
+        The edges' attributes.
     """
 
     nodes: Sequence[Hashable]
@@ -45,19 +45,19 @@ class Edges(NamedTuple):
     data: list[dict]
 
     def edge(self, k: int) -> tuple:
-        """Return an edge as ``graph.edges`` does, with its attributes."""
+        """Return an edge as ``graph.edges`` does: its ends, its key in a multigraph, and its attributes."""
         key = () if self.keys is None else (self.keys[k],)
         return (self.nodes[self.u[k]], self.nodes[self.v[k]], *key, self.data[k])
 
     def where(self, kept: np.ndarray) -> Edges:
-        """Return the edges that are kept, a bool for each."""
+        """Return the edges for which `kept`, a bool per edge, is true."""
         chosen = kept.tolist()
         keys = None if self.keys is None else list(compress(self.keys, chosen))
         return Edges(self.nodes, self.u[kept], self.v[kept], keys, list(compress(self.data, chosen)))
 
 
 def edges_of(graph: Any) -> Edges:
-    """Return the edges of a graph: rows of its dictionaries are read as wholes, not edge by edge."""
+    """Return the edges of a graph, reading whole rows of its dictionaries rather than edge by edge."""
     place: dict[Hashable, int] = {}
     rows: list[dict] = []
     for node, row in graph.adjacency():
@@ -69,7 +69,7 @@ def edges_of(graph: Any) -> Edges:
     v = np.fromiter(map(place.__getitem__, chain.from_iterable(rows)), np.int32, len(u))
     values: list[Any] = list(chain.from_iterable(row.values() for row in rows))
     if not graph.is_directed():
-        # Both ends have the edge: it counts at the first.
+        # Both ends list the edge: it is taken from the first.
         first = v >= u
         u, v, values = u[first], v[first], list(compress(values, first.tolist()))
     if not graph.is_multigraph():
@@ -81,14 +81,14 @@ def edges_of(graph: Any) -> Edges:
 
 
 def weighed(edges: Edges, weight: str, ignore_nan: bool) -> tuple[Edges, np.ndarray]:
-    """Return the edges that have a weight other than NaN, and their weights, or ranks of these, as an array."""
+    """Return the edges whose weight is not NaN, and their weights, or the ranks of these, as an array."""
     if not isinstance(weight, Hashable):
         raise KindError(f"the name of the weight attribute must be hashable, got {type(weight).__name__}")
     values = [attributes.get(weight, 1) for attributes in edges.data]
     weights = _exact_array(values)
-    # Only NaN differs from itself, in every type of number.
+    # In every type of number, only NaN differs from itself.
     if weights is None:
-        _refuse_no_numbers(edges, values)
+        _check_are_numbers(edges, values)
         numbers_only = np.fromiter((value == value for value in values), np.bool_, len(values))
     else:
         numbers_only = weights == weights
@@ -101,7 +101,7 @@ def weighed(edges: Edges, weight: str, ignore_nan: bool) -> tuple[Edges, np.ndar
 
 
 def partitioned(edges: Edges, weights: np.ndarray, partition: str) -> tuple[Edges, np.ndarray]:
-    """Return the edges that are not excluded, and ranks of their weights, with the included ones before all others."""
+    """Return the edges that are not excluded, and ranks of their weights in which included edges come first."""
     from networkx import EdgePartition
 
     parts = [attributes.get(partition) for attributes in edges.data]
@@ -111,8 +111,8 @@ def partitioned(edges: Edges, weights: np.ndarray, partition: str) -> tuple[Edge
     return edges.where(kept), np.where(included, -1, ranks)[kept]
 
 
-def _refuse_no_numbers(edges: Edges, values: list) -> None:
-    """Raise `KindError` for the first weight that is not a real number, as networkx asks of it."""
+def _check_are_numbers(edges: Edges, values: list) -> None:
+    """Raise `KindError` for the first weight that is not a real number, which networkx requires."""
     accepted = numbers.Real | Decimal | np.bool_
     if not all(issubclass(kind, accepted) for kind in set(map(type, values))):
         k = next(k for k, value in enumerate(values) if not isinstance(value, accepted))
@@ -122,7 +122,7 @@ def _refuse_no_numbers(edges: Edges, values: list) -> None:
 
 
 def _exact_array(values: list) -> np.ndarray | None:
-    """Return the weights as an array where it holds each of them exactly, else None."""
+    """Return the weights as an array if float64 or int64 represents all of them exactly, else None."""
     kinds = set(map(type, values))
     if not kinds <= _FLOATS | _INTEGERS:
         return None
@@ -135,8 +135,8 @@ def _exact_array(values: list) -> np.ndarray | None:
 
 
 def _ranks(values: list) -> np.ndarray:
-    """Return int32 ranks of weights of any ordered type, equal for equal weights, whose hashes may differ."""
-    # Decimal compares with numbers of Python, but not with NumPy's integers; NumPy's booleans not with large integers.
+    """Return int32 ranks of weights of any ordered types; equal weights have equal ranks, whatever their hashes."""
+    # Decimal cannot be compared with NumPy's integers, nor NumPy's booleans with large integers, unlike Python's types.
     values = [value.item() if isinstance(value, np.integer | np.bool_) else value for value in values]
     try:
         ascending = sorted(range(len(values)), key=values.__getitem__)

@@ -1,4 +1,4 @@
-"""The implementation of `mst.csgraph`: the forest of a SciPy matrix, as SciPy's own function returns it."""
+"""The implementation of `mst.csgraph`: the forest of a matrix, as SciPy's own function returns it."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from mst.graph import WEIGHT_DTYPES, frozen, largest_word
 from mst.interop.inputs import checked_rows, rows_of
 
 _FEW = 1 << 13
-"""Up to this many entries, a matrix is solved by one call of compiled code."""
+"""The most entries of a matrix that a single call of compiled code solves."""
 
 _SAVED = 3e-5
-"""Seconds that this saves, on one core of an EPYC."""
+"""Seconds that the single call saves, on one core of an EPYC."""
 
 _NEARLY_ZERO = 1e-8
 """Floats up to this magnitude count as zero in a dense matrix, as in SciPy, which calls `numpy.ma.masked_values`."""
@@ -28,11 +28,11 @@ _WIDE_INDEX, _LARGEST = np.dtype(np.int64), np.iinfo(np.int32).max
 
 
 class ShapeError(InputError, ValueError):
-    """Not a square matrix; also a ValueError, since SciPy raises that."""
+    """The matrix is not square, or damaged; also a ValueError, since SciPy raises one."""
 
 
 class DtypeError(InputError, TypeError):
-    """Entries that are not real numbers; also a TypeError, since SciPy raises that."""
+    """The entries are not real numbers; also a TypeError, since SciPy raises one."""
 
 
 @names_missing("scipy")
@@ -47,44 +47,45 @@ def minimum_spanning_tree(
 ) -> Any:
     """Return a minimum spanning tree of an undirected graph, or a forest if it is not connected.
 
-    Accepts the same inputs as SciPy's function and returns the same result, zeros included: in a dense matrix, zero
-    (for floats, magnitudes up to 1e-8), infinity, NaN and masked elements are not edges; a stored zero in a sparse
-    array is an edge of weight zero, which is dropped from the result unless `keep_zeros`. Among equal weights, the
-    first in row order is kept. Indices may have 64 bits. The arrays of a CSR array are not copied, except that weights
-    become float64 without `keep_dtype`, and 64-bit indices become 32-bit indices where these suffice.
+    It accepts the same inputs as SciPy's function and returns the same result. In a dense matrix, zero (for floats,
+    any magnitude up to 1e-8), infinity, NaN and masked elements are not edges. In a sparse array, a stored zero is an
+    edge of weight zero, which can be part of the tree but is only stored in the result with `keep_zeros`. Among equal
+    weights, the first in row order is kept. Indices may have 64 bits. The arrays of a CSR array are not copied, unless
+    weights have to become float64, or 64-bit indices 32-bit ones.
 
     Parameters
     ----------
     csgraph : array_like or sparse array or matrix, shape (n, n)
-        Entry (i, j) or (j, i) is the weight of the edge between i and j; if there are both, the smaller one counts.
+        Entry (i, j) or (j, i) is the weight of the edge between i and j; if both exist, the smaller one counts.
     overwrite : bool
-        Whether the input may be overwritten. It never is; SciPy's is, to save a copy.
+        For compatibility with SciPy, which may then overwrite the input to save a copy; ignored.
     keep_zeros : bool
-        Whether edges of weight zero are stored in the result; without them, the clusters that they join fall apart.
+        Store edges of weight zero in the result. SciPy drops them, so that the result may be disconnected.
     keep_dtype : bool
-        Whether weights keep their dtype (except float16, which becomes float32); SciPy converts them to float64, which
+        Keep the dtype of the weights (except float16, which becomes float32). SciPy converts them to float64, which
         rounds large integers and doubles the memory of float32.
     algorithm : str
-        An exact algorithm of ``mst list``.
+        The id of an exact algorithm from ``mst list``, or ``"auto"``.
     threads : int, optional
         Cores that may be used (default: all).
 
     Returns
     -------
     scipy.sparse.csr_array or csr_matrix, shape (n, n)
-        Of float64, unless `keep_dtype`; a matrix if a matrix was given, sparse or not. Entries keep their positions
-        from `csgraph`.
+        The tree in float64, or in the given dtype with `keep_dtype`: a ``csr_matrix`` if `csgraph` is a matrix, sparse
+        or dense. Entries keep their positions in `csgraph`.
 
     Raises
     ------
     ShapeError
-        Not two-dimensional, not square, or a sparse matrix whose arrays do not fit together; also a ValueError.
+        The input is not two-dimensional or not square, or the arrays of a sparse matrix are inconsistent; also a
+        ValueError.
     DtypeError
-        Entries that are not real numbers; also a TypeError.
+        The entries are not real numbers; also a TypeError.
     ConfigError
-        No such algorithm.
+        There is no such algorithm.
     UnsupportedError, DependencyError
-        The algorithm does not fit this graph, or is not installed.
+        The algorithm does not support this graph, or a package that it needs is not installed.
 
     Examples
     --------
@@ -98,7 +99,7 @@ def minimum_spanning_tree(
     [0, 3]
     """
     free = isinstance(algorithm, str) and algorithm == "auto" and threads is None
-    # Before all checks: that one call also checks the arrays.
+    # Before all checks, since this single call also checks the arrays.
     if free and (tree := _tree_of_few(csgraph, keep_zeros)) is not None:
         return tree
     matrix = _as_csr(csgraph, keep_dtype)
@@ -109,7 +110,7 @@ def minimum_spanning_tree(
     columns = columns.astype(np.int32 if n < 2**31 else np.int64, copy=False)
     rows = rows_of(matrix).astype(columns.dtype, copy=False)
     weights = _weights(data)
-    # The format is checked, and there is no NaN; but weights may be of any dtype.
+    # The format is checked, and there is no NaN; but weights may have any dtype.
     checked = weights.dtype in WEIGHT_DTYPES and columns.flags.c_contiguous and weights.flags.c_contiguous
     graph = mst.Graph(n, rows, columns, weights, trusted=checked)
     ids = mst.minimum_spanning_forest(graph, algorithm=algorithm, threads=threads).edge_ids
@@ -122,7 +123,7 @@ def minimum_spanning_tree(
 def _tree_of_few(matrix: Any, keep_zeros: bool) -> Any:
     """Return the tree of a CSR matrix of few entries and the usual dtypes, by one call of compiled code.
 
-    None of any other input, of damaged arrays and of NaN, and while the code is not worth loading.
+    Return None for any other input, for damaged arrays and NaN, and as long as loading the code does not pay.
     """
     if not isinstance(matrix, _csr_classes()):
         return None
@@ -150,17 +151,17 @@ def _tree_of_few(matrix: Any, keep_zeros: bool) -> Any:
 
 
 def _narrow(indices: np.ndarray) -> np.ndarray | None:
-    """Return indices with 32 bits; None if they have other dtypes, or 64 bits and do not fit."""
+    """Return int32 or int64 indices as int32; None if they have another dtype or do not fit."""
     if indices.dtype == _INDEX:
         return indices
-    # Read as unsigned numbers, those below zero are the largest.
+    # Read as unsigned integers, negative indices are the largest.
     fits = indices.dtype == _WIDE_INDEX and (
         not indices.size or largest_word(indices.view(np.uint64)) <= _LARGEST
     )
     return indices.astype(_INDEX) if fits else None
 
 
-# A statement that imports takes longer than solving a few entries.
+# Cached, since even an import statement takes longer than solving for a few entries.
 @cache
 def _csr_classes() -> tuple[Any, ...]:
     from scipy.sparse import csr_array, csr_matrix
@@ -176,7 +177,7 @@ def _forest_of_rows() -> Callable[..., tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def _as_csr(csgraph: Any, keep_dtype: bool) -> Any:
-    """Return the CSR form that SciPy would work on, sharing the input's arrays if possible; float64 or as given."""
+    """Return the CSR form of an input of SciPy's function, sharing arrays with it if possible."""
     from scipy.sparse import issparse
 
     if not issparse(csgraph):
@@ -209,9 +210,9 @@ def _as_dense(csgraph: Any) -> np.ndarray:
 
 
 def _csr_of_dense(dense: np.ndarray, keep_dtype: bool) -> Any:
-    """Return the CSR form with an entry for each edge of a square dense or masked matrix.
+    """Return the CSR form of a square dense or masked matrix, with an entry for each edge.
 
-    SciPy's `csgraph_from_dense` and `csgraph_from_masked` find the same edges, but make a masked array on the way.
+    SciPy's `csgraph_from_dense` and `csgraph_from_masked` find the same edges by way of a masked array.
     """
     values = np.asarray(dense)
     if isinstance(dense, np.ma.MaskedArray):
@@ -234,7 +235,7 @@ def _csr_of_dense(dense: np.ndarray, keep_dtype: bool) -> Any:
 
 
 def _weights(data: np.ndarray) -> np.ndarray:
-    """Return the weights, or their ranks if one is NaN, which SciPy sorts last."""
+    """Return the weights; if one is NaN, which SciPy sorts last, their ranks."""
     if data.dtype.kind != "f" or not len(data) or not np.isnan(data.min()):
         return data
     return np.unique(data, return_inverse=True)[1]

@@ -1,4 +1,4 @@
-"""Graphs from edge tables: pandas data frames and everything that gives an Arrow stream."""
+"""Graphs from edge tables: pandas data frames, and all objects that export an Arrow stream."""
 
 from __future__ import annotations
 
@@ -24,30 +24,32 @@ _MOST_DIGITS = 20  # of a vertex count
 
 
 def from_table(table: Any, *, threads: int = 1) -> Graph:
-    """Return the graph of an edge table: a pandas data frame, or anything that gives an Arrow stream.
+    """Return the graph of an edge table: a pandas data frame, or any object that exports an Arrow stream.
 
     Parameters
     ----------
     table : pandas.DataFrame, pyarrow.Table, polars.DataFrame, …
-        Columns ``u, v``, ``source, target``, ``src, dst`` or ``from, to`` for the ends, and ``w`` or ``weight``; others
-        are ignored. Without a weight column every edge weighs 1; a column such as ``cost`` or ``distance``, which is
-        the weight in an edge list, is then refused. Ends are vertex ids from 0, or labels of any hashable type other
-        than floats and booleans, which are numbered in the order of their first appearance (`vertices` lists them, and
-        so do the graph's ``labels``). With ids, the vertex count is the Arrow schema's metadata ``n`` if there is one
-        (as in canonical files), else the largest id plus one.
+        The ends are in columns ``u, v``, ``source, target``, ``src, dst`` or ``from, to``; the weights in ``w`` or
+        ``weight``. Other columns are ignored. Without weights, every edge weighs 1; but a column such as ``cost`` or
+        ``distance``, which would be the weight in an edge list, is then an error.
+
+        Ends are vertex ids from 0, or labels of any hashable type other than floats and booleans. Labels are numbered
+        in the order of their first appearance; `vertices` and the ``labels`` of the graph list them. With ids, the
+        vertex count is ``n`` in the metadata of the Arrow schema (as in canonical files), or else the largest id plus
+        one.
     threads : int
-        Threads that check large columns, at most the number of usable cores.
+        Threads for checking large columns, at most the number of usable cores.
 
     Returns
     -------
     Graph
-        Edge e is row e: ``table.take(forest.edge_ids)`` are the rows of a forest.
+        Edge e is row e of the table, so ``table.take(forest.edge_ids)`` returns the rows of a forest.
 
     Raises
     ------
     InputError
-        Missing columns or values, two columns with the same meaning, weights under another name, sparse ids, or floats
-        instead of ids.
+        A column or value is missing, two columns have the same meaning, the weights have another name, or the ends are
+        floats, or ids with large gaps.
 
     Examples
     --------
@@ -74,7 +76,7 @@ def from_table(table: Any, *, threads: int = 1) -> Graph:
 
 
 def meaningful(names: list[Any]) -> list[Any]:
-    """Return the names of the columns that `from_table` reads, or refuses to ignore, in their order.
+    """Return the names of the columns that `from_table` reads or refuses, in their order.
 
     Examples
     --------
@@ -97,6 +99,10 @@ def vertices(table: Any) -> list[Hashable]:
     ----------
     table : pandas.DataFrame, pyarrow.Table, polars.DataFrame, …
         As for `from_table`, with labels instead of ids.
+
+    Returns
+    -------
+    list of hashable, length n
 
     Raises
     ------
@@ -135,18 +141,18 @@ class EdgeColumns(NamedTuple):
 
 
 def edge_columns(table: Any) -> EdgeColumns:
-    """Return the columns of an edge table, as `from_table` takes it.
+    """Return the columns of an edge table as for `from_table`, but without labels.
 
     Raises
     ------
     InputError
-        As for `from_table`, which takes labels, too.
+        As for `from_table`; or the ends are labels.
     """
     return _columns(table, labels=False)[0]
 
 
 def _columns(table: Any, *, labels: bool) -> tuple[EdgeColumns, list[Hashable] | None]:
-    """Return the columns of an edge table, and the labels of its vertices if it has some and they are accepted."""
+    """Return the columns of an edge table, and the labels of its vertices if `labels` and the ends are labels."""
     declared = None
     if not hasattr(table, "columns") or not hasattr(table, "loc"):
         table, declared = _arrow_columns(table)
@@ -177,13 +183,13 @@ def _columns(table: Any, *, labels: bool) -> tuple[EdgeColumns, list[Hashable] |
 
 
 def _plain(column: Any) -> Any:
-    """Return the array of a pandas column of NumPy's numbers, since pandas takes 5 to 35 µs a step; or itself."""
+    """Return a pandas column of NumPy numbers as an array, since pandas takes 5 to 35 µs per step; others unchanged."""
     is_of_numbers = isinstance(dtype := getattr(column, "dtype", None), np.dtype) and dtype.kind in "iufb"
     return column.to_numpy() if is_of_numbers else column
 
 
 def _holds_labels(column: Any, name: str) -> bool:
-    """Return whether a column holds neither numbers nor booleans, nor nothing."""
+    """Return whether a column holds values, and these are neither numbers nor booleans."""
     if hasattr(column, "chunks"):
         from pyarrow import types
 
@@ -197,11 +203,11 @@ def _holds_labels(column: Any, name: str) -> bool:
 
 
 def _objects(column: Any, name: str) -> list[Any]:
-    """Return the values of a column as objects of Python; refuse those that Python does not have."""
+    """Return the values of a column as Python objects; raise `InputError` if Python cannot represent them."""
     is_arrow = hasattr(column, "chunks")
     try:
         if re.search(r"\btime64\[ns\]", str(column.type if is_arrow else column.dtype)):
-            # Python's times have no nanoseconds, without which different labels would be the same.
+            # Python's times have no nanoseconds; the cast fails if dropping these would change a label.
             import pyarrow
 
             return (column if is_arrow else pyarrow.array(column)).cast("time64[us]").to_pylist()
@@ -213,7 +219,7 @@ def _objects(column: Any, name: str) -> list[Any]:
 
 
 def _numbered(columns: list[Any], names: tuple[str, str]) -> tuple[np.ndarray, np.ndarray, list[Hashable]]:
-    """Return the places of labels in the order of their first appearance, by rows, and the labels in that order."""
+    """Return the ends as numbers, and the labels in the order of their first appearance, row by row."""
     for column, name in zip(columns, names):
         _refuse_missing(column, name)
     given = [_objects(column, name) for column, name in zip(columns, names)]
@@ -228,13 +234,13 @@ def _numbered(columns: list[Any], names: tuple[str, str]) -> tuple[np.ndarray, n
 
 
 def _arrow_columns(stream: Any) -> tuple[dict[str, Any], int | None]:
-    """Return the columns of an Arrow stream as chunked arrays, and the vertex count that its schema declares."""
+    """Return the columns of an Arrow stream as chunked arrays, and the vertex count that the schema declares."""
     import pyarrow
 
     try:
         # pyarrow.table would import pandas.
         reader = pyarrow.RecordBatchReader.from_stream(stream)
-        # pyarrow cannot always join empty chunks that it has imported to others.
+        # pyarrow cannot always concatenate empty chunks from other libraries.
         table = pyarrow.Table.from_batches((batch for batch in reader if len(batch)), reader.schema)
     except (TypeError, ValueError, pyarrow.ArrowException) as error:
         raise InputError(f"{type(stream).__name__} is not a table with columns: {error}") from error
@@ -251,7 +257,7 @@ def _arrow_columns(stream: Any) -> tuple[dict[str, Any], int | None]:
 
 
 def _numbers(column: Any, name: str) -> np.ndarray:
-    """Return a column of numbers as an array; refuse missing values."""
+    """Return a column of numbers as an array; raise `InputError` if a value is missing."""
     _refuse_missing(column, name)
     if hasattr(column, "chunks"):
         column = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
@@ -278,7 +284,7 @@ def _is_arrow_of_numbers(column: Any) -> bool:
 
 
 def _is_encoded(kind: Any) -> bool:
-    """Return whether an Arrow type refers to values that are stored once: nulls among these are not counted."""
+    """Return whether entries of an Arrow type refer to values stored elsewhere, whose nulls are not counted."""
     from pyarrow import types
 
     return types.is_dictionary(kind) or types.is_run_end_encoded(kind)

@@ -1,8 +1,8 @@
 """Minimum spanning forests of streams: batches of edges, of which only possible forest edges are kept.
 
-A table of fixed size holds the current forest and newer edges. Whenever it is full, a solve in memory
-replaces them by their forest; between two solves, each batch is filtered by the last forest: an edge that
-closes a cycle with lighter edges is in no minimum forest. Memory is needed for the table and a few batches.
+A table of limited size holds the current forest and newer edges. Whenever it is full, a solve in memory replaces its
+edges by their forest. Between two solves, the last forest filters each batch: an edge that closes a cycle with lighter
+edges is in no minimum spanning forest. Memory is needed for the table and a few batches.
 """
 
 from __future__ import annotations

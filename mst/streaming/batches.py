@@ -1,4 +1,4 @@
-"""Batches of edges, from arrays or Arrow data, read ahead by a thread while earlier ones are processed."""
+"""Batches of edges from arrays or Arrow data, which a thread reads ahead while earlier ones are processed."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ class Batch(NamedTuple):
     Attributes
     ----------
     u, v : numpy.ndarray of int32, uint32 or int64, shape (k,)
-        Of one dtype; not checked yet.
-    w : numpy.ndarray, shape (k,)
-        int32, int64, float32 or float64.
+        Ends of the edges, not checked yet; `u` and `v` have the same dtype.
+    w : numpy.ndarray of int32, int64, float32 or float64, shape (k,)
+        Weights.
     name : str
-        For messages.
+        Name of the batch or of its file, for messages.
     first : int
-        The place of the first edge in the file or stream called `name`.
+        Position of the first edge in the batch or file called `name`.
     """
 
     u: np.ndarray
@@ -52,13 +52,13 @@ class Batch(NamedTuple):
             yield Batch(self.u[part], self.v[part], self.w[part], self.name, self.first + start)
 
     def after(self, start: int) -> Batch:
-        """Return the edges from the place `start` on, which is counted in the same way as `first`."""
+        """Return the edges from position `start` on, which is counted like `first`."""
         skipped = max(start - self.first, 0)
         u, v, w = (column[skipped:] for column in (self.u, self.v, self.w))
         return Batch(u, v, w, self.name, self.first + min(skipped, len(self.w)))
 
     def fault(self, row: int, problem: str) -> InputError:
-        """Return an error that names one of these edges."""
+        """Return an error about the edge in a row of this batch."""
         return InputError(f"{self.name}, row {self.first + row}: {problem}")
 
 
@@ -68,7 +68,7 @@ def batch_of(given: Any, name: str) -> Batch:
     Raises
     ------
     InputError
-        It is neither, or its columns cannot be those of edges; named by `name`.
+        `given` is neither, or its columns cannot be edges; the message begins with `name`.
     """
     try:
         if isinstance(given, tuple | list):
@@ -99,7 +99,7 @@ def batch_of(given: Any, name: str) -> Batch:
 
 
 def _stored(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """Return a column, shape (k,), as `dtype`; a copy if it is writable, since its producer may reuse it."""
+    """Return a column as `dtype`, copied if it is writable, since its producer may reuse the memory."""
     return (np.array if values.flags.writeable else np.ascontiguousarray)(values, dtype)
 
 
@@ -119,20 +119,20 @@ def _ends(ids: np.ndarray, field: str) -> np.ndarray:
 
 
 def _same_type(u: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return both ends, each of shape (k,), in the narrowest dtype that holds both, read-only."""
+    """Return both columns of ends, read-only, in the narrowest dtype that holds both."""
     common = np.promote_types(u.dtype, v.dtype)
     return frozen(u.astype(common, copy=False)), frozen(v.astype(common, copy=False))
 
 
 def _weights(w: np.ndarray, *lengths: int) -> np.ndarray:
-    """Return weights, shape (k,), as a graph would store them: int32, int64, float32 or float64."""
+    """Return weights in the dtype that a graph would store them in."""
     if any(length != len(w) for length in lengths):
         raise InputError(f"u, v and w must have the same length, got {', '.join(map(str, (*lengths, len(w))))}")
     return frozen(_stored(w, weight_dtype(w)))
 
 
 def batches_of(stream: Any) -> Iterator[Batch]:
-    """Yield the batches of an iterable of tuples or tables, of a dataset, or of a reader of record batches."""
+    """Yield the batches of an iterable of tuples or tables, or of an Arrow dataset."""
     batches: Iterable[Any] = stream.to_batches() if hasattr(stream, "to_batches") else stream
     for number, given in enumerate(batches):
         yield given if isinstance(given, Batch) else batch_of(given, f"batch {number}")
@@ -141,22 +141,22 @@ def batches_of(stream: Any) -> Iterator[Batch]:
 def slices(
     batches: Iterable[Batch], start: int, rows: Callable[[], int], dtype: np.dtype | None = None
 ) -> Iterator[tuple[Batch, int]]:
-    """Yield slices of up to ``rows()`` edges, each with the place of its first edge in the stream.
+    """Yield slices of up to ``rows()`` edges, each with the position of its first edge in the stream.
 
     Parameters
     ----------
     batches : iterable of Batch
     start : int
-        The place of the first edge of all.
+        Position of the first edge of the first batch.
     rows : callable
-        Called for each batch.
+        Called once per batch.
     dtype : dtype, optional
         The dtype of earlier weights.
 
     Raises
     ------
     InputError
-        Some weights are int64 and others fractions: no dtype holds both exactly.
+        Some weights are int64 and others are floats: no dtype holds both exactly.
     """
     for batch in batches:
         if not len(batch.w):
@@ -175,7 +175,7 @@ def slices(
 
 
 def map_ahead(pool: Executor, function: Callable[..., _T], calls: Iterable[tuple], ahead: int) -> Iterator[_T]:
-    """Yield the results of calls by a pool, in their order; up to `ahead` calls more are begun or done."""
+    """Yield the results of calls by a pool, in order, while up to `ahead` later calls are submitted."""
     pending: deque[Any] = deque()
     for arguments in calls:
         pending.append(pool.submit(function, *arguments))
@@ -186,59 +186,60 @@ def map_ahead(pool: Executor, function: Callable[..., _T], calls: Iterable[tuple
 
 
 class EdgeSemaphore:
-    """Space for edges between reading and the table, which the reading thread waits for.
+    """A limit on the edges between reading and the table, at which the reading thread waits.
 
     Parameters
     ----------
     edges : int
-        As many as may wait. It may be set to more at any time.
+        The limit, which may be raised at any time.
     """
 
     def __init__(self, edges: int):
         self.edges, self._taken, self._closed = edges, 0, False
-        # Not the condition's own lock, which an interruption could leave locked.
+        # Not the default lock of a condition, which an interruption could leave locked.
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
 
     def acquire(self, edges: int) -> bool:
-        """Wait for this much space, or for all of it, and take it; return False if the semaphore was closed."""
+        """Take space for `edges`, waiting until there is enough, or all of it; return False if closed meanwhile."""
         with self._lock:
             self._changed.wait_for(lambda: self._closed or not self._taken or self._taken + edges <= self.edges)
             self._taken += edges
             return not self._closed
 
     def release(self, edges: int) -> None:
-        """Give back space."""
+        """Return space for `edges`."""
         with self._lock:
             self._taken -= edges
             self._changed.notify()
 
     def close(self) -> None:
-        """Release all that wait, now and later."""
+        """Let the waiting thread, and all later calls of `acquire`, continue at once."""
         with self._lock:
             self._closed = True
             self._changed.notify()
 
 
 def _failed(error: BaseException) -> Future[Any]:
-    """Return a future of this error; made here, since a caller's variable would be a cycle with its traceback."""
+    """Return a failed future. A variable of the caller for it would be a cycle with the error's traceback."""
     future: Future[Any] = Future()
     future.set_exception(error)
     return future
 
 
 class ResultsAhead(Generic[_Sized]):
-    """The results of a pool for the slices of a stream, in their order.
+    """The results of calling a function for each slice of a stream, in order.
 
-    A thread reads, and hands slices to the pool, as long as there is space: a slice takes that of its edges, and its
-    result that of the edges in it. So reading and filtering continue while a result is used.
+    A thread reads slices and submits them to a pool as long as `space` permits: a slice takes up its length, and later
+    its result's. So reading and filtering continue while a result is used.
 
     Parameters
     ----------
     pool : Pool
     function : callable
-        ``function(slice, start)`` returns something that has a length.
+        ``function(slice, start)`` returns a result with a length.
     parts : iterator of (Batch, int)
+        Slices, and the positions of their first edges.
     space : EdgeSemaphore
     seconds : dict
         The time spent waiting for the thread is added to ``seconds["read"]``.
@@ -258,7 +259,7 @@ class ResultsAhead(Generic[_Sized]):
         self._parts = parts
 
     def _read(self) -> None:
-        # As in a `threading.Thread`: the iterator's code may be debugged, or its coverage measured.
+        # As in a `threading.Thread`, so that debuggers and coverage tools see the iterator's code.
         sys.settrace(threading.gettrace())
         sys.setprofile(threading.getprofile())
         try:
@@ -276,7 +277,7 @@ class ResultsAhead(Generic[_Sized]):
         return result
 
     def again(self, function: Callable[[_Sized], _Sized]) -> None:
-        """Replace each finished result by the value that `function` returns for it; the pool calls it."""
+        """Replace each finished result by the value of `function` for it, which the pool computes."""
 
         def repeat(future: Future[_Sized]) -> _Sized:
             before = future.result()
@@ -292,7 +293,7 @@ class ResultsAhead(Generic[_Sized]):
 
     def __iter__(self) -> Iterator[_Sized]:
         try:
-            # As in `mst.kernels.parallel.pool`. If it has started, it is ended below.
+            # As in `mst.kernels.parallel.pool`; the thread, if it has started, is ended below.
             _thread.start_new_thread(self._read, ())
             while True:
                 if not self._waiting:
@@ -312,5 +313,5 @@ class ResultsAhead(Generic[_Sized]):
             self.close()
 
     def close(self) -> None:
-        """Let the thread that reads end."""
+        """Let the reading thread end."""
         self._space.close()

@@ -1,4 +1,4 @@
-"""The state of an unfinished pass over a stream, in a file: the forest so far, and how far the pass has come."""
+"""The state of an unfinished pass over a stream, in a file: the forest so far, and the number of edges read."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ class Columns(NamedTuple):
     Attributes
     ----------
     u, v, w, ids : numpy.ndarray, each of shape (k,)
+        Ends, weights and edge ids.
     """
 
     u: np.ndarray
@@ -32,12 +33,12 @@ class Columns(NamedTuple):
 
 
 class State(NamedTuple):
-    """A forest, and the part of the stream that it spans.
+    """The forest of the first part of a stream.
 
     Attributes
     ----------
     n, seen : int
-        Vertices, and edges of the stream so far.
+        Number of vertices so far, and of edges read.
     columns : Columns
         The forest's edges.
     """
@@ -48,18 +49,18 @@ class State(NamedTuple):
 
 
 class Checkpoint:
-    """The file, an Arrow IPC file that appears whole or not at all.
+    """The file of a state, in Arrow IPC format, which is always replaced as a whole.
 
     Parameters
     ----------
     path : Path
     identity : mapping
-        The input and the options; the state of others is not used.
+        Facts about the input and the options; a file with different ones is ignored.
 
     Attributes
     ----------
     seconds : float
-        Time between two states; each takes a solve and the writing.
+        Time between two saved states; each requires a solve.
     """
 
     seconds = 120.0
@@ -70,11 +71,11 @@ class Checkpoint:
 
     @property
     def is_due(self) -> bool:
-        """Whether it is time for another state."""
+        """Whether it is time to save the state again."""
         return monotonic() - self._written >= self.seconds
 
     def save(self, state: State) -> None:
-        """Write the state in place of the one before.
+        """Write a state, replacing the previous one.
 
         Raises
         ------
@@ -92,7 +93,7 @@ class Checkpoint:
             writer.write_batch(table)
 
     def load(self) -> State | None:
-        """Return the state, or None if there is none, or another input's, or a damaged one."""
+        """Return the saved state; None if there is none, or it is damaged or of another input."""
         import pyarrow as pa
 
         if not self.path.is_file():

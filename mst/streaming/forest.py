@@ -1,4 +1,4 @@
-"""The forest of a stream, which has no graph in memory: its edges themselves, and their ids."""
+"""The forest of a stream of edges: without a graph in memory, it holds its edges and their ids."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ class StreamForest:
     Attributes
     ----------
     n, m : int
-        Vertices, and edges of the stream.
+        Number of vertices, and of edges in the stream.
     u, v : numpy.ndarray of int32 or int64, shape (n - components,)
         Ends of the forest's edges.
-    w : numpy.ndarray, of the same shape
-        Their weights: int32, int64, float32 or float64.
-    edge_ids : numpy.ndarray of int64, of the same shape
-        Their places in the stream, ascending; the first edge of the stream has place 0.
+    w : numpy.ndarray of int32, int64, float32 or float64, shape (n - components,)
+        Their weights.
+    edge_ids : numpy.ndarray of int64, shape (n - components,)
+        Their positions in the stream, counted from 0, ascending.
     algorithm : str
         Id of the algorithm of the last solve in memory.
     seconds : dict of str to float
-        Wall time by part, in seconds: ``read``, waiting for batches; ``solve``, solves in memory; ``trees``, preparing
-        the filter after each; ``filter``, the rest, mostly waiting for the threads that filter.
+        Wall time in seconds: ``read``, waiting for batches; ``solve``, solves in memory; ``trees``, preparing the
+        filter after each solve; ``filter``, all other time, mostly waiting for the threads that filter.
 
     Examples
     --------

@@ -39,30 +39,30 @@ _SLICE, _AHEAD = 1 << 18, 2
 def prove_batches(forest: StreamForest, batches: Any, *, width: int = 1, ids: Ids | None = None) -> Proof:
     """Prove that a forest is the minimum spanning forest of a stream, from its batches alone.
 
-    As for `mst.proof.prove`, but the edges of the forest are given with their ends and weights, and the stream must
-    have them at their places. It takes some 110 bytes for each vertex, and the memory of a few batches.
+    This is `mst.proof.prove` for streams. The edges of the forest must also have the same ends and weights as at their
+    positions in the stream. Memory is about 110 bytes per vertex, and a few batches.
 
     Parameters
     ----------
     forest : StreamForest
     batches : iterable, or Arrow dataset
-        The same stream once more; see `mst.streaming.forest_of_batches`.
+        The same stream again; see `mst.streaming.forest_of_batches`.
     width : int
-        Threads that compare.
+        Threads for comparing edges.
     ids : range or numpy.ndarray, shape (n,), optional
         Names of the vertices, for the reason of a failure.
 
     Returns
     -------
     Proof
-        Of grade ``identical``. A failure names its witness in `details`.
+        Of grade ``identical``. If it failed, `details` hold the witness.
 
     Raises
     ------
     InputError
-        A batch is not legal.
+        A batch is invalid.
     InputError, UnsupportedError
-        `width` is not at least 1, or above the usable cores.
+        `width` is less than 1, or above the number of usable cores.
 
     Examples
     --------
@@ -100,7 +100,10 @@ _Paths = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def _paths(forest: StreamForest, names: Ids) -> tuple[str, dict[str, Any], _Paths]:
-    """Return why these edges are not a forest, or an empty reason and its paths: the records, links and root paths."""
+    """Return why the edges are not a forest, and a witness; or an empty reason, and the structures of its paths.
+
+    These are the ranked records, the links and the root paths of `mst.kernels.proof.reconstruction`.
+    """
     ids, unsigned = forest.edge_ids, np.dtype(f"u{forest.u.itemsize}")
     none = (np.empty(0), np.empty(0), np.empty(0))
     if len(ids) and (ids[0] < 0 or ids[-1] >= forest.m or (np.diff(ids) <= 0).any()):
@@ -129,7 +132,7 @@ def _paths(forest: StreamForest, names: Ids) -> tuple[str, dict[str, Any], _Path
 
 
 class _Checked(NamedTuple):
-    """The reason why a slice of the stream contradicts the forest, if it does, the witness, and the number of edges."""
+    """Why a slice of the stream contradicts the forest (or an empty reason), the witness, and the slice's edges."""
 
     reason: str
     witness: dict[str, Any]
@@ -155,12 +158,12 @@ def _checked(
 
 
 def _strict(known: Filter) -> Filter:
-    """Return the filter for edges that may come before those of the forest: one of the same weight decides nothing."""
+    """Return a filter that drops only edges heavier than the path between their ends, not those of equal weight."""
     bounds = known.bounds
     if bounds is None:
         return NO_FILTER
     if bounds.dtype.kind == "f":
-        with np.errstate(all="ignore"):  # above the greatest number is infinity
+        with np.errstate(all="ignore"):  # the largest number is followed by infinity
             above = np.nextafter(bounds, bounds.dtype.type(np.inf))
     else:
         above = bounds + (bounds < np.iinfo(bounds.dtype).max).astype(bounds.dtype)
@@ -170,7 +173,7 @@ def _strict(known: Filter) -> Filter:
 def _contradiction(
     forest: StreamForest, names: Ids, paths: _Paths, known: Filter, part: Batch, start: int
 ) -> tuple[str, dict[str, Any]] | None:
-    """Return why a slice of the stream contradicts the forest, and a witness; None if it does not."""
+    """Return why a slice of the stream contradicts the forest, and a witness, or None."""
     for ends in (part.u, part.v):
         outside = (ends < 0) | (ends >= forest.n)
         if outside.any():
@@ -200,8 +203,8 @@ def _contradiction(
 def _violation(
     forest: StreamForest, names: Ids, paths: _Paths, known: Filter, part: Batch, start: int
 ) -> tuple[str, dict[str, Any]] | None:
-    """Return the first edge of a slice that is before the heaviest one on its path, or joins two trees."""
-    # Edges that the filter drops are heavier than edges that connect their ends.
+    """Return the reason and witness of the first edge that is before the heaviest on its path, or joins two trees."""
+    # Edges that the filter drops are heavier than a path between their ends.
     u, v = (frozen(ends.astype(f"u{forest.u.itemsize}", copy=False)) for ends in (part.u, part.v))
     open_rows = np.empty(len(part.w), np.uint32)
     bounds = known.bounds_as(part.w.dtype)

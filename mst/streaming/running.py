@@ -1,4 +1,4 @@
-"""The running forest of a stream: its edges, those added since, and the filter for those to come."""
+"""The running forest of a stream: its edges, the edges added since, and the filter for later ones."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _SLICE = 1 << 20
 _ROWS_PER_VERTEX, _SMALLEST_TABLE = 4, 1 << 22
 
 _SAMPLED, _SAMPLES = 512, 16
-"""One edge in this many of a slice is in its sample, and this many of the latest samples are kept."""
+"""The sample of a slice has one in this many of its edges, and this many of the latest samples are kept."""
 
 _USELESS, _TRIED = 1 / 2, 8
-"""A filter that keeps more than this share is followed by one of a single level, except once in this many times."""
+"""After a filter that kept more than this share of edges, the next has a single level, except once in so many times."""
 
 
 class Kept(NamedTuple):
@@ -39,15 +39,15 @@ class Kept(NamedTuple):
     Attributes
     ----------
     columns : Columns
-        These edges.
+        The kept edges.
     n : int
-        One more than the largest end of all edges of the slice.
+        One more than the largest end in the slice.
     read : int
-        Edges of the slice.
+        Number of edges in the slice.
     sample : Sample
-        Some of them.
+        Some of the slice's edges.
     filter : Filter
-        The filter that has kept the edges.
+        The filter that was used.
     """
 
     columns: Columns
@@ -61,13 +61,13 @@ class Kept(NamedTuple):
 
 
 class Limit(NamedTuple):
-    """The number of vertices that a stream may have.
+    """The largest number of vertices that a stream may have.
 
     Attributes
     ----------
     n : int
     budget : Budget, optional
-        That of the memory into which no more fit; None if the caller gave the number.
+        The memory budget that sets the limit; None if the caller gave the number of vertices.
     """
 
     n: int
@@ -75,7 +75,7 @@ class Limit(NamedTuple):
 
 
 class _Places(threading.local):
-    """An array for each thread, so that its pages need not be cleared again for each slice."""
+    """An array for each thread, reused so that the system need not clear its pages for each slice."""
 
     array = np.empty(0, np.uint32)
 
@@ -86,7 +86,7 @@ _NO_IDS = frozen(np.empty(0, np.int64))
 
 
 def keep(batch: Batch, start: int, filter: Filter, limit: Limit) -> Kept:
-    """Return the edges of a batch, which begins at a place in the stream, that may be in the forest.
+    """Return the edges of a batch that may be in the forest; the batch begins at position `start` in the stream.
 
     Raises
     ------
@@ -100,7 +100,7 @@ def keep(batch: Batch, start: int, filter: Filter, limit: Limit) -> Kept:
         w = _comparable(batch.w, filter)
         places, largest, unordered = _open_edges(batch.u, batch.v, w, filter)
         columns = Columns(*gather(batch.u, batch.v, w, _NO_IDS, start, places))
-    # As unsigned integers, negative ends are the largest.
+    # Read as unsigned integers, negative ends are the largest.
     signed = np.iinfo(batch.u.dtype).max + 1
     if largest >= min(limit.n, signed) or unordered:
         raise _fault(batch, limit)
@@ -109,7 +109,7 @@ def keep(batch: Batch, start: int, filter: Filter, limit: Limit) -> Kept:
 
 
 def keep_again(kept: Kept, filter: Filter) -> Kept:
-    """Return the edges that a later filter keeps of those that an earlier one has kept."""
+    """Return which of the edges that an earlier filter kept a later filter keeps, too."""
     if kept.filter is filter or not len(kept):
         return kept
     u, v, w, ids = map(frozen, kept.columns)
@@ -119,16 +119,16 @@ def keep_again(kept: Kept, filter: Filter) -> Kept:
 
 
 def _comparable(w: np.ndarray, filter: Filter) -> np.ndarray:
-    """Return weights, shape (k,), in the narrowest dtype that also holds the bounds of a filter."""
+    """Return weights in the narrowest dtype that also holds the bounds of a filter."""
     if filter.bounds is None:
         return w
     return frozen(w.astype(np.promote_types(w.dtype, filter.bounds.dtype), copy=False))
 
 
 def _open_edges(u: np.ndarray, v: np.ndarray, w: np.ndarray, filter: Filter) -> tuple[np.ndarray, int, int]:
-    """Return the places of edges to keep, the largest end of all, and the number of weights that are NaN.
+    """Return the positions of edges to keep, the largest end of all edges, and the number of NaN weights.
 
-    The places, uint32, are valid until the thread's next call.
+    The positions, uint32, are valid until the same thread calls again.
     """
     if len(_places.array) < len(u):
         _places.array = np.empty(len(u), np.uint32)
@@ -140,7 +140,7 @@ def _open_edges(u: np.ndarray, v: np.ndarray, w: np.ndarray, filter: Filter) -> 
 
 
 def _unsigned(u: np.ndarray, v: np.ndarray) -> Iterator[np.ndarray]:
-    """Return views of both ends, int32 or int64, as unsigned integers of the same width, read-only."""
+    """Return read-only views of both columns of ends, int32 or int64, as unsigned integers of the same size."""
     return (frozen(ids.view(f"u{ids.itemsize}")) for ids in (u, v))
 
 
@@ -158,7 +158,7 @@ def _copy_column(values: np.ndarray, target: np.ndarray) -> None:
 
 
 def _fault(batch: Batch, limit: Limit) -> InputError:
-    """Return the error for the first edge that is illegal."""
+    """Return the error for the first illegal edge."""
     nan = batch.w != batch.w
     wrong = [(ends < 0) | (ends >= limit.n) for ends in (batch.u, batch.v)]
     row = int(np.argmax(wrong[0] | wrong[1] | nan))
@@ -181,9 +181,9 @@ def _fault(batch: Batch, limit: Limit) -> InputError:
 
 
 class RunningForest:
-    """A table of edges: those of the forest of the stream so far, then those that came after the last solve.
+    """A table of edges: the forest after the last solve, then the edges added since.
 
-    Both are in the order of their ids, so that ties by the place in the table are ties by id.
+    Edges are in the order of their ids, so breaking ties by position in the table breaks them by id.
 
     Parameters
     ----------
@@ -194,15 +194,16 @@ class RunningForest:
     n : int, optional
         The vertex count; by default, it grows with the largest end.
     least_n : int, optional
-        Vertices that there are at least, of a file whose ids may lie beyond that count.
+        The least vertex count, as for `mst.formats.base.RawStream`.
 
     Attributes
     ----------
     n : int
+        Number of vertices so far.
     seen : int
-        Edges of the stream so far.
+        Number of edges read so far.
     size, forest : int
-        Edges in the table, and those of them that are the forest of the last solve.
+        Number of edges in the table, and of its first edges that are the forest of the last solve.
     limit : Limit
         The bound that the ends of edges must be below.
     looped : numpy.ndarray of bool, shape (limit.n,) or (0,)
@@ -224,11 +225,10 @@ class RunningForest:
         self._solve, self.budget, self.threads = solve, budget, threads
         self.limit = Limit(budget.most_vertices, budget) if n is None else Limit(n, None)
         self.n = (least_n or 0) if n is None else n
-        # Like the table below, it takes memory only for pages that are written.
+        # As in the table below, only the pages that are written take memory.
         self.looped = np.zeros(0 if least_n is None else self.limit.n, np.bool_)
         self.seen = self.size = self.forest = 0
         self.algorithm, self.seconds = "", dict.fromkeys(("read", "filter", "solve", "trees"), 0.0)
-        # Only the pages that are written take memory.
         rows = budget.rows(self.n)
         types = (np.int32, np.int32, np.int32, np.int64)
         self._columns = [np.empty(rows, dtype) for dtype in types]
@@ -239,7 +239,7 @@ class RunningForest:
 
     @contextmanager
     def timed(self, part: str) -> Iterator[None]:
-        """Add the time that passes to a part of `seconds`."""
+        """Add the time spent in the context to a part of `seconds`."""
         started = perf_counter()
         try:
             yield
@@ -252,7 +252,7 @@ class RunningForest:
         return Columns(*(column[: self.size] for column in self._columns))
 
     def add(self, kept: Kept) -> None:
-        """Append edges, which the threads go on copying after the return.
+        """Append edges; threads may still be copying them after the return.
 
         Raises
         ------
@@ -304,7 +304,7 @@ class RunningForest:
             self._columns[i][: self.size] = values
 
     def has_space(self, kept: Kept) -> bool:
-        """Return whether these edges fit, and are too few for a solve and a new filter before them to pay."""
+        """Return whether these edges fit into the table, and the table is not yet worth solving before adding them."""
         n = max(self.n, kept.n)
         return self.size + len(kept) <= min(self.budget.rows(n), max(_ROWS_PER_VERTEX * n, _SMALLEST_TABLE))
 
@@ -321,17 +321,17 @@ class RunningForest:
                 self._compact(column, found.edge_ids)
 
     def _compact(self, column: np.ndarray, places: np.ndarray) -> None:
-        """Move the values of a column at `places`, ascending, shape (k,), to its first k entries."""
+        """Move the values of a column at ascending positions, shape (k,), to its first k entries."""
         pool, width = self.threads
         buffers = [empty(_SLICE, column.dtype) for _ in range(width)]
         for first in range(0, len(places), width * _SLICE):
             starts = range(first, min(first + width * _SLICE, len(places)), _SLICE)
-            # No value moves up: those read later lie after the places that are overwritten now.
+            # Values only move towards the front: those read later lie behind the positions overwritten now.
             pool.map(_take, repeat(column), (places[i : i + _SLICE] for i in starts), buffers)
             pool.map(_copy_column, buffers, (column[i : min(i + _SLICE, len(places))] for i in starts))
 
     def take(self) -> Columns:
-        """Return the columns, without space for more edges; no edge can be added any more."""
+        """Return the columns cut to the edges in the table; no more edges can be added."""
         self._finish_copies()
         for column in self._columns:
             column.resize(self.size, refcheck=False)
@@ -345,7 +345,7 @@ class RunningForest:
     def filter(self) -> Filter:
         """Return the filter of the forest of the last solve."""
         u, v, w, _ = (column[: self.forest] for column in self._columns)
-        # In a stream by vertex, or of descending weights, a filter drops few edges, and one level is as good.
+        # In a stream sorted by vertex, or by descending weight, a filter drops few edges: a single level is as good.
         is_useful = self._kept < _USELESS * self._read or self._filters < 2 or self._filters % _TRIED == 0
         self._filters, self._read, self._kept = self._filters + 1, 0, 0
         with self.timed("trees"):

@@ -1,4 +1,4 @@
-"""From a stream of batches to its forest."""
+"""Finds the forest of a stream of batches, or of a file that is read in batches."""
 
 from __future__ import annotations
 
@@ -39,32 +39,40 @@ def forest_of_batches(
     Parameters
     ----------
     batches : iterable, or Arrow dataset
-        Of tuples ``(u, v, w)`` of arrays, or of record batches or other tables with the columns that
-        `mst.interop.tables.from_table` takes. An edge's id is its place in the stream. A thread reads ahead: arrays
-        are copied, so that the producer may fill them again, unless they are read-only.
+        Batches are tuples ``(u, v, w)`` of arrays, or record batches and other tables, with columns as for
+        `mst.interop.tables.from_table`. The id of an edge is its position in the stream. A thread reads ahead;
+        writable arrays are copied, so that the producer may reuse them.
     solve : callable
         ``solve(graph)`` returns the forest of a graph in memory.
     width : int
-        Threads that filter.
+        Threads for reading and filtering.
     n : int, optional
         Number of vertices; by default, one more than the largest end.
     memory : int or str, optional
-        Bytes that the process may take, or a text such as ``"8G"``; by default, half of the free memory. It
-        does not include the memory of a producer of batches.
+        The most bytes for the process, or a string such as ``"8G"``; by default, half of the free memory. The memory
+        of a producer of batches is not counted.
 
     Returns
     -------
     StreamForest
-        Ties are broken by (weight, edge id), so that the edge ids are those of a solve in memory.
+        The same edge ids as for a graph in memory, since ties are broken by (weight, edge id).
 
     Raises
     ------
     InputError
-        A batch is not legal; the message names the batch, the row and the value.
+        A batch is invalid; the message names the batch, the row and the value.
     InputError, UnsupportedError
-        `width` is not at least 1, or above the usable cores.
+        `width` is less than 1, or above the number of usable cores.
     OutOfMemoryError
-        A forest of so many vertices does not fit.
+        The forest of so many vertices does not fit into the memory.
+
+    Examples
+    --------
+    >>> from mst import minimum_spanning_forest
+    >>> from mst.streaming import forest_of_batches
+    >>> batches = [([0, 1], [1, 2], [5, 7]), ([2], [0], [6])]
+    >>> forest_of_batches(batches, solve=minimum_spanning_forest).edge_ids.tolist()
+    [0, 2]
     """
     given = None if n is None else vertex_count(n)
     return _forest(lambda seen: batches_of(batches), solve, width, n=given, memory=memory)
@@ -87,8 +95,8 @@ def forest_of_file(
     solve, width, memory
         As for `forest_of_batches`.
     checkpoint : Path, optional
-        Where to keep the state of the pass: if it is interrupted, the next call with the same file continues there.
-        Remove the file once the forest is safe.
+        Where to save the state from time to time. After an interruption, a call with the same file continues from
+        there. Remove the checkpoint once the forest is saved.
 
     Returns
     -------
@@ -122,7 +130,7 @@ def _forest(
     if (least := max(least_n or 0, n or 0)) > budget.most_vertices:
         raise budget.refusal(least)
     try:
-        # Each solve, and each filter, takes about as much memory as the one before.
+        # Each solve, and each filter, takes about as much memory as the one before, which is reused.
         with recycling(), Pool(width) as pool, step("reading the edges", total=edges) as working:
             running = RunningForest(solve, budget, Threads(pool, width), n, least_n)
             if checkpoint and (state := checkpoint.load()):
@@ -134,7 +142,7 @@ def _forest(
             running.reduce()
             columns = running.take()
             if file and least_n is not None and least_n < running.n:
-                # Ids may lie beyond the count, but no more of them be in use.
+                # Ids may be larger than the declared count, but not more vertices be in use.
                 used = running.looped[: running.n]
                 used[columns.u] = used[columns.v] = True
                 refuse_more_vertices(file.path, least_n, int(used.sum()))
@@ -165,12 +173,12 @@ def add_batches(
     Parameters
     ----------
     running : RunningForest
-        Of the edges before.
+        The forest of the edges so far.
     batches : iterator of Batch
     working : Step, optional
-        Where to show progress.
+        The step that shows progress.
     checkpoint : Checkpoint, optional
-        Where to save the forest from time to time, after one more solve.
+        Where to save the forest from time to time, after an additional solve.
     """
     current = running.filter()
     started, others = perf_counter(), sum(running.seconds.values())
@@ -178,7 +186,7 @@ def add_batches(
 
     def kept(part: Batch, start: int) -> Kept:
         found = keep(part, start, current, running.limit)
-        # There may be another filter by now.
+        # By now, there may be a newer filter.
         return kept_again(found)
 
     def kept_again(found: Kept) -> Kept:
@@ -205,7 +213,7 @@ def add_batches(
 
 
 def _save(checkpoint: Checkpoint, state: State) -> None:
-    """Save a state; if that fails, the pass continues without it."""
+    """Save a state; if this fails, print a remark and continue."""
     try:
         checkpoint.save(state)
     except InputError as error:
