@@ -1,8 +1,8 @@
-"""Graphs inside tar (compressed or not) and zip archives, as collections publish them.
+"""Graphs in tar (compressed or not) and zip archives, as collections publish them.
 
-If an archive holds one file, that file is the graph. If it holds several, the graph is the one that the caller names,
-or the one named like the archive or like its own folder: ``road.tar.gz`` holds the graph ``road/road.mtx`` and a file
-of coordinates (https://sparse.tamu.edu).
+A single file in an archive is the graph. Of several, the graph is the file that the caller names, or else the only file
+with the name of the archive or of its own folder: ``road.tar.gz`` holds the graph ``road/road.mtx`` and a file of
+coordinates (https://sparse.tamu.edu).
 """
 
 from __future__ import annotations
@@ -19,31 +19,31 @@ _TAR_SIGNATURE_OFFSET = 257
 
 
 def is_tar(head: bytes) -> bool:
-    """True when decompressed content begins like a tar archive."""
+    """Return whether decompressed content begins like a tar archive."""
     return head.startswith(b"ustar", _TAR_SIGNATURE_OFFSET)
 
 
 def is_zip(head: bytes) -> bool:
-    """True for a zip archive other than a NumPy file."""
+    """Return whether content begins like a zip archive other than a NumPy file."""
     return head.startswith(b"PK\x03\x04") and b".npy" not in head[:4096]
 
 
 def open_tar(path: Path, open_stream: Callable[[], IO[bytes]], member: str | None) -> tuple[str, IO[bytes]]:
-    """Return name and content of the graph in a tar archive.
+    """Return the name and the content of the graph in a tar archive.
 
     Parameters
     ----------
     path : Path
     open_stream : callable
-        Returns a stream at the beginning of the decompressed archive. It is called twice, since a stream that
-        has listed the files cannot go back to one of them.
+        Returns a stream of the decompressed archive. It is called twice, since a stream that has listed the files
+        cannot go back to one of them.
     member : str or None
         The name of the graph in the archive; None if not known.
 
     Raises
     ------
     FormatError
-        No file in the archive has that name, or without a name none, or more than one, could be the graph.
+        No file in the archive has this name; or, without a name, no file or more than one could be the graph.
     """
     with tarfile.open(fileobj=open_stream(), mode="r|") as listing:
         chosen = _choose(path, [entry.name for entry in listing if entry.isfile()], member)
@@ -57,7 +57,7 @@ def open_tar(path: Path, open_stream: Callable[[], IO[bytes]], member: str | Non
 
 
 def open_zip(path: Path, file: IO[bytes], member: str | None) -> tuple[str, IO[bytes]]:
-    """Return name and content of the graph in a zip archive; errors as for `open_tar`."""
+    """Return the name and the content of the graph in a zip archive; errors as for `open_tar`."""
     archive = zipfile.ZipFile(file)
     chosen = _choose(path, [entry.filename for entry in archive.infolist() if not entry.is_dir()], member)
     return PurePosixPath(chosen).name, archive.open(chosen)

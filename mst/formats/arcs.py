@@ -1,4 +1,4 @@
-"""Arcs of adjacency formats, which list an edge from both ends: converted to edges that occur once."""
+"""Converts the arcs of adjacency formats, which list each edge from both ends, to edges that occur once."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from mst.graph import Graph
 
 
 class MergedArcs(NamedTuple):
-    """The edges that remain when each arc and its reverse are merged.
+    """Edges made by merging each arc with its reverse.
 
     Attributes
     ----------
     u, v : numpy.ndarray of int, shape (m,)
     w : numpy.ndarray, shape (m,), or None
     mirrored : int or None
-        How many arcs were dropped as the reverse of another; None if the arcs are not symmetric and all were kept.
+        Number of arcs dropped as the reverse of another; None if all were kept, because the arcs are not symmetric.
     """
 
     u: np.ndarray
@@ -30,14 +30,14 @@ class MergedArcs(NamedTuple):
     mirrored: int | None
 
     def graph(self, format: str, n: int, rows: int, declared_m: int | None = None) -> RawGraph:
-        """Return the graph of these arcs, which were read from `rows` entries of a file."""
+        """Return the graph of these edges, which were read from `rows` entries of a file."""
         direction = "arcs" if self.mirrored is None else "both"
         summary = FileSummary(rows, n, declared_m, direction, self.mirrored or 0)
         return RawGraph(n, self.u, self.v, self.w, None, format, summary)
 
 
 def merge_reverse_arcs(u: np.ndarray, v: np.ndarray, w: np.ndarray | None) -> MergedArcs:
-    """Return each edge once if every arc a→b has a reverse arc b→a of the same weight, else every arc.
+    """Return each edge once if every arc a→b has a reverse arc b→a of the same weight, else all arcs.
 
     Self-loops are kept.
     """
@@ -50,7 +50,7 @@ def merge_reverse_arcs(u: np.ndarray, v: np.ndarray, w: np.ndarray | None) -> Me
 
 
 def are_symmetric(u: np.ndarray, v: np.ndarray, w: np.ndarray | None) -> bool:
-    """Return whether every arc has its reverse arc, of the same weight; of large lists by a checksum."""
+    """Return whether every arc has a reverse arc of the same weight; large lists are checked by a checksum."""
     if not plain.is_worthwhile(u.nbytes):
         return asymmetry_checksum(u, v, w) % 2**64 == 0
     weights = [] if w is None else [w]
@@ -59,9 +59,9 @@ def are_symmetric(u: np.ndarray, v: np.ndarray, w: np.ndarray | None) -> bool:
 
 
 def asymmetry_checksum(u: np.ndarray, v: np.ndarray, w: np.ndarray | None) -> int:
-    """Return a number that is 0 (mod 2⁶⁴) if every arc has its reverse arc.
+    """Return a checksum that is 0 (mod 2⁶⁴) if every arc has a reverse arc of the same weight.
 
-    The checksum of a list of arcs is the sum of the checksums of its parts.
+    The checksum of a list is the sum of the checksums of its parts.
     """
     from mst.kernels.io import adjacency as kernel
 
@@ -73,7 +73,7 @@ def asymmetry_checksum(u: np.ndarray, v: np.ndarray, w: np.ndarray | None) -> in
 
 
 class Arcs(NamedTuple):
-    """All arcs of a file: ends as integers from 0, and weights if it has any; shape (arcs,) each."""
+    """All arcs of a file: ends, counted from 0, and weights, if there are any; each of shape (arcs,)."""
 
     u: np.ndarray
     v: np.ndarray
@@ -81,7 +81,7 @@ class Arcs(NamedTuple):
 
 
 def graph_from_arcs(path: Path, format: str, n: int, arcs: Arcs, declared_m: int | None = None) -> RawGraph:
-    """Return the graph of all arcs of a file, after a check of their ends."""
+    """Return the graph of all arcs of a file; raise a `FormatError` if an end is not a vertex."""
     check_ends(path, n, arcs.u, arcs.v)
     return merge_reverse_arcs(*arcs).graph(format, n, len(arcs.u), declared_m)
 
@@ -109,7 +109,7 @@ def integer_weights(graph: Graph, dtype: type[np.signedinteger], title: str) -> 
     dtype : type
         ``numpy.int32`` or ``numpy.int64``.
     title : str
-        The format to be written, for the error message.
+        Name of the format to be written, for the error message.
 
     Returns
     -------
@@ -118,7 +118,7 @@ def integer_weights(graph: Graph, dtype: type[np.signedinteger], title: str) -> 
     Raises
     ------
     InputError
-        A weight is a fraction or does not fit; names the first such edge.
+        A weight is not an integer, or does not fit; the message names the first such edge.
 
     Examples
     --------
@@ -130,7 +130,7 @@ def integer_weights(graph: Graph, dtype: type[np.signedinteger], title: str) -> 
     limits = np.iinfo(dtype)
     with np.errstate(invalid="ignore"):
         wrong = ~((graph.w >= limits.min) & (graph.w <= limits.max)) | (np.floor(graph.w) != graph.w)
-        # The largest int64 is rounded up to 2⁶³ as a float64, which therefore passes the comparison above.
+        # As a float64, the largest int64 is rounded up to 2⁶³, so a weight of 2⁶³ passes the comparison above.
         wrong |= (graph.w.dtype.kind == "f") & (graph.w >= 2.0 ** (8 * np.dtype(dtype).itemsize - 1))
     if wrong.any():
         at = int(np.argmax(wrong))

@@ -1,4 +1,4 @@
-"""Types that every file format shares: its description, the graph that a reader returns, and safe writing."""
+"""Types that all file formats share: the description of a format, and the graph that a reader returns."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-import mst.forest  # noqa: F401 - which says how graphs are pickled
+import mst.forest  # noqa: F401 - registers how graphs are pickled
 from mst import atomic
 from mst.errors import FormatError, writing
 from mst.formats.ids import Ids, count_used
@@ -26,8 +26,8 @@ _FREE_VERTICES = 1 << 24
 def too_many_vertices(n: int, rows: int) -> str:
     """Return why a file of `rows` edge rows cannot declare `n` vertices, or an empty string.
 
-    Every algorithm allocates memory for each vertex, so that a number alone must not demand it. Some 17 million are
-    free, beyond which a graph has at most `MAX_VERTICES_PER_ROW` vertices for each row.
+    Every algorithm allocates memory per vertex, so a wrong count in a small file could exhaust it. About 17 million
+    vertices are always allowed; beyond that, at most `MAX_VERTICES_PER_ROW` per row.
     """
     if n <= max(_FREE_VERTICES, MAX_VERTICES_PER_ROW * rows):
         return ""
@@ -45,14 +45,14 @@ class FileSummary:
     rows : int
         Edge entries in the file: lines, arcs or neighbours.
     declared_n, declared_m : int, optional
-        Vertex count and edge (or arc) count that the file states.
+        Vertex count and edge (or arc) count that the file declares.
     direction : str
-        ``"arcs"`` when the file holds directed arcs, ``"edges"`` when it lists each edge once, ``"both"``
-        when it lists each edge from both ends, ``"unknown"`` when it does not say.
+        ``"arcs"`` if the file holds directed arcs, ``"edges"`` if it lists each edge once, ``"both"`` if it lists each
+        edge from both ends, ``"unknown"`` if it does not say.
     mirrored : int
-        Entries that repeat an edge from its other end (``rows - mirrored`` edges remain).
+        Number of entries that repeat an edge from its other end; ``rows - mirrored`` edges remain.
     remarks : tuple of str
-        Assumptions that the user may want to check, such as whether ids count from 0 or 1.
+        Assumptions for the user to check, such as whether ids count from 0 or 1.
     """
 
     rows: int
@@ -65,7 +65,7 @@ class FileSummary:
 
 @dataclass(frozen=True, eq=False)
 class RawGraph:
-    """The content of a graph file before simplification: self-loops and parallel edges are kept.
+    """The content of a graph file, including self-loops and parallel edges.
 
     Attributes
     ----------
@@ -73,16 +73,16 @@ class RawGraph:
         Number of vertices.
     u, v : numpy.ndarray of int32 or int64, shape (m,)
         Ends of each edge, from 0.
-    w : numpy.ndarray, shape (m,), or None
-        int32, int64, float32 or float64; None where the file has no weights.
+    w : numpy.ndarray of int32, int64, float32 or float64, shape (m,), or None
+        Weights; None if the file has none.
     original_ids : numpy.ndarray of int64, shape (n,), or None
-        The file's id of each vertex if ids were compacted, in ascending order; -1 for vertices that the file
-        counts but no edge names. None if the file's ids were kept, or only shifted to start from 0.
+        If ids were compacted, the file's id of each vertex, ascending, then -1 for vertices that the file counts but no
+        edge names. None if the file's ids were kept, or only shifted to start from 0.
     format : str
         A key of `mst.formats.FORMATS`.
     summary : FileSummary
     base : int
-        The file's id of vertex 0, if ids were only shifted.
+        The file's id of vertex 0, unless ids were compacted.
     """
 
     n: int
@@ -101,7 +101,7 @@ class RawGraph:
 
     @property
     def ids(self) -> Ids | None:
-        """The file's id of each vertex, unless they count from 0.
+        """The file's id of each vertex; None if ids count from 0.
 
         Vertices that the file counts but no edge names have the ids -1, -2, …
         """
@@ -135,11 +135,11 @@ class RawStream(NamedTuple):
     Attributes
     ----------
     n, m : int, optional
-        Vertex count and edge count that the file states.
+        Vertex count and edge count that the file declares.
     blocks : iterator of (u, v, w)
-        Arrays as those of `RawGraph`, overwritten by the next block; weights are None if the file has none.
+        Arrays as in `RawGraph`, which the next block overwrites; weights are None if the file has none.
     least_n : int, optional
-        Vertices that the file states, where the ids may be above that count: there are at least as many.
+        The least vertex count: the one that the file declares, if ids may be larger.
     base : int
         The file's id of vertex 0.
     """
@@ -159,11 +159,11 @@ class Format:
     ----------
     id, title : str
     suffixes : tuple of str
-        Usual file name endings, without those of compression. They choose the format of a file to write; the
-        format of a file to read is detected from its content.
+        Usual suffixes of file names, without compression. They choose the format of a file to write; the format of a
+        file to read is detected from its content.
     sniff : callable
-        ``sniff(source)`` returns whether the first bytes of a file (and, where these are ambiguous, its name) are
-        those of this format.
+        ``sniff(source)`` returns whether the first bytes of a file (and its name, if they are ambiguous) are in this
+        format.
     read : callable
         ``read(source)`` returns a `RawGraph`.
     write : callable, optional
@@ -171,14 +171,14 @@ class Format:
     stream : callable, optional
         ``stream(source)`` returns a `RawStream`, for files that do not fit into memory.
     read_detected, stream_detected : callable, optional
-        Replace `read` and `stream` when the format was detected rather than named, for content that turns out to be of
-        a similar format only after it was read.
+        Used in place of `read` and `stream` when the format was detected rather than named: the content may turn out to
+        be in a similar format once it has been read.
     keeps_ids : bool
-        Whether vertices may have any ids, rather than being numbered.
+        Whether a file can give the vertices any ids, rather than numbering them.
     keeps_isolated : bool
-        Whether vertices without edges stay; without them, others are renumbered when a written file is read.
+        Whether a file keeps vertices without edges; if not, reading it renumbers the others.
     keeps_last : bool
-        Whether vertices stay that follow the last one with an edge.
+        Whether a file keeps vertices beyond the last one with an edge.
     """
 
     id: str
@@ -195,7 +195,7 @@ class Format:
     keeps_last: bool = True
 
     def count_lost(self, graph: Graph) -> int:
-        """Return how many vertices without edges are missing when a written file is read."""
+        """Return how many vertices without edges are lost by writing a file and reading it."""
         if not self.keeps_isolated:
             return graph.n - count_used(graph.n, graph.u, graph.v)
         if not self.keeps_last:
@@ -204,12 +204,12 @@ class Format:
 
     @property
     def writable(self) -> bool:
-        """True when graphs can be written in this format."""
+        """Whether graphs can be written in this format."""
         return self.write is not None
 
 
 def ambiguous(source: Source, *formats: str) -> FormatError:
-    """Return the error for content that several formats would read as different graphs."""
+    """Return the error for content that is a different graph in each of several formats."""
     return FormatError(
         source.path,
         f"could be {' or '.join(formats)}: say which with format={formats[0]!r}, or --format (convert: --from)",

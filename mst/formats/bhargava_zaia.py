@@ -21,7 +21,7 @@ _ROWS_PER_BLOCK = 1 << 20
 
 
 def sniff(source: Source) -> bool:
-    """True for counts that agree with the size of the file, followed by edges between valid vertices."""
+    """Return whether the counts agree with the size of the file, and valid edges follow."""
     if is_text(source) or len(source.head) < 8:
         return False
     n, m = (int(x) for x in np.frombuffer(source.head[:8], _INT32))
@@ -49,7 +49,7 @@ def write(sink: IO[bytes], graph: Graph) -> None:
     Raises
     ------
     InputError
-        A weight is not an int32, or a count does not fit.
+        A weight is not an integer that fits int32, or a count does not fit.
     """
     weights = integer_weights(graph, np.int32, "Bhargava and Zaia's")
     if graph.n >= 2**31 or graph.m >= 2**31:

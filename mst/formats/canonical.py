@@ -1,8 +1,8 @@
 """The canonical graph file: one uncompressed Apache Arrow IPC file, memory-mapped.
 
-Its columns are ``u``, ``v`` and ``w``. The metadata of the schema hold `name`, `n`, `m`, `digest` (of the content)
-and, where known, `source`, `raw_sha256` (of the file that was converted), `generator`, `seed` and any other entries
-of the writer. Strings are stored unchanged, all other values as JSON.
+The columns are ``u``, ``v`` and ``w``. The metadata of the schema hold `name`, `n`, `m`, `digest` (of the content)
+and, where known, `source`, `raw_sha256` (of the converted file), `generator`, `seed` and any other entries that the
+writer adds. Strings are stored unchanged, other values as JSON.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ def write_canonical(
     path : path-like
     graph : Graph
     metadata : mapping, optional
-        Stored with the graph: `source`, `raw_sha256`, `generator`, `seed`, … `name` defaults to that of the graph;
-        `n`, `m` and `digest` are always those of the graph; None values are left out.
+        Entries to store with the graph, such as `source`, `raw_sha256`, `generator` and `seed`; None values are left
+        out. `name` is the graph's by default; `n`, `m` and `digest` are always the graph's.
 
     Returns
     -------
@@ -103,7 +103,7 @@ def _write(stream: IO[bytes], graph: Graph, metadata: Mapping[str, Any]) -> None
     import pyarrow as pa
 
     texts = {k: v if k in _STRING_KEYS else json.dumps(v, sort_keys=True) for k, v in metadata.items()}
-    # The name may be that of a file, which need not be valid UTF-8.
+    # The name may be a file name, which need not be valid UTF-8.
     strings = {key: text.encode(errors="replace") for key, text in texts.items()}
     columns = [to_arrow(column) for column in (graph.u, graph.v, graph.w)]
     fields = [pa.field(name, column.type, nullable=False) for name, column in zip("uvw", columns)]
@@ -145,13 +145,13 @@ def read_metadata(path: str | Path) -> dict[str, Any]:
 
 
 def read_canonical(path: str | Path, *, trusted: bool = False) -> Graph:
-    """Return the graph of a canonical file, with arrays that are mapped into memory rather than copied.
+    """Return the graph of a canonical file; its arrays are mapped into memory, not copied.
 
     Parameters
     ----------
     path : path-like
     trusted : bool
-        Skip the check that ids lie in ``0 … n - 1`` and that no weight is NaN, which reads the whole file.
+        Skip the check that ids lie in ``0 … n - 1`` and no weight is NaN, which reads the whole file.
 
     Returns
     -------
@@ -228,7 +228,7 @@ class _Reader:
 
         self.path = Path(path)
         with reading(path), self.path.open("rb"):
-            pass  # pyarrow's errors do not tell files that cannot be read from others
+            pass  # pyarrow does not distinguish files that cannot be opened from damaged ones
         try:
             mapped = pa.memory_map(str(path))
             start = mapped.read_buffer(1).address
@@ -247,7 +247,7 @@ class _Reader:
         self._check(columns)
 
     def _require_length(self, start: int, size: int) -> None:
-        """Raise a `FormatError` unless the file reaches to the end of every mapped column: reading beyond crashes."""
+        """Raise a `FormatError` if the file ends before a mapped column does: reading beyond the end would crash."""
         columns = [column for part in self._parts for column in part.columns]
         buffers = [buffer for column in columns for buffer in column.buffers() if buffer]
         mapped = [buffer for buffer in buffers if 0 <= buffer.address - start < size]
@@ -303,15 +303,15 @@ class _Reader:
 
 
 def _concatenated(pieces: list[np.ndarray], type: Any) -> np.ndarray:
-    """Return the values of the parts of a column of an Arrow type."""
+    """Return one array of the pieces of a column of an Arrow type."""
     if len(pieces) == 1:
         return pieces[0]
-    # Older versions of pyarrow import pandas for a type, too.
+    # Older versions of pyarrow import pandas to convert a type.
     return np.concatenate(pieces) if pieces else np.empty(0, type.to_pandas_dtype())
 
 
 def sniff(source: Source) -> bool:
-    """True for an Arrow IPC file."""
+    """Return whether this is an Arrow IPC file."""
     return source.head.startswith(_MAGIC_BYTES)
 
 
@@ -328,7 +328,7 @@ def read(source: Source) -> RawGraph:
 
 
 def write(sink: IO[bytes], graph: Graph) -> None:
-    """Write a graph with the metadata that follow from it."""
+    """Write a graph with the metadata that can be computed from it."""
     _write(sink, graph, _complete_metadata(graph, {}))
 
 

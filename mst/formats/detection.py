@@ -1,4 +1,4 @@
-"""All formats, and how one is found: by the content of a file, by an id, or by the suffix of a name."""
+"""The list of formats, and finding one by the content of a file, by its id, or by the suffix of a name."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from mst.formats.base import Format
 from mst.formats.source import PARQUET_SIGNATURE, Source, strip_compression
 from mst.formats.text import decoded
 
-# In the order of detection: from distinctive first bytes to plain rows of numbers.
+# In the order of detection, from distinctive first bytes to plain rows of numbers.
 FORMATS: dict[str, Format] = {
     known.id: known
     for known in (
@@ -57,7 +57,7 @@ FORMATS: dict[str, Format] = {
 
 
 def format_of(source: Source) -> Format:
-    """Return the format of a file's content, or, if that is of no known one, the format that the name promises."""
+    """Return the format of a file by its content, or, if that is unknown, by its name."""
     if source.head_complete and not source.head.strip():
         raise FormatError(source.path, "the file is empty: expected a graph")
     for candidate in FORMATS.values():
@@ -77,13 +77,13 @@ def format_of(source: Source) -> Format:
             "or a table",
         )
     for candidate in FORMATS.values():
-        # Its reader says which line differs from the format that the name promises. Lists may have any words in line 1.
+        # The reader reports the first line that violates the format. Edge lists may have any words in line 1.
         if candidate not in (edges.FORMAT, edges.CSV_FORMAT) and source.name.lower().endswith(
             candidate.suffixes
         ):
             return candidate
     if edges.has_names(source):
-        return edges.FORMAT  # Its reader says that names are no ids.
+        return edges.FORMAT  # whose reader reports that names are not ids
     raise FormatError(
         source.path,
         f"unknown format: convert the file to one of {', '.join(FORMATS)}; if it is in one of these, "
@@ -93,7 +93,7 @@ def format_of(source: Source) -> Format:
 
 
 def format_named(format: str) -> Format:
-    """Return a format by its id, or by a suffix that only its files have, such as ``mtx``."""
+    """Return a format by its id, or by a suffix that no other format has, such as ``mtx``."""
     found = FORMATS.get(format) if isinstance(format, str) else None
     if found is None:
         of_suffix = [known for known in FORMATS.values() if f".{format}".lower() in known.suffixes]
@@ -106,7 +106,7 @@ def format_named(format: str) -> Format:
 
 
 def format_by_suffix(path: Path) -> Format:
-    """Return the format to write a file of this name in; that of a stream without a suffix is an edge list."""
+    """Return the format in which to write a file, by its suffix; a pipe or device without one gets an edge list."""
     name = strip_compression(path.name).lower()
     for candidate in FORMATS.values():
         if candidate.writable and name.endswith(candidate.suffixes):
@@ -116,8 +116,8 @@ def format_by_suffix(path: Path) -> Format:
             return edges.FORMAT
     suffixes = dict.fromkeys(end for known in FORMATS.values() if known.writable for end in known.suffixes[:1])
     raise InputError(
-        f"{path}: no format that can be written has this suffix: use {', '.join(suffixes)}, with or without that of a "
-        "compression; mst solve also writes .parquet; elsewhere, a format can be named: "
+        f"{path}: no format that can be written has this suffix: use {', '.join(suffixes)}, optionally followed by the "
+        "suffix of a compression; mst solve also writes .parquet; elsewhere, a format can be named: "
         f"{', '.join(writable_formats())}"
     )
 

@@ -35,7 +35,7 @@ _ROW_TAGS = {
 
 
 def sniff(source: Source) -> bool:
-    """True when the first line that is not a comment begins with ``p``."""
+    """Return whether the first line that is not a comment begins with ``p``."""
     return is_text(source) and _PROBLEM.match(source.head.removeprefix(b"\xef\xbb\xbf")) is not None
 
 
@@ -83,7 +83,7 @@ def _problem(text: Text) -> _Problem:
 
 
 def _layout(text: Text, problem: _Problem) -> Layout:
-    """Return the layout of the rows; where weights are optional, the first row decides."""
+    """Return the layout of the rows; if weights are optional, the first row tells whether there are any."""
     tag = _ROW_TAGS[problem.kind]
     columns, row = "uvw", "a <from> <to> <weight>"
     if problem.kind != "sp":
@@ -96,7 +96,7 @@ def _layout(text: Text, problem: _Problem) -> Layout:
 
 
 def write(stream: IO[bytes], graph: Graph) -> None:
-    """Write ``p sp`` and a row per edge; fractions are kept, although the challenge defines only integers."""
+    """Write ``p sp`` and a row per edge; fractions stay, although the challenge defines only integer weights."""
     stream.write(f"p sp {graph.n} {graph.m}\n".encode())
     write_rows(stream, graph, base=1, tag="a")
 

@@ -20,7 +20,7 @@ _INT32 = np.dtype("<i4")
 
 
 def sniff(source: Source) -> bool:
-    """True for counts that agree with the size of the file, followed by offsets that ascend from 0."""
+    """Return whether the counts agree with the size of the file, and offsets ascending from 0 follow."""
     head = np.frombuffer(source.head[: len(source.head) // 4 * 4], _INT32)
     if is_text(source) or len(head) < 3:
         return False
@@ -56,7 +56,7 @@ def write(sink: IO[bytes], graph: Graph) -> None:
     Raises
     ------
     InputError
-        A weight is not an int32, or there are 2³¹ arcs or more.
+        A weight is not an integer that fits int32, or there are 2³¹ arcs or more.
     """
     from mst.kernels.io.adjacency import symmetric_rows
 

@@ -11,7 +11,7 @@ from mst.graph import Graph
 
 
 def read_edge_slice(path: str | Path, rank: int, size: int) -> EdgeSlice:
-    """Return the rows of a canonical file that belong to a rank; only the pages that hold them are read.
+    """Return the rows of a canonical file that belong to an MPI rank; only the pages that hold them are read.
 
     Parameters
     ----------
@@ -22,7 +22,7 @@ def read_edge_slice(path: str | Path, rank: int, size: int) -> EdgeSlice:
     Returns
     -------
     EdgeSlice
-        Arrays that are mapped into memory.
+        Its arrays are mapped into memory.
 
     Raises
     ------

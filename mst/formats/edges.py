@@ -1,13 +1,13 @@
 """Edge lists: a row ``u v`` or ``u v weight`` per edge, separated by blanks, commas, semicolons or bars.
 
 Lines that begin with ``#``, ``%`` or ``/`` are comments; a header row may name the columns. A comment like SNAP's
-``# Nodes: 7115 Edges: 103689`` (https://snap.stanford.edu/data) declares the number of vertices, which keeps isolated
-vertices. Without it, ids are compacted in ascending order, and the original ids are kept. Rows ``id u v weight``
-(https://users.cs.utah.edu/~lifeifei/SpatialDataset.htm), whose first column counts from 0 or 1, and KONECT's
-``u v weight time`` (http://konect.cc) are read, too.
+``# Nodes: 7115 Edges: 103689`` (https://snap.stanford.edu/data) declares the number of vertices, which preserves
+isolated ones. Without it, ids are compacted in ascending order, and the original ids become labels. Rows
+``id u v weight`` (https://users.cs.utah.edu/~lifeifei/SpatialDataset.htm), whose first column counts from 0 or 1, and
+KONECT's ``u v weight time`` (http://konect.cc) are supported, too.
 
-SNAP counts the vertices in use, but their ids may be larger than this count; they are then compacted as well. A list
-of two plain columns whose first row holds the counts ``n m`` of the others is read as a headed list
+SNAP counts only vertices in use, whose ids may be larger than the count; they are then compacted as well. A list of two
+columns without a header, whose first row holds the counts ``n m`` of the others, is read as a headed list
 (`mst.formats.headed`).
 """
 
@@ -69,7 +69,7 @@ class _Preamble:
 
 
 def sniff(source: Source) -> bool:
-    """True for text whose first rows hold numbers, possibly below a header row or declared counts."""
+    """Return whether this is text whose first rows hold numbers, possibly below a header row or declared counts."""
     sample = _first_rows(source)
     if not sample:
         return sample is not None and source.head.lstrip()[:1] in (b"#", b"%")
@@ -81,25 +81,25 @@ def sniff(source: Source) -> bool:
 
 
 def has_names(source: Source) -> bool:
-    """True for text whose first row is two words, such as names of vertices, and a number."""
+    """Return whether this is text whose first row is two words, such as names of vertices, and a number."""
     sample = _first_rows(source)
     row = _split(sample[0], delimiter_in(sample[0])) if sample else []
     return len(row) == 3 and _NUMBER.fullmatch(row[2]) is not None
 
 
 def _first_rows(source: Source) -> list[bytes] | None:
-    """Return the first lines, at most 50, that are neither blank nor comments, or None for binary data."""
+    """Return up to 50 lines from the start that are neither blank nor comments, or None for binary data."""
     lines = first_lines(source, _COMMENTS)
     return lines if lines is None else [line.strip() for line in lines if line.strip()][:50]
 
 
 def _split(line: bytes, delimiter: str) -> list[bytes]:
-    """Return the fields of a row; without a delimiter, they are separated by blanks."""
+    """Return the fields of a row, which blanks separate if there is no delimiter."""
     return [field.strip() for field in line.split(delimiter.encode())] if delimiter else line.split()
 
 
 def read(source: Source, *, allow_headed: bool = False) -> RawGraph:
-    """Read an edge list, or, with `allow_headed`, a headed list if the first row holds the counts of the others."""
+    """Read an edge list; with `allow_headed`, read a headed list if the first row holds the counts of the others."""
     text = Text(source)
     preamble = _read_preamble(text)
     layout = _layout(text, _first_rows(source) or [], preamble)
@@ -122,9 +122,9 @@ def read(source: Source, *, allow_headed: bool = False) -> RawGraph:
 
 
 def _is_declared(source: Source, preamble: _Preamble) -> bool:
-    """True when a count, KONECT's comment or a header row says that all rows of numbers are edges.
+    """Return whether a count, KONECT's comment or a header row says that all rows of numbers are edges.
 
-    Two words of other meaning, such as ``vertices edges``, may also be above counts.
+    A header row of two other words, such as ``vertices edges``, does not: a row of counts may follow.
     """
     rows = _first_rows(source) or [b""]
     delimiter = delimiter_in(rows[-1])
@@ -134,7 +134,7 @@ def _is_declared(source: Source, preamble: _Preamble) -> bool:
 
 
 def _are_rows_of_neighbours(table: Table) -> bool:
-    """True when the rows below the first are also those of a METIS file of a ring, each edge at both ends."""
+    """Return whether the rows below the first are also the adjacency lists of a ring in METIS format."""
     n, m = table.first_row()
     if not n == m == table.rows - 1 or table.id_range()[0] < 1:
         return False
@@ -144,9 +144,9 @@ def _are_rows_of_neighbours(table: Table) -> bool:
 
 
 def stream(source: Source, *, allow_headed: bool = False) -> RawStream:
-    """Read an edge list block by block; ids are kept, since which of them are in use shows at the end only.
+    """Read an edge list block by block; ids are kept, since only the end of the file shows which are in use.
 
-    So does, with `allow_headed`, that the first row could be the counts of the others.
+    With `allow_headed`, an error is raised at the end if the first row could be the counts of the others.
     """
     text = Text(source)
     preamble = _read_preamble(text)
@@ -169,7 +169,7 @@ def _unless_empty(source: Source, preamble: _Preamble, blocks: Blocks) -> Blocks
 
 
 def _refuse_no_graph(source: Source, preamble: _Preamble, rows: int) -> None:
-    """Raise an error for comments alone; a header without rows is a graph without edges, as of a forest without any."""
+    """Raise an error for a file of comments alone; a header row without edges is legal: a forest may have none."""
     if rows == 0 and preamble.n is None and not _first_rows(source):
         raise FormatError(
             source.path, "expected rows `<u> <v>` or `<u> <v> <weight>`, or a comment `# Nodes: … Edges: …`"
@@ -177,7 +177,7 @@ def _refuse_no_graph(source: Source, preamble: _Preamble, rows: int) -> None:
 
 
 def _unless_headed(source: Source, blocks: Blocks) -> Blocks:
-    """Yield the blocks, and raise an error after the last if `headed` could read the file, too."""
+    """Yield the blocks; raise an error after the last if the file could also be a headed list."""
     first, rows, low, high = (-1, -1), -1, np.iinfo(np.int64).max, -1
     for u, v, w in blocks:
         ends = np.concatenate([u, v]) if rows >= 0 else np.concatenate([u[1:], v[1:]])
@@ -193,7 +193,7 @@ def _unless_headed(source: Source, blocks: Blocks) -> Blocks:
 
 
 def _unless_adjacency_lists(source: Source, blocks: Blocks) -> Blocks:
-    """Yield the blocks, and raise an error after the last if `metis` may read the file, too: symmetry is not known."""
+    """Yield the blocks; raise an error after the last if the file could also be adjacency lists, symmetric or not."""
     header, rows = None, -1
     for block in blocks:
         columns = [column for column in block if column is not None]
@@ -241,7 +241,7 @@ def _read_preamble(text: Text) -> _Preamble:
 
 
 def _declared_counts(text: Text, comment: bytes) -> dict[str, int]:
-    """Return the counts `n` and `m` in a comment such as ``# Nodes: 5 Edges: 7``, the next line of the text."""
+    """Return the counts `n` and `m` in the next line, a comment such as ``# Nodes: 5 Edges: 7``."""
     if not (declared := _COUNTS.fullmatch(comment) or _COUNT.fullmatch(comment)):
         return {}
     words = declared.groups()
@@ -255,7 +255,7 @@ def _declared_counts(text: Text, comment: bytes) -> dict[str, int]:
 
 
 def _layout(text: Text, sample: list[bytes], preamble: _Preamble) -> Layout:
-    """Return the layout that the header row, which is consumed, or the first rows imply."""
+    """Return the layout by the header row, which is consumed, or by the first rows."""
     delimiter = delimiter_in(sample[-1]) if sample else ""
     line = text.peek()
     if line is None:
@@ -293,7 +293,7 @@ def _row_layout(columns: str, delimiter: str, extra_columns: bool = False) -> La
 
 
 def _is_header_row(fields: list[bytes]) -> bool:
-    """True when no column holds a number, and every column with a name (R's row names have none) holds a letter."""
+    """Return whether no field is a number, and every field with a name (R's row names have none) has a letter."""
     return (
         any(fields)
         and all(not _column_name(field) or _LETTER.search(field) for field in fields)
@@ -302,7 +302,7 @@ def _is_header_row(fields: list[bytes]) -> bool:
 
 
 def _names_ends(fields: list[bytes]) -> bool:
-    """True for a header row with the names of both ends."""
+    """Return whether this is a header row that names both ends."""
     return _is_header_row(fields) and len(_classified([_column_name(field) for field in fields])[0]) == 2
 
 
@@ -329,7 +329,7 @@ def _columns_by_name(text: Text, line: bytes, names: list[str]) -> str:
 
 
 def _classified(names: list[str]) -> tuple[list[int], list[int]]:
-    """Return the indices of the columns whose names are those of ends, and of weights."""
+    """Return the indices of the columns that are named like ends, and of those named like weights."""
     weights = [i for i, name in enumerate(names) if WEIGHT_NAME.fullmatch(name)]
     ends = [i for i, name in enumerate(names) if _END_NAME.fullmatch(name)]
     if len(ends) > 2:  # an edge may have an id, too
@@ -338,7 +338,7 @@ def _classified(names: list[str]) -> tuple[list[int], list[int]]:
 
 
 def _is_numbered(rows: list[list[bytes]]) -> bool:
-    """True when the first column counts 0, 1, 2, … or 1, 2, 3, …"""
+    """Return whether the first column counts 0, 1, 2, … or 1, 2, 3, …"""
     first = [row[0] for row in rows]
     return any(first == [b"%d" % (i + base) for i in range(len(first))] for base in (0, 1))
 
@@ -351,7 +351,7 @@ def _graph(source: Source, preamble: _Preamble, table: Table) -> RawGraph:
     if n is None or high > n or (high == n and low == 0):
         ids, u, v = _compacted(path, *table.ends(), n)
         n = len(ids)
-        # The ids of the edges' ends come first, those of vertices without edges last.
+        # The last id is the largest, or -1 if there are vertices without edges.
         if n and ids[-1] - low == n - 1:
             ids, base = None, low
     else:
@@ -396,10 +396,10 @@ def _compact_ids(u: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, 
 
 
 def write(sink: IO[bytes], graph: Graph, ids: Ids | None = None) -> None:
-    """Write the counts as a comment like SNAP's, and a row per edge, with ids from 0 or `ids`.
+    """Write the counts as a comment like SNAP's, and a row per edge; vertices have `ids`, or count from 0.
 
-    With those, a count of vertices would say that they are numbered if all ids happen to be below it; without edges
-    there is no id.
+    With `ids`, the vertex count is only written if there are no edges: if all ids happened to be below the count, they
+    would be read as the numbers of the vertices.
     """
     nodes = f"Nodes: {graph.n} " if ids is None or graph.m == 0 else ""
     sink.write(f"# Undirected graph\n# {nodes}Edges: {graph.m}\n# FromNodeId ToNodeId Weight\n".encode())
@@ -407,7 +407,7 @@ def write(sink: IO[bytes], graph: Graph, ids: Ids | None = None) -> None:
 
 
 def _write_csv(sink: IO[bytes], graph: Graph, ids: Ids | None = None) -> None:
-    """Write a header and a row per edge, with ids from 0 or `ids`, as pandas and spreadsheets read them."""
+    """Write a header row and a row per edge, for pandas and spreadsheets; vertices have `ids`, or count from 0."""
     sink.write(b"source,target,weight\n")
     write_rows(sink, graph, ids=ids, delimiter=",")
 
@@ -419,7 +419,7 @@ FORMAT = Format(
     (".txt", ".tsv", ".edges", ".el", ".wel", ".cedge"), sniff, read, write, _read_detected, stream,
     _stream_detected, keeps_ids=True,
 )  # fmt: skip
-# Such a file is read as any edge list is.
+# Only for writing: such a file is detected as an edge list.
 CSV_FORMAT = Format(
     "csv", "Edge list with a header, for pandas and spreadsheets; without a vertex count",
     (".csv",), lambda source: False, read, _write_csv, _read_detected, stream, _stream_detected, keeps_ids=True,

@@ -46,10 +46,10 @@ def read(path: str | os.PathLike[str], *, format: str | None = None) -> Graph:
     Returns
     -------
     Graph
-        Edges in the file's order, including self-loops and parallel edges, which `mst.simplify.simplify` removes.
-        Adjacency lists that hold each edge at both ends give it once. If the file does not number its vertices from 0,
-        it is a `mst.graph.LabelledGraph` whose ``labels`` are the file's ids, ascending (a range, if they have no gap);
-        vertices that the file counts but no edge names have -1, -2, …
+        Edges are in the file's order, including self-loops and parallel edges, which `mst.simplify.simplify` removes.
+        If adjacency lists hold each edge at both ends, the graph has it once. If the file does not number its vertices
+        from 0, the graph is a `mst.graph.LabelledGraph` whose ``labels`` are the file's ids, ascending (a range, if
+        there are no gaps), then -1, -2, … for vertices that the file counts but no edge names.
 
     Raises
     ------
@@ -76,7 +76,7 @@ def read(path: str | os.PathLike[str], *, format: str | None = None) -> Graph:
 
 
 def read_weighted(path: str | os.PathLike[str], *, format: str | None = None) -> tuple[Graph, bool]:
-    """Return the graph that `read` returns, and whether the file has weights."""
+    """Return the graph as `read` does, and whether the file has weights."""
     with _as_file(file_path(path)) as file:
         raw = read_raw(file, format=format)
         if raw.format == canonical.FORMAT.id:
@@ -86,7 +86,7 @@ def read_weighted(path: str | os.PathLike[str], *, format: str | None = None) ->
 
 @names_missing_numba
 def read_raw(path: str | os.PathLike[str], *, format: str | None = None, member: str | None = None) -> RawGraph:
-    """Read a graph from a file, with a summary of the file's declarations and the ids of its vertices.
+    """Read a graph from a file, with a summary of the file's declarations, and the ids of its vertices.
 
     Parameters
     ----------
@@ -95,12 +95,11 @@ def read_raw(path: str | os.PathLike[str], *, format: str | None = None, member:
     format : str, optional
         As for `read`.
     member : str, optional
-        The file of an archive to read; by default the one that seems to be the graph.
+        The file to read in an archive; by default, the one that seems to be the graph (`mst.formats.archive`).
 
     Returns
     -------
     RawGraph
-        Weights are None if the file has none.
 
     Raises
     ------
@@ -139,10 +138,26 @@ def open_stream(source: Source, *, format: str | None = None) -> RawStream:
     format : str, optional
         As for `read`.
 
+    Returns
+    -------
+    RawStream
+
     Raises
     ------
     FormatError, ConfigError
-        As for `read`; or files of this format cannot be read block by block.
+        As for `read`; or files in this format cannot be read block by block.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from mst import formats
+    >>> from mst.formats.source import Source
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "tiny.gr")
+    ...     _ = file.write_text("p sp 2 1\\na 1 2 5\\n")
+    ...     with Source(file) as source:
+    ...         [len(u) for u, v, w in formats.open_stream(source).blocks]
+    [1]
     """
     chosen = format_of(source) if format is None else format_named(format)
     if chosen.stream is None:
@@ -155,26 +170,26 @@ def open_stream(source: Source, *, format: str | None = None) -> RawStream:
 
 
 def write(path: str | os.PathLike[str], graph: Graph, *, format: str | None = None, ids: Any = None) -> None:
-    """Write a graph to a file, in the format and compression of the file name's suffixes.
+    """Write a graph to a file, in the format and compression that the suffixes of its name choose.
 
     An error leaves no incomplete file behind.
 
     Parameters
     ----------
     path : path-like
-        For instance ``road.gr.gz``: the suffix of a format, then, optionally, that of a compression.
+        A file name such as ``road.gr.gz``: the suffix of a format, optionally followed by that of a compression.
     graph : Graph
     format : str, optional
         A key of `FORMATS`; by default, the suffix chooses the format.
     ids : array_like of int, shape (n,), optional
-        Ids of the vertices, ascending, such as `labels` of a graph that was read, for formats that keep any
-        (`Format.keeps_ids`). By default, vertices are numbered, whatever their labels.
+        Ids of the vertices, ascending, such as the ``labels`` of a graph that was read; only for formats with
+        `Format.keeps_ids`. By default, vertices are numbered, whatever their labels.
 
     Raises
     ------
     InputError
-        The format cannot hold the graph or the ids, there is not an id for each vertex, the folder does not exist, or
-        the suffix is not that of a format.
+        The format cannot represent the graph or the ids, the number of ids is not n, the folder does not exist, or no
+        format has this suffix.
     ConfigError
         There is no such format, or it can only be read.
 
@@ -191,7 +206,7 @@ def write(path: str | os.PathLike[str], graph: Graph, *, format: str | None = No
     path = file_path(path)
     if not isinstance(graph, Graph):
         raise InputError(
-            f"expected an mst.Graph to write to {path}, got {type(graph).__name__}: mst.Graph makes one from arrays"
+            f"expected an mst.Graph to write to {path}, got {type(graph).__name__}: make one by mst.Graph(n, u, v, w)"
         )
     chosen = _to_write(path, format)
     assert chosen.write is not None
@@ -203,7 +218,7 @@ def write(path: str | os.PathLike[str], graph: Graph, *, format: str | None = No
 
 
 def _checked_ids(path: Path, chosen: Format, n: int, ids: Any) -> Ids:
-    """Return the ids of `n` vertices for a file; refuse those that it cannot keep."""
+    """Return the ids of `n` vertices for a file; raise `InputError` if the format cannot keep them."""
     if not chosen.keeps_ids:
         raise InputError(
             f"{path}: {chosen.id} files keep no ids of vertices: leave ids out, or write .txt or .csv"
@@ -218,17 +233,22 @@ def _checked_ids(path: Path, chosen: Format, n: int, ids: Any) -> Ids:
 
 
 def check_target(path: str | os.PathLike[str], *, format: str | None = None) -> str:
-    """Return the id of a target's format; raise the errors that `write` would raise for any graph.
+    """Return the id of the format of a file to write; raise the errors that `write` would raise for any graph.
 
     Parameters
     ----------
     path, format
         As for `write`.
 
+    Returns
+    -------
+    str
+        A key of `FORMATS`.
+
     Raises
     ------
     InputError
-        The folder does not exist, nothing can be written there, or the suffix is not that of a format.
+        The folder does not exist or is not writable, or no format has this suffix.
     ConfigError
         There is no such format, or it can only be read.
 
@@ -246,7 +266,7 @@ def check_target(path: str | os.PathLike[str], *, format: str | None = None) -> 
 
 
 def check_place(path: Path) -> None:
-    """Raise an `InputError` if no file can be written there: the folder does not exist, or is not writable."""
+    """Raise an `InputError` if a file cannot be written because its folder does not exist or is not writable."""
     with writing(path):
         if atomic.is_stream(path):
             return
@@ -262,8 +282,8 @@ def check_place(path: Path) -> None:
 def detect(path: str | os.PathLike[str]) -> str:
     """Return the id of a file's format, detected from the first 64 KiB of its content, or else from its name.
 
-    Files of two plain columns are reported as ``edges``; when such a file is read and its first row turns out to
-    hold the counts of the others, its format is ``headed``.
+    Two columns without a header are reported as ``edges``; reading the file may show that the first row holds the
+    counts of the others, so that the format is ``headed``.
 
     Parameters
     ----------
@@ -278,7 +298,7 @@ def detect(path: str | os.PathLike[str]) -> str:
     Raises
     ------
     FormatError
-        The file is empty or in an unknown format.
+        The file is empty or its format is unknown.
     InputError
         The file cannot be opened.
 
@@ -297,12 +317,12 @@ def detect(path: str | os.PathLike[str]) -> str:
 
 
 def file_path(path: str | os.PathLike[str]) -> Path:
-    """Return a path that can name a graph file; refuse everything else.
+    """Return the path of a graph file as a `Path`.
 
     Raises
     ------
     InputError
-        Neither a string nor a path of one, or it contains a NUL character.
+        `path` is neither a string nor a path of strings, or contains a NUL character.
 
     Examples
     --------
@@ -320,7 +340,7 @@ def file_path(path: str | os.PathLike[str]) -> Path:
 
 @contextlib.contextmanager
 def _as_file(path: Path) -> Iterator[Path]:
-    """Yield a path that can be read more than once: of a pipe, that of a copy."""
+    """Yield a path that can be read more than once: for a pipe, the path of a temporary copy."""
     if not is_pipe(path):
         yield path
         return

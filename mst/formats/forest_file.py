@@ -1,4 +1,4 @@
-"""A forest file, matched edge by edge with the file of its graph: ends and weights must be exactly those there."""
+"""Matches a forest file with the file of its graph, edge by edge: ends and weights must be exactly the same."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from mst.rounding import converted
 
 @dataclass(frozen=True, eq=False)
 class Match:
-    """The places of a forest's edges in its graph.
+    """The edges of a forest, found in its graph.
 
     Attributes
     ----------
     graph, forest : RawGraph
-    ends : tuple of numpy.ndarray of int64
-        The graph's vertices that the forest's edges name; -1 if there is none.
+    ends : tuple of two numpy.ndarray of int64, shape (forest.m,)
+        The graph's vertices that are the ends of the forest's edges; -1 for an unknown vertex.
     ids : numpy.ndarray of int64, shape (forest.m,)
-        The graph's edge of the same ends and weight, of several the first; -1 if there is none.
+        The id of the graph's first edge with the same ends and weight; -1 if there is none.
     same : numpy.ndarray of int64, shape (forest.m,)
-        The first of equal edges of the forest.
+        The first row of the forest with an equal edge.
     """
 
     graph: RawGraph
@@ -36,11 +36,11 @@ class Match:
 
     @property
     def wrong(self) -> np.ndarray:
-        """Rows of the forest that are not in the graph, or repeat an edge: int64, ascending."""
+        """Rows of the forest that are not in the graph, or repeat an earlier row: int64, ascending."""
         return np.flatnonzero((self.ids < 0) | (self.same != np.arange(len(self.same))))
 
     def mismatches(self) -> Iterator[str]:
-        """Yield a line about each edge of the forest that is not in the graph, or occurs twice."""
+        """Yield a line about each edge of the forest that is not in the graph, or repeats another."""
         if self.graph.base and len(self.wrong) and not len(_numbered(self.graph, self.forest).wrong):
             yield (
                 f"the graph counts its vertices from {self.graph.base}, and has all edges of the forest only if the "
@@ -70,17 +70,21 @@ class Match:
 
 
 def match(graph: RawGraph, forest: RawGraph) -> Match:
-    """Return where the edges of a forest are in its graph, in linear time.
+    """Find the edges of a forest in its graph, in linear time.
 
     A forest file that declares its number of vertices numbers them as `mst.formats.read` numbers the graph's. An edge
-    list that declares none names the vertices as the graph's file does; so does any edge list, if that file counts them
-    from 1 or above. With gaps in that file's ids, a list may also number them from 0; if they count from 0, from 1.
+    list without a vertex count, and any edge list if the graph's ids count from 1 or above, uses the ids in the graph's
+    file. If those have gaps, a list may instead number the vertices from 0; if they count from 0, from 1.
 
     Parameters
     ----------
     graph, forest : RawGraph
-        Weights are equal if they are the same number, of any types; -0.0 is 0.0. A forest may give the edges of a graph
-        without weights the weight 1.
+        Weights are equal if they are the same number, in any dtypes; -0.0 equals 0.0. If the graph has no weights, the
+        forest's weights may be 1.
+
+    Returns
+    -------
+    Match
 
     Examples
     --------
@@ -107,19 +111,19 @@ def _match(graph: RawGraph, forest: RawGraph, ends: tuple[np.ndarray, np.ndarray
 
 
 def _numbered(graph: RawGraph, forest: RawGraph) -> Match:
-    """Return where the edges of a forest are if it numbers the vertices from 0."""
+    """Find the edges of a forest that numbers the vertices from 0."""
     return _match(graph, forest, _within(graph, _written(forest)))
 
 
 def _found(graph: RawGraph, bits: np.ndarray, *wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Call `mst.kernels.io.match.find_edges` with read-only arrays, for which alone it is compiled."""
+    """Call `mst.kernels.io.match.find_edges`, which is compiled for read-only arrays."""
     from mst.kernels.io.match import find_edges
 
     return find_edges(*map(frozen, (graph.u, graph.v, bits, *wanted)))
 
 
 def _ends(graph: RawGraph, forest: RawGraph) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield the graph's vertices of the forest's edges, -1 if there is none, for each numbering that is possible."""
+    """Yield the ends of the forest's edges as vertices of the graph, -1 if unknown, for each possible numbering."""
     kept = _keeps_ids(graph, forest)
     if not (_names_vertices(graph, forest) or kept):
         yield _within(graph, (forest.u.astype(np.int64), forest.v.astype(np.int64)))
@@ -131,7 +135,7 @@ def _ends(graph: RawGraph, forest: RawGraph) -> Iterator[tuple[np.ndarray, np.nd
             yield _within(graph, ends)
         return
     low, high = (min(map(np.min, ends)), max(map(np.max, ends))) if forest.m else (0, 0)
-    # The ids of an edge list are its vertices.
+    # If an edge list counts from 0, its ids are the vertices, so the forest's cannot count from 1.
     from_one = low > 0 and graph.format != "edges"
     if not (from_one and high == graph.n):
         yield _within(graph, ends)
@@ -140,26 +144,26 @@ def _ends(graph: RawGraph, forest: RawGraph) -> Iterator[tuple[np.ndarray, np.nd
 
 
 def _written(forest: RawGraph) -> tuple[np.ndarray, np.ndarray]:
-    """Return the ends of the forest's edges as an edge list has them; of other formats, their numbers."""
+    """Return the ends of the forest's edges: the ids in an edge list, or the numbers of vertices in other formats."""
     u, v = forest.u.astype(np.int64), forest.v.astype(np.int64)
     ids = forest.ids if forest.format == "edges" else None
     return (u, v) if ids is None else (ids_of(u, ids), ids_of(v, ids))
 
 
 def _names_vertices(graph: RawGraph, forest: RawGraph) -> bool:
-    """True for an edge list, unless it numbers its vertices up to a declared count, and so may the graph's file."""
+    """Return whether a forest file names vertices by ids: an edge list, unless it and the graph's file may count."""
     is_declared = forest.original_ids is None and forest.summary.declared_n is not None
     return forest.format == "edges" and (graph.base > 0 or not is_declared)
 
 
 def _count_differs(graph: RawGraph, forest: RawGraph) -> bool:
-    """True when the forest file declares another number of vertices than the graph has."""
+    """Return whether the forest file declares another number of vertices than the graph has."""
     declared = forest.summary.declared_n is not None
     return declared and forest.n != graph.n and not _keeps_ids(graph, forest)
 
 
 def _keeps_ids(graph: RawGraph, forest: RawGraph) -> bool:
-    """True for the forest of an edge list that was read in parts: its vertices are all numbers up to the largest id."""
+    """Return whether this is the forest of an edge list read in parts, which has all ids up to the largest."""
     from_one = forest.format == "edges" and forest.base
     return (
         graph.format == "edges" and not from_one and (ids := graph.ids) is not None and forest.n == end_of(ids)
@@ -172,7 +176,7 @@ def _within(graph: RawGraph, ends: tuple[np.ndarray, np.ndarray]) -> tuple[np.nd
 
 
 def _searched(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return `a`, and -1 where one of both ends is unknown."""
+    """Return `a`, but -1 where either end is unknown."""
     return np.where(b < 0, -1, a)
 
 
@@ -181,10 +185,10 @@ def _name(forest: RawGraph, vertex: np.integer) -> str:
 
 
 def _as_dtype(forest: RawGraph, like: np.ndarray | None) -> tuple[np.ndarray | None, np.ndarray]:
-    """Return the forest's weights in the graph's dtype, and which of them it holds exactly."""
+    """Return the forest's weights in the graph's dtype, and which of them are exact in it."""
     w = forest.w
     if like is None and w is not None:
-        return None, w == 1  # as mst solve writes edges without a weight
+        return None, w == 1  # mst solve writes edges without weights like this
     if w is None or like is None:
         return None, np.full(forest.m, like is None)
     stored, changed = converted(w, like.dtype)
@@ -192,7 +196,7 @@ def _as_dtype(forest: RawGraph, like: np.ndarray | None) -> tuple[np.ndarray | N
 
 
 def _bits(w: np.ndarray | None, count: int) -> np.ndarray:
-    """Return the bits of weights, those of 0.0 for -0.0; zeros if there are none."""
+    """Return the bits of weights, with -0.0 as 0.0; zeros if there are no weights."""
     if w is None:
         return np.zeros(count, np.uint32)
     return (w + w.dtype.type(0) if w.dtype.kind == "f" else w).view(f"u{w.dtype.itemsize}")

@@ -1,9 +1,9 @@
 """Galois and Lonestar graphs (``.gr``): compressed sparse rows in little-endian binary.
 
 Version 1 holds four uint64 (``1``, bytes per weight, ``n``, ``arcs``), ``n`` uint64 row ends, ``arcs`` uint32
-neighbours padded to 8 bytes, and the weights. Version 2 has uint64 neighbours. The file does not say whether
-weights are integers or floats: 4 or 8 bytes are read as int32 or int64, unless the format is given as
-``galois-float``, which stands for float32 or float64. https://iss.oden.utexas.edu/?p=projects/galois.
+neighbours padded to 8 bytes, and the weights. Version 2 has uint64 neighbours. A file does not say whether its
+weights are integers or floats: they are read as int32 or int64, or as float32 or float64 if the format is named
+``galois-float``. https://iss.oden.utexas.edu/?p=projects/galois.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _UINT64 = np.dtype("<u8")
 
 
 def sniff(source: Source) -> bool:
-    """True for version 1 or 2 and counts that agree with the size of the file."""
+    """Return whether the version is 1 or 2, and the counts agree with the size of the file."""
     if len(source.head) < 32:
         return False
     version, width, n, arcs = (int(x) for x in np.frombuffer(source.head[:32], _UINT64))
@@ -33,7 +33,7 @@ def sniff(source: Source) -> bool:
 
 
 def _padded(size: int) -> int:
-    """Return a multiple of 4 rounded up to a multiple of 8."""
+    """Return `size`, a multiple of 4, rounded up to a multiple of 8."""
     return size + size % 8
 
 
@@ -68,7 +68,7 @@ def _read(source: Source, format: str, dtypes: dict[int, str]) -> RawGraph:
     source.expect_end()
     if w is not None and w.dtype.kind == "f" and np.isnan(w).any():
         raise FormatError(source.path, f"the weight of arc {int(np.argmax(np.isnan(w))):,} is NaN")
-    # Neighbours below 2³¹ have the same bytes as signed and unsigned integers, so that no copy is needed.
+    # Below 2³¹, signed and unsigned integers have the same bytes, so no copy is needed.
     id_dtype = np.int32 if version == 1 and n < 2**31 else np.int64
     v = v.view(id_dtype) if v.itemsize == np.dtype(id_dtype).itemsize else v.astype(id_dtype)
     arrays = Arcs(row_of_each_slot(offsets[:n], arcs, id_dtype(0)), v, w)
@@ -76,7 +76,7 @@ def _read(source: Source, format: str, dtypes: dict[int, str]) -> RawGraph:
 
 
 def write(sink: IO[bytes], graph: Graph) -> None:
-    """Write both arcs of each edge, with weights of the graph's dtype: version 1, or 2 from 2³² vertices on.
+    """Write both arcs of each edge, with weights in the graph's dtype, as version 1 (or 2, from 2³² vertices on).
 
     Raises
     ------
@@ -92,7 +92,7 @@ def write(sink: IO[bytes], graph: Graph) -> None:
 
 
 def _write_floats(sink: IO[bytes], graph: Graph) -> None:
-    """Write a graph as `write` does; integer weights, which would be read back as floats, are an `InputError`."""
+    """Write a graph as `write` does; raise `InputError` for integer weights, which would be read back as floats."""
     if graph.w.dtype.kind != "f":
         raise InputError(f"galois-float files hold float weights, not {graph.w.dtype}: use the format galois")
     _write(sink, graph)
@@ -112,7 +112,7 @@ def _write(sink: IO[bytes], graph: Graph) -> None:
 
 
 FORMAT = Format("galois", "Galois binary rows, integer weights", (".sgr", ".csgr", ".vgr"), sniff, read, write)
-# Nothing in a file tells floats from integers.
+# Only used if named, since nothing in a file distinguishes floats from integers.
 FLOAT_FORMAT = Format(
     "galois-float", "Galois binary rows, float weights", (), lambda source: False, _read_floats, _write_floats
 )

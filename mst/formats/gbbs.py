@@ -1,7 +1,7 @@
-"""(Weighted) adjacency graphs of PBBS, Ligra and GBBS, as a sequence of numbers in text.
+"""Adjacency graphs of PBBS, Ligra and GBBS in text, with or without weights.
 
-A word that names the format, then the vertex count, the arc count, row offsets, neighbours, and weights if any.
-https://www.cs.cmu.edu/~pbbs/benchmarks/graphIO.html.
+A file holds a word that names the format, then the vertex count, the arc count, row offsets, neighbours, and weights if
+there are any. https://www.cs.cmu.edu/~pbbs/benchmarks/graphIO.html.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _WEIGHTED_BY_WORD = {b"AdjacencyGraph": False, b"WeightedAdjacencyGraph": True}
 
 
 def sniff(source: Source) -> bool:
-    """True when the first word is that of an adjacency graph."""
+    """Return whether the first word names an adjacency graph."""
     return source.head[:64].split(None, 1)[:1] in ([word] for word in _WEIGHTED_BY_WORD)
 
 

@@ -1,7 +1,7 @@
 """Edge lists below a line ``n m``, or below two lines ``n`` and ``m`` (algs4's EdgeWeightedGraph).
 
-Rows are ``u v`` or ``u v weight``. Ids count from 1 if one of them is `n`, else from 0. The number of rows must be
-the declared one. Used by https://algs4.cs.princeton.edu/43mst/ and Stanford's algorithms courses.
+Rows are ``u v`` or ``u v weight``. Ids count from 1 if one of them is `n`, else from 0. The number of rows must match
+the declared one. The format is used by https://algs4.cs.princeton.edu/43mst/ and Stanford's algorithms courses.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class _Header(NamedTuple):
 
 
 def sniff(source: Source) -> bool:
-    """True when the first line or two hold counts, and the following rows have a different number of columns."""
+    """Return whether the first one or two lines hold counts, and the following rows have another number of columns."""
     lines = first_lines(source, _COMMENTS)
     rows = [line.split() for line in lines or [] if line.strip()][:4]
     if not rows or not all(map(is_count, rows[0])):
@@ -40,14 +40,14 @@ def sniff(source: Source) -> bool:
 
 
 def rows_missing(first: tuple[int, int], rows: int, low: int, high: int) -> int | None:
-    """Return how many rows a list lacks if its first row holds the counts; None if it cannot.
+    """Return how many rows are missing from a list if its first row holds the counts; None if it cannot.
 
     Parameters
     ----------
     first : (int, int)
         The first row.
     rows, low, high : int
-        The number of the other rows, and the smallest and largest of their ids.
+        The number of other rows, and the smallest and largest of their ids.
     """
     n, m = first
     possible = n >= max(high, 0) and not (low == 0 and high == n) and m <= n * n
@@ -93,7 +93,7 @@ def _columns(text: Text) -> str:
 
 
 def _raise_at_last_id(source: Source, header: _Header, layout: Layout) -> None:
-    """Read the file again, allowing ids up to n - 1 only, to raise the error at the first id that is `n`."""
+    """Read the file again with ids limited to n - 1, to raise the error at the first row with the id `n`."""
     with source.reopened() as reopened:
         text = Text(reopened)
         _header(text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 Ids = range | np.ndarray
-"""Ids in ascending order, int64; after them, a negative one for each vertex that has none."""
+"""Ids in ascending order (int64), followed by a negative number for each vertex that has no id."""
 
 
 def ids_of(vertices: np.ndarray, ids: Ids) -> np.ndarray:
@@ -18,7 +18,7 @@ def ids_of(vertices: np.ndarray, ids: Ids) -> np.ndarray:
 
 
 def vertices_of(given: np.ndarray, ids: Ids) -> np.ndarray:
-    """Return the vertices of ids, shape (k,), and -1 for an id that no vertex has.
+    """Return the vertices with the given ids, shape (k,); -1 for an id that no vertex has.
 
     >>> vertices_of(np.array([0, 3]), range(1, 4)).tolist()
     [-1, 2]

@@ -1,8 +1,8 @@
 """Adjacency matrices in text (CSV): the number in row i and column j is the weight of edge i–j.
 
-Numbers are separated by commas, semicolons, bars or blanks; there are no labels. As in SciPy's `csgraph_from_dense`,
-``0`` and ``inf`` mean that there is no edge; so do ``-`` and an empty field. A symmetric matrix becomes a graph with
-each edge once; otherwise, every entry is an edge.
+Numbers are separated by commas, semicolons, bars or blanks; there are no labels. Zero and infinity mean that there is
+no edge, as in SciPy's `csgraph_from_dense`; so do ``-`` and an empty field. A symmetric matrix is read as a graph that
+has each edge once; otherwise, every entry is an edge.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _MAX_ROW_LENGTH = 1 << 18
 
 
 def sniff(source: Source) -> bool:
-    """True for rows of equal length, of which there are at most as many as columns.
+    """Return whether this is rows of equal length, and at most as many rows as columns.
 
-    Small matrices must be symmetric with an empty diagonal, to be distinguished from edge lists.
+    To be distinguished from edge lists, small matrices must be symmetric with an empty diagonal.
     """
     lines = [line.strip() for line in first_lines(source) or [] if line.strip()]
     if not lines:
@@ -58,7 +58,7 @@ def _hollow_and_symmetric(rows: list[list[bytes]]) -> bool:
 
 
 def _begins_with_long_row(source: Source) -> bool:
-    """True when the first row is longer than the head and holds numbers."""
+    """Return whether the first row is longer than the head and holds numbers."""
     if source.head_complete or b"\n" in source.head:
         return False
     words = source.head.split(delimiter_in(source.head).encode() or None)[:-1]

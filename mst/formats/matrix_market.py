@@ -31,7 +31,7 @@ class _Header(NamedTuple):
 
 
 def sniff(source: Source) -> bool:
-    """True when the file begins with the banner ``%%MatrixMarket``."""
+    """Return whether the file begins with the banner ``%%MatrixMarket``."""
     return source.head[: len(_BANNER)].lower() == _BANNER
 
 
@@ -81,8 +81,7 @@ def _header(text: Text) -> _Header:
 def write(sink: IO[bytes], graph: Graph) -> None:
     """Write the lower triangle of a symmetric matrix, with an entry per edge.
 
-    Parallel edges become several entries at the same position, which other programs may add up: simplify the graph
-    first.
+    Parallel edges become entries at the same position, which other programs may add up: simplify the graph first.
     """
     field = "integer" if graph.w.dtype.kind == "i" else "real"
     sink.write(f"%%MatrixMarket matrix coordinate {field} symmetric\n{graph.n} {graph.n} {graph.m}\n".encode())

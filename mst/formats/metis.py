@@ -2,7 +2,7 @@
 
 The first line is ``n m [fmt [ncon]]``; the digits of `fmt` say whether rows hold vertex sizes, `ncon` vertex weights,
 and edge weights (METIS 5.1 manual, section 4.1.1). Comments begin with ``%``. Every edge must be listed at both ends
-with the same weight. Weights may be fractions, although the manual does not define them.
+with the same weight. Weights may be fractions, although the manual defines only integers.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _ENTRIES_PER_BLOCK = 1 << 18
 
 
 class Header(NamedTuple):
-    """The first line: counts, numbers to skip in each row before its neighbours, and whether edges have weights."""
+    """The first line: the counts, how many numbers precede the neighbours in a row, and whether edges have weights."""
 
     n: int
     m: int
@@ -35,7 +35,7 @@ class Header(NamedTuple):
     weighted: bool
 
     def allows(self, rows: int) -> bool:
-        """Return whether this many rows of three numbers can be adjacency lists below it."""
+        """Return whether this many rows of three numbers each can be adjacency lists below this header."""
         return rows <= self.n and (3 - self.skip) // (1 + self.weighted) * rows <= 2 * self.m
 
     def are_vertices(self, *columns: np.ndarray) -> bool:
@@ -44,7 +44,7 @@ class Header(NamedTuple):
 
 
 def sniff(source: Source) -> bool:
-    """True for a header followed by lines that can be its adjacency lists."""
+    """Return whether this is a header followed by lines that can be its adjacency lists."""
     lines = first_lines(source, b"%")
     if lines is None:
         return False
@@ -56,7 +56,7 @@ def sniff(source: Source) -> bool:
     rows = [line.split() for line in lines[1:]]
     named = source.name.lower().endswith(FORMAT.suffixes)
     if named and source.head_complete and len({len(row) for row in rows if row}) > 1:
-        # It may be cut or edited: reading says where. Rows of equal length are rather those of an edge list.
+        # The file may be truncated or edited; reading it says where. Rows of equal length suggest an edge list instead.
         return not any(rows[header.n :])
     if source.head_complete and len(rows) < header.n:
         return False
@@ -64,7 +64,7 @@ def sniff(source: Source) -> bool:
 
 
 def _are_adjacency_lists(rows: list[list[bytes]], header: Header, source: Source, named: bool) -> bool:
-    """True when the rows hold valid neighbours, and each edge between two of these rows is in both of them."""
+    """Return whether the rows hold valid neighbours, and each edge between two of these rows is in both."""
     neighbours = []
     for row in rows:
         words = row[header.skip :: 1 + header.weighted]
@@ -78,14 +78,13 @@ def _are_adjacency_lists(rows: list[list[bytes]], header: Header, source: Source
     pairs = [(a, b) for a, row in enumerate(neighbours, 1) for b in row if b <= len(rows)]
     if any(a not in neighbour_sets[b - 1] for a, b in pairs):
         return False
-    # Rows that all have two or all have three words may also be an edge list. Many symmetric pairs, or else the file
-    # name, are then required.
+    # Rows of two or three words each may also be an edge list, unless many pairs are symmetric or the name says so.
     like_edges = {len(row) for row in rows} in ({2}, {3})
     return not like_edges or len(pairs) > len(rows) // 2 or named
 
 
 def could_be_adjacency_lists(*columns: list[np.ndarray]) -> bool:
-    """True when rows of three numbers are a header and the adjacency lists below it, of which the last may be missing.
+    """Return whether rows of three numbers can be a header and adjacency lists, of which the last may be missing.
 
     Parameters
     ----------
@@ -101,14 +100,14 @@ def could_be_adjacency_lists(*columns: list[np.ndarray]) -> bool:
     if not header.are_vertices(*neighbours):
         return False
     ends = np.concatenate(neighbours).astype(np.int64)
-    known = ends <= rows  # the rows of both ends are there
+    known = ends <= rows  # edges both of whose rows are in the file
     weights = np.concatenate(entries[1::2])[known] if header.weighted else None
     starts = np.tile(np.arange(1, rows + 1), len(neighbours))
     return are_symmetric(starts[known], ends[known], weights)
 
 
 def header_of_lists(first: Sequence[Any]) -> Header | None:
-    """Return the header that three numbers can be, of adjacency lists that also have three numbers each."""
+    """Return three numbers as the header of adjacency lists of three numbers each; None if they cannot be one."""
     is_whole = all(0 <= x <= 10**18 and x == int(x) for x in first)
     header = _parse_header([b"%d" % x for x in first]) if is_whole else None
     if header is None or header.m > header.n * (header.n - 1) // 2:
@@ -129,7 +128,7 @@ def _parse_header(words: list[bytes]) -> Header | None:
 
 
 def read(source: Source) -> RawGraph:
-    """Read a graph; each edge occurs once, at the position of its neighbour in the row of the smaller end."""
+    """Read a graph, which has each edge once, in the order of the rows of smaller ends."""
     return integers_else_floats(source, _read)
 
 
@@ -189,7 +188,7 @@ class _ArcBlocks:
     Attributes
     ----------
     count : int
-        Number of rows that are complete.
+        Number of complete rows so far.
     whole : bool
         Whether the block is the whole file.
     """
@@ -231,7 +230,7 @@ class _ArcBlocks:
             u[0], v[0] = u[stop.arcs], v[stop.arcs]
 
     def _plain_block(self) -> tuple[np.ndarray, np.ndarray, np.ndarray | None] | None:
-        """Return and consume the rows of a small file of whole numbers; None of any other."""
+        """Return and consume the rows of a small file of whole numbers; return None for any other file."""
         text, header = self.numbers.text, self.header
         if (window := text.small_rest()) is None:
             return None
@@ -304,7 +303,7 @@ def write(sink: IO[bytes], graph: Graph) -> None:
     sink.write(f"{graph.n} {graph.m} 001\n".encode())
     start = 0
     while start < graph.n:
-        # As many rows as hold a limited number of entries, but at least one row.
+        # Rows are written in blocks of a limited number of entries, but at least one row.
         stop = int(np.searchsorted(offsets, offsets[start] + _ENTRIES_PER_BLOCK, side="right")) - 1
         stop = min(max(stop, start + 1), start + _ENTRIES_PER_BLOCK, graph.n)
         part = offsets[start : stop + 1]

@@ -1,7 +1,7 @@
 """SciPy's sparse matrices (``scipy.sparse.save_npz``): every stored entry is an edge, including explicit zeros.
 
-Matrices in csr, csc and coo format are read without SciPy. As in SciPy, the values of entries at the same position
-are added up. A symmetric matrix becomes a graph with each edge once; otherwise, every entry is an edge.
+Matrices in csr, csc and coo format are read without SciPy. As in SciPy, values stored for the same entry are added up.
+A symmetric matrix is read as a graph that has each edge once; otherwise, every entry is an edge.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from mst.formats.source import Source
 
 _POSITIONS = {"coo": ("row", "col"), "csr": ("indices", "indptr"), "csc": ("indices", "indptr")}
 _MOST_EXPANSION = 1200
-"""Bytes that a byte can stand for: 1032 in a deflated member."""
+"""The most bytes that a byte of a member can expand to; with deflate, it is 1032."""
 
 _READ_ERRORS = (
     OSError,
@@ -36,7 +36,7 @@ _READ_ERRORS = (
 
 
 def sniff(source: Source) -> bool:
-    """True for a zip archive whose first file is a NumPy array."""
+    """Return whether this is a zip archive whose first file is a NumPy array."""
     return source.head.startswith(b"PK\x03\x04") and b".npy" in source.head[:4096]
 
 
@@ -64,7 +64,7 @@ def read(source: Source) -> RawGraph:
 
 
 def _sum_duplicates(u: np.ndarray, v: np.ndarray, w: np.ndarray) -> Arcs:
-    """Replace entries at the same position by one with their sum; positions in ascending order have none."""
+    """Add up values at the same position; if positions strictly ascend, none is stored twice."""
     same = u[1:] == u[:-1]
     if not ((u[1:] < u[:-1]) | (same & (v[1:] <= v[:-1]))).any():
         return Arcs(u, v, w)
@@ -75,7 +75,7 @@ def _sum_duplicates(u: np.ndarray, v: np.ndarray, w: np.ndarray) -> Arcs:
 
 
 def _arrays(source: Source, names: tuple[str, ...]) -> dict[str, np.ndarray]:
-    """Return the named members, and read no other."""
+    """Return the named members as arrays, without reading others."""
     try:
         with zipfile.ZipFile(source.path) as archive:
             missing = [name for name in names if f"{name}.npy" not in archive.namelist()]
@@ -87,7 +87,7 @@ def _arrays(source: Source, names: tuple[str, ...]) -> dict[str, np.ndarray]:
 
 
 def _member(archive: zipfile.ZipFile, name: str) -> np.ndarray:
-    """Return an array, after a check that its declared size is that of the member, and possible for its bytes."""
+    """Return an array, after a check that its declared size matches the member's, and is possible for its bytes."""
     info = archive.getinfo(name)
     with archive.open(info) as stream:
         version = np.lib.format.read_magic(stream)
@@ -96,7 +96,7 @@ def _member(archive: zipfile.ZipFile, name: str) -> np.ndarray:
             shape, _, dtype = header[version](stream)
         except MemoryError:
             raise
-        except Exception as error:  # those of Python's parser, and of NumPy for literals of a wrong type
+        except Exception as error:  # from Python's parser, or from NumPy for a literal of the wrong type
             raise ValueError(f"{name} has no valid header: {error}") from error
         declared = stream.tell() + math.prod(shape) * dtype.itemsize
     if declared != info.file_size or declared > _MOST_EXPANSION * (info.compress_size + 1):

@@ -1,4 +1,4 @@
-"""Sequences of numbers in text whose lines may be of any length: adjacency lists, matrices and arrays."""
+"""Sequences of numbers in text with lines of any length: adjacency lists, matrices and arrays."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _Result = TypeVar("_Result")
 
 
 class FractionFound(Exception):
-    """A reader of integers met a fraction; the file can be read again as floats."""
+    """A reader of integers found a fraction; the file can be read again as floats."""
 
 
 def integers_else_floats(source: Source, read: Callable[[Source, bool], _Result]) -> _Result:
@@ -29,7 +29,7 @@ def integers_else_floats(source: Source, read: Callable[[Source, bool], _Result]
 
 
 class _Parsed(NamedTuple):
-    """Counts of a parsed window, and whether a fraction among integers stopped it."""
+    """Counts of numbers and lines in a parsed window, and whether a fraction among integers ended it."""
 
     fraction: bool
     numbers: int
@@ -38,7 +38,7 @@ class _Parsed(NamedTuple):
 
 
 class NumberReader:
-    """The numbers of a text, from the start of its window.
+    """Reads the numbers in a text, from the start of its window.
 
     Parameters
     ----------
@@ -46,12 +46,12 @@ class NumberReader:
     expected : str
         A description of the expected numbers, for error messages.
     comment : str
-        The character that comment lines begin with, if any.
+        The character at the start of comment lines, if any.
     delimiter : str
-        The character between numbers, or empty for blanks. Between delimiters, an empty field and a lone ``-``
-        are missing numbers: the smallest int64, or NaN among floats.
+        The character between numbers; empty for blanks. Between delimiters, an empty field or a lone ``-`` is a
+        missing number, which is returned as the smallest int64, or as NaN among floats.
     integers : bool
-        Whether numbers are returned as int64 or as float64.
+        Return numbers as int64 rather than float64.
     """
 
     def __init__(
@@ -72,13 +72,13 @@ class NumberReader:
         numbers : numpy.ndarray of int64 or float64, shape (k,)
             A view that the next block overwrites.
         line_ends : numpy.ndarray of int64, shape (lines, 2)
-            For each line that ends in this block and is not a comment: how many of the block's numbers, and how
-            many of its line feeds, precede or make this end.
+            For each line that ends in this block and is not a comment: how many of the block's numbers, and of its
+            line feeds, there are up to and including its end.
 
         Raises
         ------
         FractionFound
-            A fraction was met although `integers` is true; the numbers before it were yielded.
+            There is a fraction although `integers` is true; the numbers before it have been yielded.
         """
         out, line_ends, deferred = self._allocate(self.text.block // 2 + 1)
         while self.text.fill():
@@ -98,17 +98,17 @@ class NumberReader:
         items : str
             A noun for the numbers, for error messages.
         whole : bool
-            Whether fractions are an error.
+            Raise an error for a fraction.
 
         Returns
         -------
-        numpy.ndarray, shape (count,)
-            int32, int64 or float64: the narrowest that holds all of them.
+        numpy.ndarray of int32, int64 or float64, shape (count,)
+            The narrowest dtype that holds all numbers.
 
         Raises
         ------
         FormatError
-            The file ends before, or holds something other than a number.
+            The file ends too early, or holds something other than a number.
         """
         column, left = ColumnBuilder(), count
         integers = self.integers
@@ -135,7 +135,7 @@ class NumberReader:
         return column.array()
 
     def at_end(self) -> bool:
-        """True when no number is left."""
+        """Return whether no number is left."""
         out, line_ends, deferred = self._allocate(0)
         while self.text.fill():
             if self._parse(out, line_ends, deferred, count_only=True).numbers:
@@ -143,13 +143,13 @@ class NumberReader:
         return True
 
     def line_of(self, index: int) -> int:
-        """Return the line, counted from 1, of a number of the block that `blocks` yielded last."""
+        """Return the line, counted from 1, of a number in the block that `blocks` yielded last."""
         line = np.searchsorted(self._line_ends[:, 0], index, side="right")
         line_feeds = self._line_ends[line, 1] - 1 if line < len(self._line_ends) else self._line_feeds
         return self.text.lines + 1 + int(line_feeds)
 
     def error_at(self, index: int, problem: str) -> FormatError:
-        """Return an error at a number of the block that `blocks` yielded last."""
+        """Return an error about a number in the block that `blocks` yielded last."""
         lines_ahead, at = self.line_of(index) - self.text.lines - 1, self._block_start
         for _ in range(lines_ahead):
             at = self.text.buffer.index(b"\n", at) + 1

@@ -1,7 +1,7 @@
-"""(Weighted) edge arrays of PBBS: a word that names the format, then a row per edge, with ids from 0.
+"""Edge arrays of PBBS, weighted or not: a word that names the format, then a row per edge, with ids from 0.
 
-The file has no vertex count: as in PBBS, the largest id is the last vertex, so isolated vertices beyond it are
-lost. https://www.cs.cmu.edu/~pbbs/benchmarks/graphIO.html.
+A file has no vertex count: as in PBBS, the largest id is the last vertex, so isolated vertices beyond it are lost.
+https://www.cs.cmu.edu/~pbbs/benchmarks/graphIO.html.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _LAYOUTS = {b"EdgeArray": Layout("uv", "`<u> <v>`"), b"WeightedEdgeArray": Layou
 
 
 def sniff(source: Source) -> bool:
-    """True when the first word is that of an edge array."""
+    """Return whether the first word names an edge array."""
     return source.head[:64].split(None, 1)[:1] in ([word] for word in _LAYOUTS)
 
 

@@ -1,7 +1,7 @@
-"""Small files of plain rows, read without compiled code: a process that reads one is done before numba is loaded.
+"""Reads small files of plain rows without compiled code, in less time than it takes to load numba.
 
-Rows that are not plain (comments among them, numbers of many digits, missing columns) are left to the compiled
-reader, and so are all errors.
+Anything else (comments among the rows, numbers of many digits, missing columns) and all errors are left to the compiled
+readers.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ _ID, _WEIGHT = rb"\d{1,18}", rb"-?\d{1,15}(?:\.\d{1,20})?"
 
 
 def is_worthwhile(size: int) -> bool:
-    """Return whether a file of `size` bytes is read sooner without loading numba."""
+    """Return whether reading `size` bytes is faster without loading numba."""
     return "numba" not in sys.modules and size <= LARGEST
 
 
 def skip_comments(window: bytes, comments: bytes, words: tuple[bytes, ...]) -> tuple[int, int]:
-    """Return the bytes and lines of blank lines and comments at the start; see `mst.kernels.io.parse.skip_comments`."""
+    """Return how many bytes and lines of blanks and comments are at the start, as `kernels.io.parse.skip_comments`."""
     at = lines = 0
     while at < len(window):
         end = window.index(b"\n", at)

@@ -1,4 +1,4 @@
-"""Files as streams of bytes, decompressed and extracted from archives as their first bytes require."""
+"""Files as streams of bytes, decompressed and extracted from archives according to their first bytes."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from mst.errors import FormatError, InputError, MSTError, reading
 from mst.formats import archive
 
 HEAD = 1 << 16
-"""Bytes of decompressed content that are examined to detect the format."""
+"""How many bytes of decompressed content are examined to detect the format."""
 
 _MAGIC_BYTES = {
     b"\x1f\x8b": "gzip",
     b"\x28\xb5\x2f\xfd": "zstd",
-    b"\x50\x2a\x4d\x18": "zstd",  # a frame to skip, with which pzstd begins
+    b"\x50\x2a\x4d\x18": "zstd",  # a skippable frame, with which pzstd begins
     b"BZh": "bzip2",
     b"\xfd7zXZ\x00": "xz",
 }
@@ -32,24 +32,25 @@ _Result = TypeVar("_Result")
 
 
 class Source:
-    """An open file whose content, decompressed and extracted, is read once from beginning to end.
+    """An open file, whose decompressed and extracted content is read once, from beginning to end.
 
     Parameters
     ----------
     path : path-like
     member : str, optional
-        The file to read in an archive; by default the one that seems to be the graph (`mst.formats.archive`).
+        The file to read in an archive; by default, the one that seems to be the graph (`mst.formats.archive`).
 
     Attributes
     ----------
     path : Path
     name : str
-        The file's name without the suffix of its compression, or the name inside the archive.
+        The file's name without the suffix of its compression, or the name in the archive.
     head : bytes
-        The first `HEAD` decompressed bytes; reading does not consume them.
+        The first `HEAD` decompressed bytes, which `read` returns as well.
     compression : str or None
+        One of the values of `SUFFIXES`, if the file is compressed.
     plain : bool
-        Whether the file's own bytes are the content, neither compressed nor in an archive.
+        Whether the content is the file itself, neither compressed nor in an archive.
     head_complete : bool
         Whether `head` is the whole content.
     size : int or None
@@ -94,7 +95,7 @@ class Source:
         return bytes(head)
 
     def _extract(self) -> bool:
-        """Continue with the graph inside the file if it is an archive; True if it is."""
+        """Continue with the graph in the file if the file is an archive; return whether it is one."""
         if archive.is_tar(self.head):
             self.name, self._stream = self._translating_errors(
                 lambda: archive.open_tar(self.path, self._rewound, self._member)
@@ -111,7 +112,7 @@ class Source:
         return True
 
     def reopened(self) -> Source:
-        """Return the same content, opened again, to be read from its beginning."""
+        """Return a new source of the same content."""
         return Source(self.path, self._member)
 
     def _rewound(self) -> IO[bytes]:
@@ -122,19 +123,19 @@ class Source:
         return self._translating_errors(lambda: self._stream.read(size))
 
     def _translating_errors(self, operation: Callable[[], _Result]) -> _Result:
-        """Run an operation on compressed bytes, and turn the errors of every library into `FormatError`."""
+        """Run an operation on compressed bytes; turn the errors of all libraries into `FormatError`."""
         try:
             return operation()
         except (MSTError, MemoryError):
             raise
-        except Exception as error:  # errors of lzma, tarfile and zipfile have no common base class
+        except Exception as error:  # the errors of lzma, tarfile and zipfile have no common base class
             short = isinstance(error, EOFError) or "runcated" in str(error)
             problem = "ends early" if short else f"cannot be read: {error}"
             remedy = "; fetch or copy the file again" if self.compression or short else ""
             raise FormatError(self.path, f"the {self.compression or 'file'} data {problem}{remedy}") from error
 
     def read(self, size: int) -> bytes:
-        """Return up to `size` bytes, fewer only at the end."""
+        """Return `size` bytes, or fewer at the end."""
         parts = []
         while size > 0:
             if self._replayed < len(self.head):
@@ -149,7 +150,7 @@ class Source:
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def array(self, dtype: DTypeLike, count: int, items: str) -> np.ndarray:
-        """Return the next `count` items of a binary file, allocating no more memory than the file has bytes.
+        """Return the next `count` items of a binary file; memory is bounded by the size of the content.
 
         Parameters
         ----------
@@ -169,7 +170,7 @@ class Source:
         """
         dtype = np.dtype(dtype)
         size = count * dtype.itemsize
-        # If the size of the content is unknown, memory grows with the bytes read: a wrong count cannot exhaust it.
+        # If the size of the content is unknown, memory grows with the bytes read, so a wrong count cannot exhaust it.
         out = np.empty(size if self.size is not None and size <= self.size else min(size, HEAD), np.uint8)
         filled = 0
         while filled < size and (part := self.read(min(size - filled, 1 << 20))):
@@ -186,12 +187,12 @@ class Source:
         return out.view(dtype)
 
     def expect_end(self) -> None:
-        """Raise a `FormatError` unless all content was read."""
+        """Raise a `FormatError` unless all content has been read."""
         if not self.at_end():
             raise FormatError(self.path, "the file continues after its last entry: its counts are wrong")
 
     def at_end(self) -> bool:
-        """True when all content was read."""
+        """Return whether all content has been read."""
         if self._replayed < len(self.head):
             return False
         following = self._read_content(1)
@@ -243,17 +244,17 @@ def decompress(file: IO[bytes], compression: str | None) -> IO[bytes]:
 
 
 class _Streams:
-    """The content of compressed streams, one after the other.
+    """The content of consecutive compressed streams.
 
-    Bytes after the last are an error, as in gzip and zstd; `bz2.BZ2File` and `lzma.LZMAFile` ignore them. Zeros are
-    padding, between streams too.
+    Other bytes after the last stream are an error, as in gzip and zstd, while `bz2.BZ2File` and `lzma.LZMAFile` ignore
+    them. Zeros after any stream are padding.
     """
 
     def __init__(self, file: IO[bytes], new: Callable[[], Any]):
         self._file, self._new, self._stream = file, new, new()
 
     def read(self, size: int) -> bytes:
-        """Return up to `size` bytes, none only at the end."""
+        """Return up to `size` bytes; no bytes mean the end."""
         content = b""
         while not content:
             given = b""
@@ -267,7 +268,7 @@ class _Streams:
         return content
 
     def _start_of_next(self) -> bytes:
-        """Return the first bytes of the next stream, none if there is no other."""
+        """Return the first bytes of the next stream, or no bytes if there is none."""
         start = self._stream.unused_data.lstrip(b"\0")
         while not start and (given := self._file.read(io.DEFAULT_BUFFER_SIZE)):
             start = given.lstrip(b"\0")
@@ -276,7 +277,7 @@ class _Streams:
 
 @contextmanager
 def sink(path: Path, compression: str | None) -> Iterator[IO[bytes]]:
-    """Open `path` for writing; compressed bytes depend only on the content, not on the clock or the file name."""
+    """Open `path` for writing; compressed bytes depend only on the content, not on time or the file's name."""
     with path.open("wb") as file:
         if compression == "gzip":
             import gzip
@@ -306,18 +307,18 @@ _PRINTABLE = bytes(b for b in range(256) if b >= 32 or b in b"\t\n\r\f")
 
 
 def is_text(source: Source) -> bool:
-    """True when the first bytes hold no control characters other than white space."""
+    """Return whether the first bytes hold no control characters other than white space."""
     return not source.head.translate(None, _PRINTABLE)
 
 
 def first_lines(source: Source, comments: bytes = b"") -> list[bytes] | None:
-    """Return the complete lines of `source.head`, except comments but including blank lines.
+    """Return the complete lines of `source.head`, including blank lines but no comments.
 
     Parameters
     ----------
     source : Source
     comments : bytes
-        Characters that begin a comment line, possibly after blanks.
+        Characters at the start of comment lines, possibly after blanks.
 
     Returns
     -------
@@ -333,12 +334,12 @@ def first_lines(source: Source, comments: bytes = b"") -> list[bytes] | None:
 
 
 def is_pipe(path: Path) -> bool:
-    """Return whether this can be read only once: ``-``, which is standard input, or a pipe such as ``<(zcat …)``."""
+    """Return whether a path can be read only once: ``-`` (standard input), or a pipe such as ``<(zcat …)``."""
     return str(path) == "-" or path.is_fifo()
 
 
 def is_parquet(path: Path) -> bool:
-    """Return whether this is a Parquet file, or a folder with some."""
+    """Return whether a path is a Parquet file, or a folder with Parquet files."""
     if is_pipe(path):
         return False
     if path.is_dir():

@@ -18,7 +18,7 @@ _ROW_TAGS = {b"edges": "E", b"arcs": "A"}
 
 
 class _Header(NamedTuple):
-    """The counts of the section ``Graph``, and the tag of its rows."""
+    """The counts in the section ``Graph``, and the tag of its rows."""
 
     n: int
     m: int
@@ -26,7 +26,7 @@ class _Header(NamedTuple):
 
 
 def sniff(source: Source) -> bool:
-    """True when the first line holds SteinLib's magic number or begins a section."""
+    """Return whether the first line holds SteinLib's magic number or begins a section."""
     lines = [line.strip().lower() for line in first_lines(source, b"#") or [] if line.strip()]
     return bool(lines) and lines[0].startswith((_MAGIC_NUMBER, b"section "))
 

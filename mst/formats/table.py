@@ -33,21 +33,21 @@ class Layout:
     Attributes
     ----------
     columns : str
-        A letter for each: ``u``, ``v``, ``w``, or ``-`` for a column to skip.
+        A letter for each column: ``u``, ``v``, ``w``, or ``-`` for a column to skip.
     expected : str
         A description of a valid row, for error messages.
     tag : str
-        The letter that every row begins with, if any.
+        The letter at the start of every row, if any.
     comments : bytes
-        First characters of lines to skip.
+        Characters at the start of lines to skip.
     footer : bytes
         The line that ends the table, in upper case, if any.
     delimiter : str
-        The character between columns, or empty for blanks.
+        The character between columns; empty for blanks.
     extra_columns : bool
         Whether more columns may follow the last one.
     low, high : int
-        Range of valid vertex ids, bounds included.
+        The smallest and the largest valid vertex id.
     """
 
     columns: str
@@ -91,14 +91,14 @@ class ColumnBuilder:
             self.parts.append(values.astype(np.int32 if low >= -(2**31) and high < 2**31 else np.int64))
 
     def require_exact(self, path: Path) -> None:
-        """Raise a `FormatError` that names the first integer of the column that float64 would round."""
+        """Raise a `FormatError` about the first integer of the column that float64 would round, if there is one."""
         if max(-float(self.low), float(self.high)) < 2.0**53:
             return
         row = 0
         for part in self.parts:
             if part.dtype == np.int64:
                 floats = part.astype(np.float64)
-                top = floats >= 2.0**63  # of these the conversion back is undefined
+                top = floats >= 2.0**63  # converting these back is undefined
                 rounded = top | (np.where(top, 0.0, floats).astype(np.int64) != part)
                 if rounded.any():
                     at = int(np.argmax(rounded))
@@ -106,7 +106,7 @@ class ColumnBuilder:
             row += len(part)
 
     def floats(self, path: Path) -> np.ndarray:
-        """Return and release the column as float64; errors as for `require_exact`."""
+        """Return the column as float64 and release the blocks; errors as for `require_exact`."""
         self.require_exact(path)
         return self.array().astype(np.float64, copy=False)
 
@@ -130,7 +130,7 @@ class ColumnBuilder:
 
 @dataclass
 class Table:
-    """The rows of a table; `u` and `v` hold the ids of the file."""
+    """The rows of a table; `u` and `v` hold the ids in the file."""
 
     u: ColumnBuilder = field(default_factory=ColumnBuilder)
     v: ColumnBuilder = field(default_factory=ColumnBuilder)
@@ -138,7 +138,7 @@ class Table:
     rows: int = 0
 
     def ends(self, *, base: int = 0) -> tuple[np.ndarray, np.ndarray]:
-        """Return and release the columns `u` and `v`, renumbered from 0 if the file counts from `base`."""
+        """Return and release the columns `u` and `v`, less `base`, the file's first id."""
         u, v = self.u.array(), self.v.array()
         if base:
             u -= base
@@ -154,7 +154,7 @@ class Table:
         return (int(self.u.parts[0][0]), int(self.v.parts[0][0])) if self.rows else (-1, -1)
 
     def id_range(self, *, skip_first: bool = False) -> tuple[int, int]:
-        """Return the smallest and the largest id, possibly without those of the first row; ``(0, -1)`` if none."""
+        """Return the smallest and the largest id, without the first row if `skip_first`; ``(0, -1)`` if none."""
         if self.rows <= skip_first:
             return 0, -1
         if not skip_first:
@@ -165,7 +165,7 @@ class Table:
 
 
 class _Scratch:
-    """Arrays for the rows of one block; weights start as integers."""
+    """Arrays for the rows of one block; weights are integers until the first fraction."""
 
     def __init__(self, columns: str, block: int):
         rows = block // (2 * len(columns.replace("-", ""))) + 1
@@ -180,9 +180,9 @@ class Block(NamedTuple):
     Attributes
     ----------
     u, v : numpy.ndarray of int64, shape (k,)
-        The ids of the file.
-    w : numpy.ndarray of int64, shape (k,), or (0,) if the table has no weights
-        float64 from the first fraction on.
+        The ids in the file.
+    w : numpy.ndarray of int64, or float64 from the first fraction on, shape (k,)
+        Weights; of shape (0,) if the table has none.
     """
 
     u: np.ndarray
@@ -196,7 +196,7 @@ def read_blocks(text: Text, layout: Layout) -> Iterator[Block]:
     Raises
     ------
     FormatError
-        Names the first line that does not fit, with its text.
+        A line does not match the layout; the message names the first such line and its text.
     """
     if (block := _plain_block(text, layout)) is not None:
         yield block
@@ -233,7 +233,7 @@ def read_blocks(text: Text, layout: Layout) -> Iterator[Block]:
 
 
 def _plain_block(text: Text, layout: Layout) -> Block | None:
-    """Return and consume the rest of a small file of plain rows; None of any other."""
+    """Return and consume the rest of a small file of plain rows; return None for any other file."""
     if layout.footer or layout.extra_columns or (window := text.small_rest()) is None:
         return None
     found = plain.columns(window, layout.columns, layout.tag, layout.delimiter, layout.low, layout.high)
@@ -252,12 +252,12 @@ def read_table(text: Text, layout: Layout, *, limit: int | None = None) -> Table
     text : Text
     layout : Layout
     limit : int, optional
-        The largest number of rows; more are an error, which is raised before much memory is used.
+        The most rows allowed; a longer table is refused before it takes much memory.
 
     Raises
     ------
     FormatError
-        As for `read_blocks`; or a weight is an integer that the fractions of the file make float64 round.
+        As for `read_blocks`; or there are fractions among the weights, and an integer that float64 would round.
     """
     table = Table(w=ColumnBuilder() if "w" in layout.columns else None)
     integers = True
@@ -275,7 +275,7 @@ def read_table(text: Text, layout: Layout, *, limit: int | None = None) -> Table
 
 
 def checked_blocks(text: Text, layout: Layout, limit: int | None) -> Iterator[Block]:
-    """Yield the blocks of `read_blocks`; more rows than `limit`, unless that is None, are an error."""
+    """Yield the blocks of `read_blocks`; raise a `FormatError` for more rows than `limit`, if given."""
     rows = 0
     for block in read_blocks(text, layout):
         rows += len(block.u)
@@ -285,7 +285,7 @@ def checked_blocks(text: Text, layout: Layout, limit: int | None) -> Iterator[Bl
 
 
 def read_declared_rows(text: Text, layout: Layout, declared: int | None) -> Table:
-    """Read a table as `read_table` does; a number of rows other than `declared`, unless that is None, is an error."""
+    """Read a table as `read_table` does; raise a `FormatError` for another number of rows than `declared`, if given."""
     table = read_table(text, layout, limit=declared)
     if declared is not None and table.rows != declared:
         raise row_count_error(text, declared, table.rows)
@@ -295,7 +295,7 @@ def read_declared_rows(text: Text, layout: Layout, declared: int | None) -> Tabl
 def stream_rows(
     text: Text, layout: Layout, declared: int | None, *, base: int
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
-    """Yield the columns of a table block by block, ids renumbered from 0; errors as for `read_declared_rows`."""
+    """Yield the columns of a table block by block, with ids less `base`; errors as for `read_declared_rows`."""
     rows = 0
     for u, v, w in checked_blocks(text, layout, declared):
         rows += len(u)
@@ -308,7 +308,7 @@ def stream_rows(
 
 
 def row_count_error(text: Text, declared: int, rows: int) -> FormatError:
-    """Return the error for a file with another number of rows than it declares; `rows` were read so far."""
+    """Return the error for a file with another number of rows than it declares; so far, `rows` were read."""
     found = (
         f"more than {declared:,}: correct the declared count"
         if rows > declared
@@ -318,7 +318,7 @@ def row_count_error(text: Text, declared: int, rows: int) -> FormatError:
 
 
 def _problem(status: int, layout: Layout, word: str) -> str:
-    """Return the message for each reason to stop at a word."""
+    """Return the error message for the word at which a kernel stopped with a status."""
     from mst.kernels.io import parse
 
     expected = f"expected {layout.expected}"
@@ -339,15 +339,15 @@ def _problem(status: int, layout: Layout, word: str) -> str:
 
 
 def write_columns(sink: IO[bytes], *columns: np.ndarray, delimiter: str = " ") -> None:
-    """Write a line per position of the columns, with the delimiter between their values, in blocks.
+    """Write a line for each row of the columns, with the delimiter between values.
 
-    Floats are written with the fewest digits that are read back as the same float64, and never like integers.
+    Floats are written with the fewest digits that are read back as the same float64, and with a decimal point.
 
     Parameters
     ----------
     sink : binary stream
     *columns : numpy.ndarray, shape (rows,)
-        Integers, floats, or ASCII strings of one length as bytes: NumPy drops an interruption while it converts text.
+        Integers, floats, or bytes of ASCII; not text, since NumPy ignores an interruption while it converts text.
     delimiter : str
     """
     import pyarrow
@@ -361,7 +361,7 @@ def write_columns(sink: IO[bytes], *columns: np.ndarray, delimiter: str = " ") -
 
 
 def _as_text(column: np.ndarray) -> Any:
-    """Return an Arrow array that is written as text; floats are already formatted."""
+    """Return an Arrow array that is written as the right text; floats are formatted already."""
     import pyarrow
     import pyarrow.compute as pc
 
@@ -384,7 +384,7 @@ def write_rows(
     tag: str = "",
     delimiter: str = " ",
 ) -> None:
-    """Write a row ``u v weight`` per edge, after `tag` if there is one; vertices have `ids`, or count from `base`."""
+    """Write a row ``[tag] u v weight`` per edge; vertices have `ids`, or count from `base`."""
     for start in range(0, graph.m, _ROWS_PER_BLOCK):
         part = slice(start, start + _ROWS_PER_BLOCK)
         u, v, w = graph.u[part], graph.v[part], graph.w[part]

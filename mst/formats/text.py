@@ -1,4 +1,4 @@
-"""Text files in blocks of whole lines or whole words: constant memory and exact line numbers."""
+"""Reads text files in blocks of whole lines or words, in constant memory and with exact line numbers."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from mst.formats import plain
 from mst.formats.source import Source
 
 BLOCK = 1 << 20
-"""Bytes per block: the longest line that can be read line by line, or the longest word that can be read."""
+"""Bytes per block, which limits the length of a line, or of a word where text is read by words."""
 
 MAX_HEADER_LINES = 100_000
-"""Lines of a header, which is read line by line."""
+"""The most lines of a header."""
 
 _MAX_COUNT_DIGITS = 18
 
@@ -22,7 +22,7 @@ _DELIMITER = re.compile(rb"[,;|\t]")
 
 
 class Text:
-    """The text of a source: a window over a fixed buffer that advances by whole lines or words.
+    """The text of a source, seen through a window that advances by whole lines or words over a fixed buffer.
 
     Attributes
     ----------
@@ -30,15 +30,15 @@ class Text:
     data : numpy.ndarray of uint8
         The same memory.
     start, stop : int
-        The window: bytes that were read but not yet consumed. ``buffer[stop - 1]`` is one of `cuts`.
+        The window: the bytes ``buffer[start:stop]``, which were read but not consumed yet. The last is one of `cuts`.
     cuts : bytes
-        Characters that the window may end at: line feeds, unless a reader of single words adds others.
+        Characters at which the window may end: line feeds; readers of single words add others.
     lines : int
         Number of lines consumed.
     unended : bool
-        Whether the last line was read and lacks its line feed.
+        Whether the last line has been read, and lacks its line feed.
     block : int
-        Bytes that the window holds at most: `BLOCK`, or as many as a small file needs.
+        The largest size of the window: `BLOCK`, or less for a small file.
     """
 
     def __init__(self, source: Source):
@@ -55,7 +55,7 @@ class Text:
             source.read(3)
 
     def fill(self) -> bool:
-        """Make the window hold at least one line or word; False at the end of the file."""
+        """Make the window hold at least one line or word; return False at the end of the file."""
         if self.start < self.stop:
             return True
         rest = self._filled - self.stop
@@ -89,7 +89,7 @@ class Text:
         return self._ended and self.stop == self._filled
 
     def small_rest(self) -> bytes | None:
-        """Return the rest of a file that is read sooner without compiled code, not consumed; None of any other."""
+        """Return the rest of a file without consuming it, or None if it is large enough for compiled code to pay."""
         if self.fill() and self.is_last and plain.is_worthwhile(self.stop - self.start):
             return bytes(self.buffer[self.start : self.stop])
         return None
@@ -99,7 +99,7 @@ class Text:
         self.start, self.lines = self.stop, self.lines + rest.count(b"\n")
 
     def peek(self) -> bytes | None:
-        """Return the next line without its line ending and without consuming it, or None at the end of the file."""
+        """Return the next line, without its end and without consuming it, or None at the end of the file."""
         if not self.fill():
             return None
         return bytes(self.buffer[self.start : self.buffer.index(b"\n", self.start)]).rstrip(b"\r")
@@ -113,7 +113,7 @@ class Text:
         return line
 
     def header_line(self) -> bytes | None:
-        """Return and consume the next line as `line` does, unless a header of that many lines hides the edges."""
+        """Return and consume the next line as `line` does; raise a `FormatError` if the header is too long."""
         if self.lines == MAX_HEADER_LINES:
             raise self.error_at_next_line(f"expected the first edge within {MAX_HEADER_LINES:,} lines")
         return self.line()
@@ -124,9 +124,9 @@ class Text:
         Parameters
         ----------
         comments : bytes
-            Characters that begin a comment line, possibly after blanks.
+            Characters at the start of comment lines, possibly after blanks.
         words : tuple of bytes
-            A comment whose first word begins with one of these, in lower case, is returned as well.
+            Lower-case prefixes: a comment whose first word begins with one of them is not skipped.
         """
         if (window := self.small_rest()) is not None:
             skipped, lines = plain.skip_comments(window, comments, words)
@@ -153,13 +153,13 @@ class Text:
         return self.line()
 
     def line_at(self, at: int) -> bytes:
-        """Return the line around a byte of the buffer, shortened to the part that an error message can show."""
+        """Return the line around a byte of the buffer, shortened for an error message."""
         begin = self.buffer.rfind(b"\n", 0, at) + 1
         begin = max(begin, at - 200)
         return bytes(self.buffer[begin : self._end_of_line(at, begin + 400)]).rstrip(b"\r")
 
     def word_at(self, at: int, delimiter: str) -> str:
-        """Return the word that begins at a byte of the buffer and ends before a blank or `delimiter`."""
+        """Return the word from a byte of the buffer to the next blank or `delimiter`."""
         words = bytes(self.buffer[at : self._end_of_line(at, at + 40)]).decode(errors="replace")
         return re.split(rf"[\s{re.escape(delimiter)}]", words, maxsplit=1)[0]
 
@@ -170,17 +170,17 @@ class Text:
     def error_at_next_line(
         self, expected: str, *, text: bytes | None = None, lines_ahead: int = 0
     ) -> FormatError:
-        """Return an error that names the next line to be consumed, or one that lies `lines_ahead` after it."""
+        """Return an error about the next line to be consumed, or the line `lines_ahead` after it."""
         number = self.lines + lines_ahead + 1
         return FormatError(self.source.path, expected, line=number, text=decoded(text))
 
     def error_at_last_line(self, expected: str, text: bytes | None = None) -> FormatError:
-        """Return an error that names the line that was consumed last."""
+        """Return an error about the line that was consumed last."""
         return FormatError(self.source.path, expected, line=self.lines, text=decoded(text))
 
 
 def byte_table(characters: bytes) -> np.ndarray:
-    """Return which bytes are among the characters: bool, shape (256,)."""
+    """Return for each byte whether it is one of the characters: bool, shape (256,)."""
     table = np.zeros(256, bool)
     table[list(characters)] = True
     return table
@@ -195,7 +195,7 @@ def decoded(text: bytes | None) -> str | bytes | None:
 
 
 def is_count(word: bytes) -> bool:
-    """True when a word is a non-negative integer that fits int64.
+    """Return whether a word is a whole number below 10¹⁸.
 
     >>> is_count(b"12"), is_count(b"-1"), is_count(b"9" * 19)
     (True, False, False)
@@ -204,7 +204,7 @@ def is_count(word: bytes) -> bool:
 
 
 def delimiter_in(line: bytes) -> str:
-    """Return the comma, semicolon or bar after the first field of a line, or "" for a line split at blanks.
+    """Return the comma, semicolon or bar after the first field of a line, or "" if blanks separate the fields.
 
     >>> delimiter_in(b"1;2;3,5"), delimiter_in(b"1\\t2\\t3,5"), delimiter_in(b"1 2 3")
     (';', '', '')

@@ -16,7 +16,7 @@ from mst.formats.text import Text, is_count
 
 
 def sniff(source: Source) -> bool:
-    """True when the first line is one of TNTP's metadata."""
+    """Return whether the first line is TNTP metadata."""
     lines = [line for line in first_lines(source, b"~") or [] if line.strip()]
     return (
         bool(lines) and re.match(rb"\s*<\s*(NUMBER OF|FIRST THRU|END OF|ORIGINAL)", lines[0], re.I) is not None
@@ -45,7 +45,7 @@ def read(source: Source) -> RawGraph:
 
 
 def _metadata(text: Text) -> dict[bytes, int]:
-    """Read the metadata, and return those that are counts, by name."""
+    """Read the metadata; return the counts among them by name."""
     counts: dict[bytes, int] = {}
     while (line := text.header_line()) is not None:
         name, closed, value = line.strip().removeprefix(b"<").partition(b">")

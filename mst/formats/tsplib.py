@@ -1,6 +1,6 @@
 """TSPLIB problems (``.tsp``, ``.atsp``) as complete graphs: explicit matrices, or rounded distances of points.
 
-The diagonal of a matrix is ignored. ``n`` points become ``n (n - 1) / 2`` edges, with `MAX_POINTS` as the limit.
+The diagonal of a matrix is ignored. At most `MAX_POINTS` points are accepted, since n points make n (n - 1) / 2 edges.
 Reinelt, "TSPLIB 95" (http://comopt.ifi.uni-heidelberg.de/software/TSPLIB95/tsp95.pdf).
 """
 
@@ -21,14 +21,14 @@ from mst.formats.table import Layout, read_table
 from mst.formats.text import Text
 
 MAX_POINTS = 15_000
-"""Number of points of the largest complete graph that is read: 112 million edges, 1.35 GB."""
+"""The most points of a complete graph, which then has 112 million edges and takes 1.35 GB."""
 
 _KEY = re.compile(r"[A-Z_0-9]+")
 _TYPES = ("TSP", "ATSP")
 _METRICS = ("EUC_2D", "CEIL_2D", "MAN_2D", "MAX_2D", "ATT")
 _MAX_DISTANCE = 2.0**30
-# The triangle that holds the numbers when read by rows, and the distance of its first diagonal from the main one.
-# The columns of one triangle are the rows of the other.
+# The triangle that the numbers fill row by row, and the distance of its first diagonal from the main diagonal. Reading
+# one triangle by columns is reading the other by rows.
 _TRIANGLES = {
     "UPPER_ROW": ("upper", 1),
     "LOWER_COL": ("upper", 1),
@@ -43,7 +43,7 @@ _FORMATS = ("FULL_MATRIX", *_TRIANGLES)
 
 
 def sniff(source: Source) -> bool:
-    """True when the first lines hold the keyword DIMENSION and one that describes edges."""
+    """Return whether the first lines hold the keyword DIMENSION, and one that describes edges."""
     keys = {_key_and_value(line)[0] for line in (first_lines(source) or [])[:50]}
     return "DIMENSION" in keys and bool(keys & {"EDGE_WEIGHT_TYPE", "EDGE_DATA_FORMAT"})
 
@@ -68,7 +68,7 @@ def read(source: Source) -> RawGraph:
 
 
 def _header(text: Text) -> tuple[dict[str, str], str]:
-    """Return the keywords and the name of the first section with edges or points; its first row is the next line."""
+    """Return the keywords, and the name of the first section of edges or points, whose first row is then next."""
     keys: dict[str, str] = {}
     while (line := text.header_line()) is not None:
         if not line.strip():
