@@ -52,23 +52,13 @@ def minimum_spanning_forest(
 
 @overload
 def minimum_spanning_forest(
-    graph: Any,
-    *,
-    algorithm: str = "auto",
-    threads: int | None = None,
-    maximum: bool = False,
-    **options: Any,
+    graph: Any, *, algorithm: str = "auto", threads: int | None = None, maximum: bool = False, **options: Any
 ) -> Forest | ArrayForest | DeviceForest | StreamForest: ...
 
 
 @names_missing_numba
 def minimum_spanning_forest(
-    graph: Any,
-    *,
-    algorithm: str = "auto",
-    threads: int | None = None,
-    maximum: bool = False,
-    **options: Any,
+    graph: Any, *, algorithm: str = "auto", threads: int | None = None, maximum: bool = False, **options: Any
 ) -> Forest | ArrayForest | DeviceForest | StreamForest:
     """Return the minimum spanning forest of a graph, or its maximum spanning forest.
 

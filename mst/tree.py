@@ -216,8 +216,7 @@ class MergeTree:
 
         def direct(ranks: np.ndarray) -> None:
             parts(
-                len(ranks),
-                lambda a, b: root_clusters(ranks[a:b], merges, links, ends, entries, above, below),
+                len(ranks), lambda a, b: root_clusters(ranks[a:b], merges, links, ends, entries, above, below)
             )
 
         with by_threads(min(width, MOST)) as parts:

@@ -376,13 +376,7 @@ def _as_text(column: np.ndarray) -> Any:
 
 
 def write_rows(
-    sink: IO[bytes],
-    graph: Graph,
-    *,
-    base: int = 0,
-    ids: Ids | None = None,
-    tag: str = "",
-    delimiter: str = " ",
+    sink: IO[bytes], graph: Graph, *, base: int = 0, ids: Ids | None = None, tag: str = "", delimiter: str = " "
 ) -> None:
     """Write a row ``[tag] u v weight`` per edge; vertices have `ids`, or count from `base`."""
     for start in range(0, graph.m, _ROWS_PER_BLOCK):

@@ -134,14 +134,12 @@ class Text:
             return self.peek()
         from mst.kernels.io import parse
 
-        table, table_of_words = (
-            byte_table(comments),
-            np.zeros((len(words), max(map(len, words), default=0)), np.uint8),
-        )
-        for row, word in zip(table_of_words, words):
+        table = byte_table(comments)
+        prefixes = np.zeros((len(words), max(map(len, words), default=0)), np.uint8)
+        for row, word in zip(prefixes, words):
             row[: len(word)] = list(word)
         while self.fill():
-            self.start, lines = parse.skip_comments(self.data, self.start, self.stop, table, table_of_words)
+            self.start, lines = parse.skip_comments(self.data, self.start, self.stop, table, prefixes)
             self.lines += lines
             if self.start < self.stop:
                 break

@@ -1,7 +1,7 @@
 """Graph generators, one per module; the same seed makes the same graph on every platform.
 
-Random numbers are hashes of counters (`mst.kernels.primitives.hashing`) and all decisions use integers, so that neither
-the number of threads nor the platform's mathematical library can change a graph.
+Random numbers are hashes of counters (`mst.kernels.primitives.hashing`), and all decisions use integers, so neither the
+number of threads nor the platform's mathematical library can change a graph.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-import mst.forest  # noqa: F401 - which says how graphs are pickled
+import mst.forest  # noqa: F401 - registers how graphs are pickled
 from mst.errors import ConfigError, InputError, nearest
 from mst.generators.definition import Edges, Generator, Parameter, generators_of
 from mst.graph import Graph
@@ -55,34 +55,34 @@ def generate(
     generator : str
         A name of `GENERATORS`.
     seed : int
-        Any integer; the same seed makes the same graph, on every platform and at every number of threads.
+        Any integer; the same seed makes the same graph, on every platform and with any number of threads.
     weights : WeightSpec
-        Weights, which are hashes of the edges' ends.
+        Dtype, range and order of the weights, which are hashes of the edges' ends.
     connected : bool
-        Require a connected graph. Generators with a given number of edges include a seeded random spanning tree
-        among them; some try several graphs; generators of graphs that are always connected ignore this option.
+        Require a connected graph. Generators with a given number of edges include a random spanning tree among them,
+        others try several graphs; generators of graphs that are always connected ignore this option.
     order : {"shuffled", "sorted"}
-        Order of the rows. Shuffled, the default, is the order of benchmarks with edge lists in random order: it hides
-        the structure of the graph. Sorted is by (smaller end, larger end), as in most published files.
+        Order of the rows. *Shuffled* rows, as benchmarks often use them, hide the structure of the graph. *Sorted* rows
+        ascend by (smaller end, larger end), as in most published files.
     relabel : bool, optional
         Permute the vertex ids at random. By default, only generators whose definition requires it do so
-        (``kronecker``); others keep ids that follow from the structure, such as those of a grid row by row.
+        (``kronecker``); the others number vertices by the graph's structure, such as a grid row by row.
     name : str
-        Name of the graph; by default, that of the generator.
+        Name of the graph; by default, the name of the generator.
     **parameters
-        Parameters of the generator, as described by ``GENERATORS[generator].parameters``.
+        Parameters of the generator, which ``GENERATORS[generator].parameters`` describes.
 
     Returns
     -------
     Graph
-        Simple, with ``u < v`` in every row, except for multigraphs (``rmat`` with ``simple=False``).
+        A simple graph with ``u < v`` in every row, except that ``rmat`` with ``simple=False`` makes a multigraph.
 
     Raises
     ------
     ConfigError
-        There is no such generator or parameter, or a parameter is missing.
+        There is no such generator or parameter, or a required parameter is missing.
     InputError
-        The value of a parameter is out of range.
+        The value of a parameter is invalid.
     OutOfMemoryError
         The graph does not fit into memory.
 
@@ -108,7 +108,7 @@ def generate(
 
 
 def known(generator: str) -> Generator:
-    """Return the generator of this name; raise `ConfigError` with the nearest one if there is none."""
+    """Return the generator of this name; if there is none, raise `ConfigError` with the most similar name."""
     if generator not in GENERATORS:
         raise ConfigError(
             f"no generator {generator!r}{nearest(generator, GENERATORS)}; the generators are {', '.join(GENERATORS)}"
@@ -132,7 +132,7 @@ def _relabelled(edges: Edges, seed: int) -> Edges:
 
 
 def _in_order(edges: Edges, order: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Unpack the pairs in the requested order, into the columns ``(u, v)``."""
+    """Return the columns ``(u, v)`` of the edges in the requested order."""
     from mst.kernels.primitives import hashing, pairs
 
     m = len(edges.pairs)

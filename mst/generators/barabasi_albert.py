@@ -16,10 +16,8 @@ from mst.generators.definition import Edges, Parameter, empty_pairs, generator, 
 def barabasi_albert(*, n: int, k: int, seed: int, connected: bool) -> Edges:
     """Grow a star of k + 1 vertices by a vertex and k edges at a time (Barabási and Albert, Science 1999).
 
-    The graph has ``(n - k)·k`` edges.
-
     A random end of an earlier edge is a vertex chosen in proportion to its degree (Batagelj and Brandes 2005); if the
-    new vertex is already joined to it, another one is drawn.
+    new vertex is already joined to that vertex, another end is drawn. The graph has ``(n - k)·k`` edges.
     """
     from mst.kernels.generate.preferential import fill_preferential
     from mst.kernels.primitives.hashing import stream

@@ -22,7 +22,7 @@ _STIRLING = ((1, 12), (-1, 360), (1, 1260), (-1, 1680), (1, 1188), (-691, 360360
     connected="on request",
 )
 def binomial(*, n: int, p: float, seed: int, connected: bool) -> Edges:
-    """Draw m from the binomial distribution, then a graph G(n, m), which gives exactly G(n, p) (Gilbert 1959)."""
+    """Draw m from the binomial distribution, then a graph G(n, m), which is distributed as G(n, p) (Gilbert 1959)."""
     from mst.kernels.primitives import hashing
 
     pairs = pair_count(n)
@@ -32,12 +32,12 @@ def binomial(*, n: int, p: float, seed: int, connected: bool) -> Edges:
 
 
 def binomial_quantile(trials: int, p: float, bits: int) -> int:
-    """Return the binomial variate of 64 random bits, by inversion.
+    """Return the binomial variate for 64 random bits, by inversion.
 
-    From the bits as a number in [0, 1), the probabilities of mode, mode + 1, mode - 1, mode + 2, … are subtracted
-    until it is negative. The probability of the mode is computed in decimal arithmetic, and the others follow by
-    multiplications and divisions, so that the result does not depend on the platform's logarithm. The number of
-    steps is proportional to the distance of the variate from the mode, about √(trials·p).
+    The probabilities of mode, mode + 1, mode - 1, mode + 2, … are subtracted from the bits, a number in [0, 1), until
+    it is negative. The probability of the mode is computed in decimal arithmetic, and the others by multiplication and
+    division, so the result does not depend on the platform's logarithm. The number of steps is proportional to the
+    distance of the variate from the mode, about √(trials·p).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Caveman graphs: disjoint cliques, or cliques connected to a ring."""
+"""Caveman graphs: disjoint cliques, or cliques that are connected in a ring."""
 
 from __future__ import annotations
 
@@ -35,10 +35,8 @@ def caveman(*, cliques: int, size: int, seed: int, connected: bool) -> Edges:
 
 
 @generator(
-    "a ring of cliques, each joined to the previous one by one of its edges",
-    _PARAMETERS,
-    connected="always",
+    "a ring of cliques, each joined to the previous one by one of its edges", _PARAMETERS, connected="always"
 )
 def connected_caveman(*, cliques: int, size: int, seed: int, connected: bool) -> Edges:
-    """Connect cliques to a ring (Watts 1999), like networkx's function of the same name for at least two cliques."""
+    """Connect cliques in a ring (Watts 1999); from two cliques on, as networkx's function of the same name does."""
     return caveman(cliques=cliques, size=size, seed=seed, connected=True)

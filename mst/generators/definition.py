@@ -28,7 +28,7 @@ class Edges(NamedTuple):
     pairs : numpy.ndarray of uint64, shape (m,)
         ``u << 32 | v`` for each edge, with ``u < v`` except in multigraphs.
     arrangement : {"any", "sorted", "shuffled"}
-        Order of the rows, so that no rows are sorted or shuffled twice.
+        Order of the pairs, so that they need not be sorted or shuffled twice.
     """
 
     n: int
@@ -49,7 +49,7 @@ class Parameter:
     default : object
         The value if the parameter is omitted; ``...`` if it is required. `help` explains a default of None.
     low, high : int or float
-        Range of valid numbers, bounds included.
+        The smallest and the largest valid number.
     choices : tuple of str
         Valid strings, for ``str``.
     """
@@ -63,7 +63,7 @@ class Parameter:
 
     @property
     def required(self) -> bool:
-        """True when there is no default."""
+        """Whether there is no default."""
         return self.default is ...
 
     def read(self, value: Any) -> Any:
@@ -199,13 +199,9 @@ class Generator:
 
 
 def generator(
-    title: str,
-    parameters: dict[str, Parameter],
-    *,
-    connected: str,
-    relabels: bool = False,
+    title: str, parameters: dict[str, Parameter], *, connected: str, relabels: bool = False
 ) -> Callable[[Callable[..., Edges]], Callable[..., Edges]]:
-    """Return a decorator that declares a function as the generator of its name, with dashes for underscores.
+    """Return a decorator that declares a function as the generator with its name (with dashes for underscores).
 
     Parameters
     ----------
@@ -216,15 +212,8 @@ def generator(
     """
 
     def declare(make: Callable[..., Edges]) -> Callable[..., Edges]:
-        declared = Generator(
-            name=make.__name__.replace("_", "-"),
-            title=title,
-            parameters=parameters,
-            make=make,
-            connected=connected,
-            relabels=relabels,
-        )
-        vars(make)["generator"] = declared
+        name = make.__name__.replace("_", "-")
+        vars(make)["generator"] = Generator(name, title, parameters, make, connected, relabels)
         return make
 
     return declare
@@ -246,7 +235,7 @@ def empty_pairs(m: int, n: int = 0) -> np.ndarray:
     ----------
     m : int
     n : int
-        Number of vertices that the generator needs memory for as well.
+        Number of vertices for which the generator also needs memory.
 
     Returns
     -------
@@ -257,8 +246,7 @@ def empty_pairs(m: int, n: int = 0) -> np.ndarray:
     OutOfMemoryError
         The graph does not fit into memory.
     """
-    # The peak is reached when the pairs and both columns of ends are in memory; the pairs are freed before the weights
-    # are made.
+    # At the peak, the pairs and both columns of ends are in memory; the pairs are freed before there are weights.
     require_memory(16 * m + 8 * n, f"{m:,} edges")
     return np.empty(m, np.uint64)
 
@@ -286,7 +274,7 @@ def pair_count(n: int) -> int:
 
 
 def require_memory(needed: int, purpose: str) -> None:
-    """Raise an `OutOfMemoryError` that names the `purpose`, unless `needed` bytes are free."""
+    """Raise an `OutOfMemoryError` that names the purpose, unless `needed` bytes are free."""
     free = free_memory()
     if needed > free:
         raise OutOfMemoryError(

@@ -14,11 +14,10 @@ from mst.generators.points import random_points
     connected="always",
 )
 def delaunay(*, n: int, seed: int, connected: bool) -> Edges:
-    """Triangulate points like the delaunay_n graphs of the DIMACS challenge, numbered along the Hilbert curve.
+    """Triangulate points as in the delaunay_n graphs of the DIMACS challenge, numbered along the Hilbert curve.
 
-    Points are inserted one by one in a biased randomised order (Amenta, Choi and Rote, SoCG 2003): a random
-    half last, a random half of the rest before these, and so on, each group in the order of the curve. All
-    predicates are exact.
+    Points are inserted in a biased randomised insertion order (Amenta, Choi and Rote, SoCG 2003): a random half last, a
+    random half of the rest before it, and so on, each group in the order of the curve. All predicates are exact.
     """
     from mst.kernels.generate import delaunay as generate_delaunay
     from mst.kernels.primitives import hashing

@@ -9,9 +9,7 @@ from mst.generators.uniform import sample
 
 
 @generator(
-    "every two vertices are joined",
-    dict(n=Parameter(int, "vertices", high=MAX_VERTICES)),
-    connected="always",
+    "every two vertices are joined", dict(n=Parameter(int, "vertices", high=MAX_VERTICES)), connected="always"
 )
 def complete(*, n: int, seed: int, connected: bool) -> Edges:
     """Join all pairs of vertices."""

@@ -1,4 +1,4 @@
-"""Distinct edges among random arcs, some of which repeat: all of them, or a given number."""
+"""Selects the distinct edges among random arcs: all of them, or a given number."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SMALL = 2**16
 
 
 def distinct(pairs: np.ndarray) -> np.ndarray:
-    """Sort in place; return the front part, with every pair once and without `DROPPED`."""
+    """Sort pairs in place; return the front part, which has each pair once and no `DROPPED`."""
     from mst.kernels.primitives.pairs import unique
 
     pairs.sort()
@@ -43,7 +43,7 @@ def draw_distinct(m: int, draw: Callable[[int, int], np.ndarray], at_least: int,
     Raises
     ------
     InputError
-        Further draws hardly find new pairs.
+        Further draws yield hardly any new pairs.
     """
     drawn = at_least
     pairs = distinct(draw(0, drawn))
@@ -54,7 +54,7 @@ def draw_distinct(m: int, draw: Callable[[int, int], np.ndarray], at_least: int,
             f"{drawn:,} arcs gave only {len(pairs):,} distinct edges, but m = {m:,}: "
             "lower m, add vertices, or choose more even probabilities",
         )
-        # One sixteenth more than the rate so far suggests, since later arcs repeat more often.
+        # One sixteenth more than the rate so far requires, since later arcs are more often repeated ones.
         expected = (m - len(pairs)) * drawn // max(len(pairs), 1) * 17 // 16
         more = min(expected + 64, max(m, _SMALL))
         pairs = distinct(np.concatenate([pairs, draw(drawn, more)]))
@@ -64,7 +64,7 @@ def draw_distinct(m: int, draw: Callable[[int, int], np.ndarray], at_least: int,
 
 
 def _without_surplus(pairs: np.ndarray, m: int, seed: int) -> np.ndarray:
-    """Return `m` randomly chosen pairs, in their order; modifies the array."""
+    """Return `m` randomly chosen pairs in their order; the array is overwritten."""
     from mst.kernels.primitives import hashing
     from mst.kernels.primitives.pairs import compact, erase_random
 

@@ -38,12 +38,10 @@ def k_out(*, n: int, k: int, m: int | None, seed: int, connected: bool) -> Edges
     from mst.kernels.primitives.hashing import stream
 
     require(
-        n != 1 or k == 0,
-        "a single vertex cannot be joined to others: n must be at least 2, or k must be 0",
+        n != 1 or k == 0, "a single vertex cannot be joined to others: n must be at least 2, or k must be 0"
     )
     require(
-        m is None or m <= pair_count(n),
-        f"{n:,} vertices have fewer than m = {m} pairs: lower m or raise n",
+        m is None or m <= pair_count(n), f"{n:,} vertices have fewer than m = {m} pairs: lower m or raise n"
     )
     require(m is None or m == 0 or k > 0, f"k = 0 arcs cannot make m = {m} edges: raise k")
     drawn = n * k

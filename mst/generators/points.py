@@ -35,7 +35,7 @@ def random_points(n: int, seed: int, label: str = "points") -> Points:
     ----------
     n, seed : int
     label : str
-        Distinguishes several sets of points of the same seed.
+        Distinguishes several sets of points with the same seed.
 
     Returns
     -------

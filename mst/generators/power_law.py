@@ -45,10 +45,10 @@ from mst.generators.spanning import SpanningTree
 def power_law(
     *, n: int, m: int, skew: int, shift: int, size: int, components: int | None, seed: int, connected: bool
 ) -> Edges:
-    """Draw cliques until their edges, with those of a random spanning tree if `components` are given, are m.
+    """Draw cliques until there are m edges, including those of a random spanning tree if `components` is given.
 
-    Vertex x is drawn as ⌊(n + shift)·Uᵏ⌋ - shift, where U is uniform, in integers; negative ones are drawn again.
-    Beyond m, random edges of the cliques are dropped. Expected degrees fall with the id, as in Chung and Lu (2002).
+    Vertex x is drawn as ⌊(n + shift)·Uᵏ⌋ - shift, where U is uniform, in integers; negative ones are drawn again. Edges
+    beyond m are dropped at random. Expected degrees fall with the id, as in Chung and Lu (2002).
     """
     from mst.kernels.generate.power_law import fill_power_law
     from mst.kernels.primitives.hashing import stream

@@ -50,12 +50,12 @@ def _parameters(a: float, b: float, c: float, edge_factor: int) -> dict[str, Par
 def rmat(*, seed: int, connected: bool, **values: Any) -> Edges:
     """Draw arcs recursively (Chakrabarti, Zhan and Faloutsos, SDM 2004), with defaults as in GTgraph.
 
-    Unlike in GTgraph, the probabilities are not perturbed at every level. Without `m`, the arcs drawn are made simple;
-    with `m`, arcs are drawn until at least m edges are distinct, and randomly chosen ones beyond m are dropped.
+    Unlike in GTgraph, the probabilities are not perturbed at every level. Without `m`, duplicates and self-loops are
+    dropped from the arcs; with `m`, arcs are drawn until m edges are distinct, and random ones beyond m are dropped.
 
     The rmat16 graph of the ECL-MST paper (483,933 edges, 3,900 components, maximum degree 569) was not made with these
-    defaults, which give 520,805 edges, 569 components and degree 271; a, b, c = .55, .1, .1 give similar numbers:
-    484,918 edges, 4,135 components and degree 550.
+    defaults, which make 520,805 edges, 569 components and degree 271. With a, b, c = .55, .1, .1, the numbers are
+    similar: 484,918 edges, 4,135 components and degree 550.
     """
     return _make(seed, connected, 8, _Values(**values))
 
@@ -83,13 +83,12 @@ def _make(seed: int, connected: bool, default_factor: int, values: _Values) -> E
     reserved = tree.edges if tree else 0
     total = (default_factor if edge_factor is None else edge_factor) * n if m is None else m
     require(
-        total >= reserved,
-        f"{total:,} edges cannot connect {n:,} vertices: they must be at least {reserved:,}",
+        total >= reserved, f"{total:,} edges cannot connect {n:,} vertices: they must be at least {reserved:,}"
     )
     key = stream(seed, "arcs")
 
     def draw(first: int, count: int) -> np.ndarray:
-        """Return the arcs ``first … first + count - 1`` of an endless sequence, without edges of the tree if any."""
+        """Return the arcs ``first … first + count - 1`` of an endless sequence, except edges of the tree."""
         arcs = empty_pairs(count)
         fill_rmat(arcs, first, scale, thresholds, key, simple)
         return arcs[: tree.drop_tree_edges(arcs)] if tree and simple else arcs
@@ -110,7 +109,7 @@ def _make(seed: int, connected: bool, default_factor: int, values: _Values) -> E
 
 
 def _thresholds(a: float, b: float, c: float) -> tuple[np.uint64, ...]:
-    """Return the ends of the first three quarters' shares of 2³²; refuse probabilities that add up to more than 1."""
+    """Return the cumulative probabilities in units of 2⁻³²; raise `InputError` if their sum is above 1."""
     require(
         Fraction(a) + Fraction(b) + Fraction(c) <= 1 + Fraction(1, 2**40),
         f"a + b + c = {a + b + c:.6g} is above 1: lower one of them",

@@ -42,7 +42,7 @@ def _rewired(n: int, k: int, p: float, seed: int, attempt: int) -> np.ndarray:
     fill_ring_lattice(pairs, n)
     threshold = np.uint64(min(round(Fraction(p) * 2**64), 2**64 - 1))
     expected = int(len(pairs) * p)
-    # At most half full, even if the number of entries is ten standard deviations above the expected one.
+    # At most half full, even if there are ten standard deviations more entries than expected.
     slots = 1 << (2 * (expected + 10 * int(expected**0.5) + 64) - 1).bit_length()
     table = np.zeros(slots, np.uint64)
     if p > 0:

@@ -1,4 +1,4 @@
-"""Connected random graphs: by a spanning tree among the edges, or by trying several graphs."""
+"""Makes random graphs connected: by a spanning tree among the edges, or by trying several graphs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ATTEMPTS = 100
 
 
 class SpanningTree:
-    """A random recursive tree with randomly permuted vertices, each edge of which can be computed on its own.
+    """A random recursive tree with randomly permuted vertices, whose edges can be computed independently.
 
     Parameters
     ----------
@@ -35,14 +35,14 @@ class SpanningTree:
         self._key = hashing.stream(seed, "parents in the tree")
 
     def fill(self, pairs: np.ndarray) -> int:
-        """Write the edges of the tree to the front of `pairs`, and return their number."""
+        """Write the edges of the tree to the front of `pairs`; return their number."""
         from mst.kernels.generate.tree import fill_tree
 
         fill_tree(pairs[: self.edges], self._ranks, self._key)
         return self.edges
 
     def drop_tree_edges(self, pairs: np.ndarray) -> int:
-        """Move the pairs that are not tree edges to the front, in their order, and return their number."""
+        """Move the pairs that are not edges of the tree to the front, in their order; return their number."""
         from mst.kernels.generate.tree import erase_tree
         from mst.kernels.primitives.pairs import compact
 
@@ -53,14 +53,14 @@ class SpanningTree:
 def try_until_connected(make: Callable[[int], Edges], remedy: str, *, connected: bool) -> Edges:
     """Return ``make(0)`` or, if `connected`, the first connected graph among ``make(0)``, ``make(1)``, ….
 
-    Trying graphs keeps their distribution, conditioned on being connected.
+    The result has the distribution of the graphs, conditioned on being connected.
 
     Parameters
     ----------
     make : callable
         ``make(attempt)`` returns the edges of a graph.
     remedy : str
-        Advice to the user, for the error message.
+        What the user can do, for the error message.
     connected : bool
 
     Raises

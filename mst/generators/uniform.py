@@ -11,6 +11,7 @@ from mst.generators.definition import (
     pair_count,
     require,
 )
+from mst.generators.spanning import SpanningTree
 
 
 @generator(
@@ -21,8 +22,7 @@ from mst.generators.definition import (
 def uniform(*, n: int, m: int, seed: int, connected: bool) -> Edges:
     """Sample pairs without replacement: the first m of a random order of all pairs (Erdős and Rényi 1959).
 
-    With `connected`, n - 1 edges are those of a random recursive tree, and the others are sampled from the pairs that
-    are not in this tree.
+    With `connected`, n - 1 edges form a random recursive tree, and the others are sampled from the remaining pairs.
     """
     return sample(n, m, seed, connected)
 
@@ -40,8 +40,6 @@ def sample(n: int, m: int, seed: int, connected: bool) -> Edges:
         fill_sample(pairs, n, permutation, 0)
         return Edges(n, pairs, "shuffled")
     require(m >= n - 1, f"{m:,} edges cannot connect {n:,} vertices: m must be at least {max(n - 1, 0):,}")
-    from mst.generators.spanning import SpanningTree
-
     tree = SpanningTree(n, seed)
     filled = tree.fill(pairs)
     position = 0

@@ -170,7 +170,7 @@ def minimum_spanning_tree(
     Returns
     -------
     networkx.Graph
-        Of the class of the graph, with all of its nodes and their attributes, and the attributes of the edges kept.
+        A graph of the same class, with all nodes and their attributes, and with the attributes of the forest's edges.
 
     Raises
     ------
@@ -201,7 +201,7 @@ def maximum_spanning_tree(
     Returns
     -------
     networkx.Graph
-        Of the class of the graph, with all of its nodes and their attributes, and the attributes of the edges kept.
+        As for `minimum_spanning_tree`.
 
     Raises
     ------
