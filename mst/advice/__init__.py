@@ -1,14 +1,12 @@
-"""The algorithm that suits a graph and the hardware: a table of measurements, and the nearest entry in it.
+"""Chooses the algorithm for a graph and the hardware, by the nearest entry in a table of measurements.
 
-The table (``config/advice.json``, or the file that ``$MST_ADVICE`` names) is made by ``python -m mst.bench.advice`` on
-one machine. A *cell* has a number of edges, a density, and the kinds of weights that it was measured with
-(`mst.advice.kinds`). It holds the time of each candidate, as a geometric mean over graphs. Kinds share a cell unless
-they change the answer. `Table.choose` takes the nearest cell, and ``algorithm="auto"`` its fastest candidate that
-accepts the graph.
+``python -m mst.bench.advice`` makes the table (``config/advice.json``, or the file that ``$MST_ADVICE`` names) on one
+machine. A *cell* stands for a number of edges, a density, and kinds of weights (`mst.advice.kinds`), which share a cell
+unless they change the answer. It holds the time of each candidate, as a geometric mean over graphs. `Table.choose`
+finds the nearest cell, and ``algorithm="auto"`` runs its fastest candidate that supports the graph.
 
-A candidate is named ``algorithm[options]@place``. The place is a number of cores; ``gpu``, where the graph is in
-host memory and is copied to the device and the forest back; or ``device``, where the graph is on the device and the
-forest stays there.
+A candidate is named ``algorithm[options]@place``. The place is a number of cores; ``gpu``, if the graph is copied from
+host memory to the device and the forest back; or ``device``, if the graph is on the device and the forest stays there.
 """
 
 from mst.advice.best import is_for_one_core, measured_best, table

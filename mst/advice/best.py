@@ -1,4 +1,4 @@
-"""The measured best for a graph, whose weights are inspected only if the answer depends on them."""
+"""The algorithm measured to be best for a graph, whose weights are inspected only if they matter."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from mst.resources import path as resource
 
 @cache
 def table() -> Table:
-    """Return the table that ``"auto"`` looks up: ``$MST_ADVICE``, or else ``config/advice.json``."""
+    """Return the table for ``"auto"``: the file named by ``$MST_ADVICE``, or else ``config/advice.json``."""
     file = Path(os.environ.get("MST_ADVICE") or resource("config/advice.json"))
     try:
         return Table(json.loads(file.read_text()))
@@ -32,13 +32,13 @@ def table() -> Table:
 
 
 def measured_best(graph: Any, *, width: int = 1, gpu: str | None = None) -> Choice:
-    """Return the measured best of those algorithms that take a graph.
+    """Return the measured best of the algorithms that support a graph.
 
     Parameters
     ----------
     graph : Graph or DeviceGraph
     width, gpu
-        As of `Table.choose`.
+        As for `Table.choose`.
     """
     at = table()
     choice = _uninspected(at, graph.n, graph.m, graph.w.dtype, width, gpu)
@@ -51,7 +51,7 @@ def measured_best(graph: Any, *, width: int = 1, gpu: str | None = None) -> Choi
 
 
 def is_for_one_core(graph: Any) -> bool:
-    """Return whether `measured_best` takes the same algorithm of one core for any number of cores and any weights."""
+    """Return whether `measured_best` is the same one-core algorithm for any number of cores and any weights."""
     return _is_for_one_core(table(), graph.n, graph.m, graph.w.dtype)
 
 
@@ -72,7 +72,7 @@ def _uninspected(at: Table, n: int, m: int, dtype: Any, width: int, gpu: str | N
 
 
 def _accepting(facts: Facts, choose: Callable[..., Any]) -> Any:
-    """Return the first choice whose algorithm takes such a graph; None if there is none."""
+    """Return the best choice whose algorithm supports such a graph; None if `choose` returns None."""
     without: frozenset[str] = frozenset()
     while True:
         choice = choose(without=without)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 GPU = (None, "host", "device")
-"""Values of `gpu`: no GPU may be used; one may, and the graph is in host memory; or the graph is on the device."""
+"""Values of `gpu`: no GPU may be used; one may be used for a graph in host memory; or the graph is on the device."""
 
 _LOCATIONS = {"gpu": "host", "device": "device"}
 
@@ -21,24 +21,24 @@ class Choice:
     ----------
     algorithm : str
     options : mapping of str to object
-        Where they differ from the defaults.
+        The options that differ from the defaults.
     width : int
     gpu : str or None
-        *host* or *device* where the algorithm runs on a GPU; see `GPU`.
+        *host* or *device* if the algorithm runs on a GPU; see `GPU`.
     margin : float or None
-        Time of the next best algorithm in this cell over this one's; None where there was no other.
+        Time of the next best algorithm in the cell over this one's; None if there is no other.
     times : mapping of str to float
-        Every usable candidate's time over the best one's, ascending.
+        Time of every usable candidate over that of the best, ascending.
     m, density : int, float
-        The cell that decided: edges, and edges per vertex.
+        Edges, and edges per vertex, of the cell that decided.
     kinds : tuple of str
-        The kinds of weights that it stands for.
+        The kinds of weights that the cell stands for.
     machine : str
         The machine of the measurements.
     extrapolated : str
-        How the graph lies outside the table; empty if it does not.
+        In what way the graph is outside the table; empty if it is not.
     seconds : float
-        Time of the best candidate in that cell.
+        Time of the best candidate in the cell.
     """
 
     algorithm: str
@@ -56,7 +56,7 @@ class Choice:
 
 
 OURS_ON_GPU = "filter-boruvka-cuda"
-"""Our algorithm on a GPU, where its calls also check arrays that are in host memory."""
+"""Our algorithm for a GPU, whose calls also check arrays in host memory."""
 
 FALLBACK = Choice("filter-boruvka", 1)
 FALLBACK_ON_DEVICE = Choice(OURS_ON_GPU, 1, options={"start": "edges"}, gpu="device")
@@ -65,7 +65,7 @@ FALLBACK_ON_DEVICE = Choice(OURS_ON_GPU, 1, options={"start": "edges"}, gpu="dev
 
 @dataclass(frozen=True)
 class Candidate:
-    """A candidate of the table: algorithm, options as `Algorithm.parse_slug` reads them, and place."""
+    """A candidate of the table: the algorithm, its options as text for `Algorithm.parse_slug`, and the place."""
 
     algorithm: str
     slug: str
@@ -92,25 +92,25 @@ class Candidate:
 
     @property
     def gpu(self) -> str | None:
-        """Location of the graph if this runs on a GPU."""
+        """Location of the graph if the candidate runs on a GPU: see `GPU`."""
         return _LOCATIONS.get(self.place)
 
     @property
     def width(self) -> int:
-        """Cores that it takes; 1 on a GPU."""
+        """Number of cores; 1 on a GPU."""
         return 1 if self.gpu else int(self.place)
 
     def fits(self, width: int, gpu: str | None) -> bool:
-        """Whether it can run on `width` cores, or on a GPU with the graph at `gpu`."""
+        """Return whether it can run on up to `width` cores, or on a GPU for a graph at `gpu`."""
         if gpu == "device" or self.gpu:
             return self.gpu == gpu
         return self.width <= width
 
 
 def for_one_solve(algorithm: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options of an algorithm for one solve of a graph that is given as edges.
+    """Return the options for a single solve of a graph that is given as edges.
 
-    Rows of the graph save a GPU less time than it takes to make them.
+    On a GPU, a single solve saves less time by CSR rows than it takes to build them.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A table of measurements: its cells, and the nearest one to a graph."""
+"""A table of measurements in cells, and the search for the cell nearest to a graph."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ HOPELESS = 2.5
 """A candidate this many times slower than another on the same hardware may be missing from a cell."""
 
 INSPECTION = 1e-5
-"""Seconds that looking at a few weights takes: 10 to 12 µs on one core of an EPYC."""
+"""Seconds for inspecting a few weights: 10 to 12 µs on one core of an EPYC."""
 
 _OTHER_KEYS, _OTHER_WEIGHTS = 1.0, 3.0
-"""Distance, in octaves of m, that is added for a cell with *wide* weights in place of *random* ones or the other way
-round, and if only one of the two is *local*.
+"""Distances, in octaves of m, that are added between *wide* and *random* weights, and between *local* and others.
 
-Local weights change the choice more than 64-bit keys: with int64 weights, 0.5 M / 4 M took 181 ms by the algorithm of
-the nearest cell of local weights and 38 by that of random ones (one core of an EPYC).
+Local weights change the choice more than 64-bit keys: for 0.5 M vertices, 4 M edges and int64 weights, the best
+algorithm of the nearest cell with local weights took 181 ms, that of the nearest cell with random weights 38 ms (one
+core of an EPYC).
 
-With 16 to 32 edges per vertex and local weights, `prim-dense` takes 0.75 to 1.0 of the time of `kruskal` on 32 to 128
-vertices, as with random ones; the smallest graphs with local weights in the table have 30,000 edges.
+The smallest graphs with local weights in the table have 30,000 edges. On 32 to 128 vertices with 16 to 32 edges each,
+`prim-dense` takes 0.75 to 1.0 times as long as `kruskal` with local weights, as with random ones.
 """
 
 
 class _Cell(NamedTuple):
-    """A cell as the table has it, its logarithms to base 2 of edges and density, and candidates in it."""
+    """A cell of the table, the binary logarithms of its edges and density, and the usable candidates in it."""
 
     log_m: float
     log_density: float
@@ -47,7 +47,7 @@ class _Cell(NamedTuple):
 
 
 class _Question(NamedTuple):
-    """A graph, its size and density in steps of the table, and the hardware and algorithms that it may use."""
+    """The size and density of a graph in steps of the table, its weights, and the hardware and algorithms to use."""
 
     size: int
     density: int
@@ -63,9 +63,9 @@ class Table:
     Parameters
     ----------
     data : mapping
-        ``machine``: its name in words. ``cells``: each with ``m``, ``density``, the ``kinds`` of weights that it stands
-        for, and ``times`` (seconds by candidate). ``checked``, if the choice was tried on graphs outside the table: the
-        number of ``cases``, and of those (``good``) in which it was within 20 % of the best.
+        ``machine`` is its name in words. ``cells`` are mappings with ``m``, ``density``, the ``kinds`` of weights that
+        the cell stands for, and ``times`` (seconds by candidate). ``checked``, if choices were tried on graphs outside
+        the table, has the number of ``cases``, and of ``good`` ones, within 20 % of the best.
     """
 
     def __init__(self, data: Mapping[str, Any]):
@@ -77,7 +77,7 @@ class Table:
             for cell in self.cells
         ]
         self.widths = sorted({c.width for cell in self._cells for c in cell.candidates if not c.gpu})
-        # A report asks for hundreds of graphs on the same hardware, a loop over small graphs for one after another.
+        # A report asks about hundreds of graphs on the same hardware, a loop over small graphs about one at a time.
         self._nearest, self._usable = cache(self._nearest_choice), cache(self._usable_cells)
         self._uninspected = cache(self._choice_uninspected)
 
@@ -93,7 +93,7 @@ class Table:
     ) -> Choice:
         """Return the measured best for a graph of `n` vertices and `m` undirected edges.
 
-        It is that of the nearest cell. Weights count only between algorithms of one core.
+        This is the best candidate of the nearest cell. Weights matter only for algorithms on one core.
 
         Parameters
         ----------
@@ -103,9 +103,9 @@ class Table:
         width : int
             Cores that may be used; the choice may take fewer.
         gpu : str, optional
-            *host* where a GPU may be used and the graph is in host memory, *device* where it is on the device.
+            *host* if a GPU may be used and the graph is in host memory, *device* if the graph is on the device.
         without : frozenset of str
-            Algorithms that must not be chosen.
+            Algorithms not to choose.
 
         Examples
         --------
@@ -129,10 +129,10 @@ class Table:
         gpu: str | None,
         without: frozenset[str] = frozenset(),
     ) -> Choice | None:
-        """Return the choice if weights do not change it, or change it by less than inspecting them costs.
+        """Return the choice without inspecting weights, or None if inspecting them pays.
 
-        Every graph pays for that and only some kinds gain by it, so the mean gain over all kinds decides. Weights may
-        be *wide* where their dtype is.
+        Every graph pays for the inspection, but only some kinds of weights gain by it: the mean gain over all kinds
+        decides. Weights can be *wide* only if their dtype is.
         """
         return self._uninspected(*_steps(n, m), wide, width, gpu, without)
 
@@ -150,12 +150,12 @@ class Table:
         return None if usual.times and lost > INSPECTION else usual
 
     def winners(self, width: int) -> list[Candidate]:
-        """Return the candidates on up to `width` cores that are the fastest in some cell, in the table's order."""
+        """Return the candidates that are the fastest in some cell on up to `width` cores, in the table's order."""
         usable = self._usable(width, None, frozenset())
         return list(dict.fromkeys(min(cell.candidates, key=cell.seconds) for cell in usable))
 
     def _answer(self, asked: _Question) -> Choice:
-        """Return the choice, by weights only if it is one of one core."""
+        """Return the choice; weights matter only if random ones lead to an algorithm on one core."""
         usual = self._nearest(asked._replace(weights=KINDS[0]))
         if usual.gpu or usual.width > 1 or asked.weights == KINDS[0]:
             return usual
@@ -182,19 +182,19 @@ class Table:
         return self._choice(nearest, asked.width, "; ".join(outside))
 
     def _usable_cells(self, width: int, gpu: str | None, without: frozenset[str]) -> list[_Cell]:
-        """Return the cells in which some candidates can run here, each with these candidates alone."""
+        """Return the cells with candidates that can run on this hardware, each with these candidates alone."""
         usable = []
         for cell in self._cells:
             fitting = [c for c in cell.candidates if c.fits(width, gpu) and c.algorithm not in without]
             if fitting:
                 usable.append(cell._replace(candidates=fitting))
-        # A cell cannot compare hardware that it was measured without, unless it is too small for that.
+        # A cell says nothing about hardware that it was not measured on, unless it is too small for that hardware.
         tried = [cell for cell in usable if self._was_tried(cell, width, gpu)]
         least = min((cell.log_m for cell in tried), default=inf)
         return [cell for cell in usable if cell.log_m < least or cell in tried]
 
     def _was_tried(self, cell: _Cell, width: int, gpu: str | None) -> bool:
-        """Return whether a cell was measured on the GPU, or else on at least two cores and a quarter of so many."""
+        """Return whether a cell was measured on the GPU, or else on at least two cores and a quarter of `width`."""
         if gpu:
             return any(candidate.gpu for candidate in cell.candidates)
         cores = min(width, max(self.widths, default=1))
@@ -211,7 +211,7 @@ class Table:
         widest = max(candidate.width for candidate in ranked)
         return Choice(
             algorithm=best.algorithm,
-            # Where the largest measured width was the fastest, all cores are used.
+            # If the largest measured width was the fastest, all cores are used.
             width=width if best.width == widest > 1 else best.width,
             margin=others[0] if others else None,
             times=times,
@@ -227,12 +227,12 @@ class Table:
 
 
 def _distance_of_weights(weights: str, kinds: Collection[str]) -> float:
-    """Return the distance of a cell with weights of these kinds, in octaves of m."""
+    """Return the distance, in octaves of m, between kinds of weights: a graph's and those of a cell."""
     if weights in kinds:
         return 0.0
     return _OTHER_WEIGHTS if weights == "local" or set(kinds) == {"local"} else _OTHER_KEYS
 
 
 def _steps(n: int, m: int) -> tuple[int, int]:
-    """Return m and the density in steps of the table."""
+    """Return the size and the density of a graph in steps of the table."""
     return round(_STEPS * log2(max(m, 1))), round(_STEPS * log2(max(m / max(n, 1), 0.1)))

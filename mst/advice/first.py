@@ -1,12 +1,13 @@
-"""The first answers of a process: NumPy's Borůvka, until compiled code is worth the wait for it.
+"""The first solves of a process: by NumPy's Borůvka, until waiting for compiled code pays.
 
-A process that has not solved anything yet would import numba and load machine code, or compile it where this machine
-has none (docs/design-notes/compile-time.md). `early_choice` compares that wait with the time that it saves: that of
-``numpy-boruvka``, which needs neither, less that of a compiled algorithm. Missed savings add up, as in renting or
-buying: a process that solves many small graphs switches to compiled code once it would have paid. Then they are spent.
+A process that has not solved anything yet would have to import numba, and to load machine code or compile it if the
+machine has none (docs/design-notes/compile-time.md). `early_choice` compares this wait with the time that it would
+save, the difference between ``numpy-boruvka``, which needs neither, and a compiled algorithm. Missed savings add up, as
+in the ski rental problem: a process that solves many small graphs switches to compiled code once these savings exceed
+the wait, and they start from zero again.
 
-A machine's code is compiled once. `solved` records which code has been compiled, in a folder next to it whose name
-stands for everything that the code depends on, so that this module finds out without importing numba.
+A machine compiles code once. `solved` records which code has been compiled, in a folder beside that code whose name
+covers everything that the code depends on, so that this module finds out without importing numba.
 """
 
 from __future__ import annotations
@@ -32,28 +33,31 @@ from mst.fingerprints.modules import PACKAGE
 
 IN_NUMPY = Choice("numpy-boruvka", 1)
 
-# Seconds on a Xeon of 2 cores; only their order of magnitude matters.
-_STARTING, _LOADING = 0.9, 0.2  # importing numba and loading its first code; loading that of another algorithm
-_LOADING_MORE = 0.03  # of an algorithm that has run, such as for weights of another dtype
+# Seconds on a Xeon with 2 cores; only their order of magnitude matters.
+_STARTING, _LOADING = (
+    0.9,
+    0.2,
+)  # importing numba and loading its first code; loading the code of another algorithm
+_LOADING_MORE = 0.03  # loading more code of an algorithm that has run, such as for another dtype of weights
 _COMPILING = {"kruskal": 2.5, "filter-boruvka": 6.0, "filter-boruvka-threads": 25.0}
 _COMPILING_OTHERS = 10.0
 _SOLVING, _EACH_EDGE, _EACH_VERTEX = 4e-4, 1.5e-7, 3e-7
-# These three on an EPYC, since their ratios decide: lists, for each vertex and edge, and calls of any compiled code.
+# On an EPYC, since their ratios decide: solving with lists, for each vertex and edge, and calling any compiled code.
 _SOLVING_FEW, _EACH_OF_FEW = 1e-5, 2.5e-7
 _CALLING = 5e-5
 
 _KEPT = 16
-"""Compiled code is kept for later processes, so only this part of its time weighs on one of them."""
+"""Compiled code is kept for later processes, so one process accounts for the time divided by this number."""
 
 _LIKE = 2
-"""Code that has solved a graph counts as enough for any graph whose m has up to this many more bits."""
+"""The code for a graph also suffices for graphs whose m has up to this many more bits."""
 
 _NEVER = -_LIKE - 1
-"""Stands for the bits of the largest m of code that has not run: too few even for a graph without edges."""
+"""In place of the bits of the largest m, for code that has not run: too few even for a graph without edges."""
 
 
 class _Code(NamedTuple):
-    """The conditions that machine code depends on, as far as they are known before solving."""
+    """What machine code depends on, as far as it is known before solving."""
 
     algorithm: str
     options: tuple[tuple[str, Any], ...]
@@ -69,13 +73,13 @@ class _Code(NamedTuple):
 
 
 _solved: dict[_Code, int] = {}
-"""The code that this process has run, with the bits of the largest m."""
+"""For all code that this process has run, the bits of the largest m."""
 
 
 class _Decision(NamedTuple):
-    """A choice for graphs of one kind: None for the usual one.
+    """The choice for graphs of one kind; None for the usual one.
 
-    Each call passes up `missed` seconds; once `_passed_up` comes to `until`, another choice may be better.
+    Each call adds `missed` to `_passed_up`; once this reaches `until`, another choice may be better.
     """
 
     choice: Choice | None
@@ -84,14 +88,14 @@ class _Decision(NamedTuple):
 
 
 _decided: dict[tuple, _Decision] = {}
-"""By bits of n and of m, the weights' dtype, the cores, and whether numba is loaded; none once other code has run."""
+"""Decisions by bits of n and m, dtype of weights, cores, and whether numba is loaded; cleared when new code has run."""
 
 _passed_up = 0.0
-"""Seconds that calls would have saved with all compiled code, since this process last ran other code than before."""
+"""Seconds that calls would have saved by compiled code, since this process last ran new code."""
 
 
 def early_choice(graph: Any, width: int) -> Choice | None:
-    """Return the choice for a graph where code for the usual one is not worth its wait, else None.
+    """Return a choice for a graph if waiting for the code of the usual choice does not pay, else None.
 
     Parameters
     ----------
@@ -102,8 +106,8 @@ def early_choice(graph: Any, width: int) -> Choice | None:
     Returns
     -------
     Choice or None
-        NumPy's Borůvka, always where numba is not installed; or an algorithm of one core whose code is compiled, or
-        compiled sooner than that for threads.
+        NumPy's Borůvka (always if numba is not installed); or an algorithm for one core whose code is compiled already,
+        or takes less time to compile than the code for threads.
     """
     global _passed_up
     loaded = numba_is_loaded()
@@ -118,7 +122,7 @@ def early_choice(graph: Any, width: int) -> Choice | None:
 
 
 def _decide(graph: Any, width: int) -> _Decision:
-    """Return the decision for a graph, and graphs of its kind."""
+    """Return the decision for all graphs of a graph's kind."""
     usual = advice.table().choose(graph.n, graph.m, width=width)
     best = _CALLING + usual.seconds * graph.m / max(usual.m, 1)
     if graph.n + graph.m <= FEW:
@@ -136,16 +140,16 @@ def _decide(graph: Any, width: int) -> _Decision:
             waiting.append(wait + solving)
     if taken is usual:
         return _Decision(None, 0.0, float("inf"))
-    # A wait shortens by what is passed up.
+    # What is passed up counts towards the wait.
     until = _passed_up + min(waiting, default=float("inf")) - least
     return _Decision(taken, max(seconds - best, 0.0), until)
 
 
 def _alternatives(usual: Choice, best: float) -> Iterator[tuple[Choice, float, bool]]:
-    """Yield the usual choice and those of one core, the seconds that each takes, and whether it is worth compiling.
+    """Yield the usual choice and those for one core, the seconds that each takes, and whether it may be compiled.
 
-    That is the usual one, and the fastest on one core if the usual one is for threads, whose code takes longer to
-    compile. The others would soon be followed by those, and are taken only if their code is kept.
+    The usual choice may be compiled, and, if that is for threads, whose code takes longer to compile, the fastest for
+    one core. The process would soon switch from any other one, which is thus only chosen if its code is kept on disk.
     """
     yield usual, best, True
     may_compile = usual.width > 1
@@ -159,9 +163,9 @@ def _alternatives(usual: Choice, best: float) -> Iterator[tuple[Choice, float, b
 
 
 def _wait(code: _Code, m: int, patience: float, may_compile: bool) -> float:
-    """Return the seconds until code can run, as they weigh on one solve; above `patience`, a lower bound.
+    """Return the seconds until code can run, less those passed up; above `patience`, a lower bound.
 
-    They are infinite for code that is neither kept nor worth compiling.
+    Infinity for code that is neither kept on disk nor may be compiled.
     """
     bits = m.bit_length()
     if _solved.get(code, _NEVER) + _LIKE >= bits:
@@ -177,7 +181,7 @@ def _wait(code: _Code, m: int, patience: float, may_compile: bool) -> float:
 
 @cache
 def _compiling(algorithm: str) -> float:
-    """Return the seconds of compiling, as they weigh on one process: all of them if the code cannot be kept."""
+    """Return the share of one process in the seconds of compiling: all of them if the code cannot be kept."""
     folder = cache_root() / "numba"
     there = next(parent for parent in (folder, *folder.parents) if os.access(parent, os.F_OK))
     seconds = _COMPILING.get(algorithm, _COMPILING_OTHERS)
@@ -190,9 +194,10 @@ def numba_is_loaded() -> bool:
 
 
 def compiled_code_pays(saving: float) -> bool:
-    """Return whether this process has loaded compiled code, or has passed up as many seconds as waiting for it takes.
+    """Return whether this process has loaded compiled code, or has passed up as many seconds as loading it takes.
 
-    `saving` is how many a call passes up now without it. Whether the code is kept on this machine is not looked up.
+    `saving` is the number of seconds that this call passes up without compiled code. Whether this machine has kept the
+    code is not looked up.
     """
     global _passed_up
     if "mst.kernels.primitives.jit" in sys.modules:
@@ -205,18 +210,18 @@ def compiled_code_pays(saving: float) -> bool:
 def solved(
     graph: Any, algorithm: registry.Algorithm, options: Mapping[str, Any], width: int, *, bits: int = 0
 ) -> None:
-    """Note that an algorithm has solved a graph, so that its code is loaded here and kept on this machine.
+    """Record that an algorithm has solved a graph, so its code is loaded in this process and kept on this machine.
 
     Parameters
     ----------
     graph : Graph
     algorithm : Algorithm
     options : mapping
-        Those that differ from the defaults.
+        The options that differ from the defaults.
     width : int
         Threads.
     bits : int
-        Its code serves graphs of up to that many bits of m, if these are more than the graph's.
+        Bits of the largest m for which the code suffices, if more than the graph's.
     """
     global _passed_up
     if "numba" not in algorithm.requires:
@@ -226,7 +231,7 @@ def solved(
         return
     _solved[code], _passed_up = bits, 0.0
     _decided.clear()
-    # A cache that cannot be written keeps no code either.
+    # If the cache is not writable, no code is kept, either.
     with contextlib.suppress(OSError):
         if _bits_on_disk(code) < bits:
             _file(code).parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Kinds of weights between which the choice of an algorithm of one core depends, told apart by a few of them."""
+"""Kinds of weights on which the choice of an algorithm for one core depends, recognised by a sample."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ _LOOKS, _NEARER = 64, 0.8
 
 
 def weights_along_rows(weights: np.ndarray) -> str:
-    """Return the kind of weights in host memory, by 64 of them and those in the next rows.
+    """Return the kind of weights in host memory, by 64 of them and their successors.
 
-    *wide*: keys take 64 bits. *local*: weights in the next rows are nearer than others, as where rows and weights
-    follow positions or nearly all are equal, but not all rows are in the order of their weights, nor in its reverse.
-    *random*: neither.
+    *wide*: keys take 64 bits. *local*: weights are closer to their successors than to others, as if rows and weights
+    follow positions, or if nearly all weights are equal; but they neither ascend nor descend. *random*: neither.
 
     Examples
     --------
@@ -42,7 +41,7 @@ def weights_along_rows(weights: np.ndarray) -> str:
 
 
 def are_in_order(weights: np.ndarray) -> bool:
-    """Return whether weights ascend with the rows or descend: Filter-Borůvka joins such rows one by one.
+    """Return whether weights ascend or descend with the rows: Filter-Borůvka then joins edges one by one.
 
     Examples
     --------
