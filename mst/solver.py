@@ -285,7 +285,7 @@ def _run_choice(graph: Graph, choice: advice.Choice, options: dict[str, Any]) ->
     except ConfigError as error:
         hint = "; n and memory are for batches of edges" if options.keys() & {"n", "memory"} else ""
         raise ConfigError(
-            f'algorithm="auto" chose {algorithm.id}, and options must be its own: {error}{hint}'
+            f'algorithm="auto" accepts only options of the algorithm that it chooses: {error}{hint}'
         ) from error
     return _run(graph, algorithm, choice.width, {**choice.options, **options})
 

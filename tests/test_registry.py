@@ -240,7 +240,7 @@ def test_unknown_option_or_algorithm_is_refused_with_the_nearest_known():
         mst.minimum_spanning_forest((0, [], [], []), algorithm=None)
     with pytest.raises(ConfigError, match=r"has no option 'memory'.*; n and memory are for batches of edges"):
         mst.minimum_spanning_forest((0, [], [], []), memory="2G")
-    with pytest.raises(ConfigError, match=r'with algorithm="auto", .* has no option \'weight\''):
+    with pytest.raises(ConfigError, match=r'algorithm="auto" accepts only .* has no option \'weight\''):
         mst.minimum_spanning_forest((0, [], [], []), weight="length")
     for misspelt, meant in (("thread", "threads"), ("nthreads", "threads"), ("max", "maximum")):
         for algorithm in ("auto", "kruskal"):
