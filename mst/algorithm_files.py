@@ -1,4 +1,4 @@
-"""Files of algorithms, read without running them: the literal `ALGORITHM`, its options, and the function `skip`.
+"""Reads files of algorithms without running them: the literal `ALGORITHM`, its options, and the function `skip`.
 
 `mst.registry` documents their contract.
 """
@@ -35,7 +35,7 @@ _RESERVED = ("comm", "facts", "graph", "output", "part", "width")
 
 @dataclass(frozen=True)
 class Option:
-    """A published switch of an algorithm: its default and its legal values."""
+    """An option of an algorithm, such as a published optimisation to switch off: its default and legal values."""
 
     name: str
     default: Any
@@ -58,7 +58,7 @@ class Option:
                 raise ValueError
             else:
                 parsed = kind(value)
-                if kind is float and not isfinite(parsed):  # a record, which is JSON, cannot hold it
+                if kind is float and not isfinite(parsed):  # which the JSON of a record cannot represent
                     raise ValueError
         except (KeyError, TypeError, ValueError, OverflowError):
             name = "a finite float" if kind is float else kind.__name__
@@ -78,7 +78,7 @@ class Option:
 
 
 def read_literal(file: Path) -> dict[str, Any]:
-    """Return the literal `ALGORITHM` of a file, checked, with its options as `Option`."""
+    """Return the literal `ALGORITHM` of a file, with its options as `Option`; raise `ConfigError` if it is illegal."""
     line, literal = _find_literal(file)
     where = f"{file}, line {line}"
     for key in literal:
@@ -105,7 +105,7 @@ def _find_literal(file: Path) -> tuple[int, dict[str, Any]]:
     except UnicodeDecodeError:
         raise ConfigError(f"{file} is not text in UTF-8: convert it") from None
     if usual := _USUAL_LITERAL.search(text):
-        # Parsing all files whole takes a process longer than solving its first graph.
+        # Parsing all files completely takes longer than a process needs to solve its first graph.
         with contextlib.suppress(SyntaxError, ValueError):
             literal = _evaluate(ast.parse(usual[1], str(file), "eval").body)
             return text.count("\n", 0, usual.start(1)) + 1, literal
@@ -119,7 +119,7 @@ def _find_literal(file: Path) -> tuple[int, dict[str, Any]]:
 
 
 def check_limits(where: str, limits: Mapping[str, Any]) -> None:
-    """Raise `ConfigError` unless limits are whole numbers, of n or m."""
+    """Raise `ConfigError` unless all limits are whole numbers for n or m."""
     for name, limit in limits.items():
         if name not in ("n", "m") or type(limit) is not int:
             raise ConfigError(f"{where}: limits must give n or m as whole numbers, got {name} = {limit!r}")
@@ -128,7 +128,7 @@ def check_limits(where: str, limits: Mapping[str, Any]) -> None:
 def options_of(
     where: str, literal: Mapping[str, Mapping[str, Any]], most: int | None = None
 ) -> dict[str, Option]:
-    """Return the options of a literal; `most` is the largest whole number of those that state none."""
+    """Return the options of a literal; whole numbers are limited to `most` unless an option has a limit."""
     known = [f.name for f in fields(Option) if f.name != "name"]
     for name, spec in literal.items():
         if not isinstance(spec, Mapping) or "default" not in spec:
@@ -171,7 +171,7 @@ def _evaluate(node: ast.expr) -> Any:
 
 
 def _statements(file: Path, text: str) -> list[ast.stmt]:
-    """Return the statements of a file; raise `ConfigError` with its line if it is not Python."""
+    """Return the statements of a file; raise `ConfigError` with the line if it is not valid Python."""
     try:
         return ast.parse(text, str(file)).body
     except SyntaxError as error:
@@ -180,11 +180,11 @@ def _statements(file: Path, text: str) -> list[ast.stmt]:
 
 @cache
 def skip_function(file: Path) -> Callable[..., str | None] | None:
-    """Return the function `skip` of a file, compiled alone; None when the file does not define it."""
+    """Return the function `skip` of a file, compiled without the rest; None if the file does not define it."""
     for node in _statements(file, file.read_text("utf-8")):
         if isinstance(node, ast.FunctionDef) and node.name == "skip":
             namespace: dict[str, Any] = {}
-            # Annotations stay text: the names that they use are the module's.
+            # Annotations stay text, since they use names of the module.
             flags = __future__.annotations.compiler_flag
             exec(compile(ast.Module([node], []), str(file), "exec", flags, dont_inherit=True), namespace)
             return namespace["skip"]

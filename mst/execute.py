@@ -1,7 +1,7 @@
 """Runs an algorithm on a graph: prepare, transfer, solve, collect, by the contract of `mst.registry`.
 
-This is the only module that checks which of the contract's optional functions an algorithm has. Everything else goes
-through `execute`, or through the stages of an `Implementation` where each is timed or repeated.
+Only this module checks which of the contract's optional functions an algorithm has. All others call `execute`, or the
+stages of an `Implementation` if each is to be timed or repeated.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from mst.facts import Facts
 from mst.registry import Algorithm
 
 Timed = Callable[..., tuple[Any, float]]
-"""Calls a function with the arguments that follow it; returns its value and the seconds of the call."""
+"""A function such as `timed`."""
 
 
 def timed(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> tuple[Any, float]:
-    """Call a function; return its value and the seconds of the call.
+    """Call a function with the given arguments; return its value and the seconds of the call.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def _unknown_bytes(problem: Any) -> int | None:
 
 
 class Ready(NamedTuple):
-    """A problem that can be solved, and the seconds that it took; `transfer` is None if nothing is transferred."""
+    """A problem to solve, and the seconds of the stages before; `transfer` is None if nothing is transferred."""
 
     problem: Any
     init: float
@@ -53,34 +53,32 @@ class Ready(NamedTuple):
 
 @dataclass(frozen=True)
 class Implementation:
-    """The functions of one algorithm, with defaults for those that it leaves out.
-
-    `solve` and `timed_solve` are the algorithm's own functions: calling them costs nothing more.
+    """The functions of an algorithm, with defaults for optional ones; `mst.registry` documents their contract.
 
     Attributes
     ----------
     id : str
-        The algorithm's.
+        Id of the algorithm.
     prepare, transfer, solve, collect : callable
-        The stages; `transfer` is None if nothing is copied to a device.
+        The stages, as the algorithm defines them; `transfer` is None if nothing is copied to a device.
     timed_solve : callable
-        Solves and returns the result and its seconds, by the clock that counts for the algorithm.
+        Solves; returns the result and the seconds, by the clock that counts for the algorithm.
     weight : callable or None
-        The total as text, of algorithms whose `collect` may return None.
+        Returns the total as text, for algorithms whose `collect` may return None.
     counters : callable
-        By default there are none.
+        Returns the counters; by default, there are none.
     phases : callable or None
-        Seconds by phase, of a solve with probes in it.
+        Returns the seconds by phase of an instrumented solve.
     printed_phases : callable
-        Seconds by phase that a program prints in every solve; by default there are none.
+        Returns the seconds by phase that a program prints in every solve; by default, there are none.
     edge_ids : callable or None
-        The result on the device.
+        Returns the edge ids on the device.
     device_bytes : callable
-        Bytes, or None where they are unknown.
+        Returns the bytes that a solve uses on the device, or None if they are unknown.
     metrics : sequence of str
         Metrics of NVIDIA's profiler that `profiled` needs.
     profiled : callable or None
-        Makes counters of the profiler's measurements.
+        Computes counters from the profiler's measurements.
     """
 
     id: str
@@ -120,7 +118,7 @@ class Implementation:
         comm : mpi4py.MPI.Intracomm, optional
             The ranks, for an algorithm of paradigm mpi; their number is the width.
         timed : callable
-            How each stage is called and timed.
+            Calls and times each stage, as `timed` does.
         """
         given = options or {}
         if comm is None:
@@ -145,7 +143,7 @@ class Implementation:
 
 
 class Execution(NamedTuple):
-    """A solved problem, and the seconds of its stages; `transfer` is None if nothing is transferred."""
+    """A solved problem, and the seconds of the stages; `transfer` is None if nothing is transferred."""
 
     implementation: Implementation
     problem: Any
@@ -214,7 +212,7 @@ def execute(
     *,
     timed: Timed = timed,
 ) -> Execution:
-    """Run an algorithm of any paradigm but mpi on a graph once.
+    """Run an algorithm of any paradigm except mpi on a graph, once.
 
     Parameters
     ----------
@@ -223,16 +221,20 @@ def execute(
     width : int
         Threads or GPUs.
     options : mapping, optional
-        Those that differ from the defaults.
+        The options that differ from the defaults.
     timed : callable
-        How each stage is called and timed.
+        Calls and times each stage, as `timed` does.
+
+    Returns
+    -------
+    Execution
 
     Raises
     ------
     ConfigError
-        No such option.
+        There is no such option, or its value is illegal.
     UnsupportedError
-        The graph, width or options do not fit the algorithm.
+        The algorithm does not support the graph, the width or the options.
     DependencyError
         A package or program that it needs is not installed.
 
@@ -253,6 +255,6 @@ def execute(
 
 
 def refuse_unfit(algorithm: Algorithm, graph: Any, width: int, options: Mapping[str, Any]) -> None:
-    """Raise `UnsupportedError` with the reason if an algorithm does not take a graph."""
+    """Raise `UnsupportedError` with the reason if an algorithm does not support a graph."""
     if algorithm.may_skip and (reason := algorithm.skip(Facts.of(graph), width=width, options=options)):
         raise UnsupportedError(f"{algorithm.id} does not take this graph: {reason}")

@@ -10,17 +10,19 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Facts:
-    """Facts about a graph that are known without loading it; None where they are not.
+    """Facts about a graph that are known without loading it; None where unknown.
 
     Attributes
     ----------
     n, m : int
-        Vertices and edges.
+        Numbers of vertices and edges.
     weight_dtype : str
+        Name of the weights' dtype.
     components : int or None
+        Number of connected components.
     weight_min, weight_max : float or None
     loops, parallel : int or None
-        Self-loops, and edges beyond the first of each pair of ends.
+        Numbers of self-loops, and of edges beyond the first between the same two vertices.
     """
 
     n: int
@@ -34,16 +36,16 @@ class Facts:
 
     @classmethod
     def of_manifest(cls, manifest: Mapping[str, Any]) -> Facts:
-        """Return those in the manifest of a canonical graph, which has neither self-loops nor parallel edges."""
+        """Return the facts in the manifest of a canonical graph, which has neither self-loops nor parallel edges."""
         stated = {each.name: manifest[each.name] for each in fields(cls) if each.name in manifest}
         return cls(**stated, loops=0, parallel=0)
 
     @classmethod
     def of(cls, graph: Any) -> Facts:
-        """Return the facts of a `Graph` or `DeviceGraph` that cost nothing."""
+        """Return the facts that a `Graph` or `DeviceGraph` tells at no cost."""
         return _of(graph.n, graph.m, graph.w.dtype)
 
 
 @lru_cache(maxsize=256)
 def _of(n: int, m: int, dtype: Any) -> Facts:
-    return Facts(n=n, m=m, weight_dtype=dtype.name)  # cached: it takes 4 µs, and a call needs them twice
+    return Facts(n=n, m=m, weight_dtype=dtype.name)  # cached, since it takes 4 µs and a call needs it twice

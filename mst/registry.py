@@ -1,6 +1,6 @@
-"""Finds algorithms without importing them, and fingerprints their sources. `mst.execute` runs them.
+"""Finds algorithms without importing them, and fingerprints their sources; `mst.execute` runs them.
 
-**The contract of an algorithm file**, ``mst/algorithms/<paradigm>/<any_name>.py``. At its top a literal:
+**The contract of an algorithm file**, ``mst/algorithms/<paradigm>/<any_name>.py``. The file begins with a literal:
 
     ALGORITHM = dict(
         id="kruskal",              # unique, lower case, dashes
@@ -16,47 +16,47 @@
         limits=dict(m=2_000_000),  # larger graphs are unsupported (n, m)
     )
 
-and these functions:
+It defines these functions:
 
 - ``prepare(graph, *, width, **options) -> problem``: Builds the algorithm's own data structure, such as CSR. Timed as
   *init*.
-- ``transfer(problem) -> problem`` (optional): Host-to-device copies. Timed as *transfer*.
-- ``solve(problem) -> result``: The algorithm. Timed as *compute*; called repeatedly on one problem, so it must
-  not change it.
-- ``collect(problem, result) -> numpy.ndarray``: Edge ids of the forest on the host, in any order. None if
-  only a total is known (programs on disk); then ``weight(problem, result) -> str`` returns it as printed.
-- ``skip(facts, *, width, **options) -> str | None`` (optional): The reason why this graph or width does not
-  fit, else None. It gets `Facts`, never the graph, and must use only builtins: planning works without numba
-  or CuPy, so it runs without its module.
-- ``counters(problem, result) -> dict`` (optional): Numbers that the solve counted itself: rounds, edges kept,
+- ``transfer(problem) -> problem`` (optional): Copies from host to device. Timed as *transfer*.
+- ``solve(problem) -> result``: Runs the algorithm. Timed as *compute*. It is called repeatedly on the same problem and
+  must not change it.
+- ``collect(problem, result) -> numpy.ndarray``: Returns the forest's edge ids on the host, in any order; or None if
+  only a total is known (programs on disk), which ``weight(problem, result) -> str`` then returns as printed.
+- ``skip(facts, *, width, **options) -> str | None`` (optional): Returns the reason why the algorithm does not support
+  this graph or width, or None. Its argument is a `Facts`, never the graph. It must use only builtins, since it runs
+  without the rest of its file: planning works without numba and CuPy.
+- ``counters(problem, result) -> dict`` (optional): Returns numbers that the solve counted: rounds, edges kept,
   messages, …
-- ``phases(problem) -> dict[str, float]`` (optional): Seconds per named phase, from a separate instrumented run.
-- ``timed_solve(problem) -> (result, seconds)`` (optional): `solve` for programs on disk: the seconds are
-  reported by the program, without its start.
+- ``phases(problem) -> dict[str, float]`` (optional): Returns the seconds of each phase of a separate, instrumented run.
+- ``timed_solve(problem) -> (result, seconds)`` (optional): Replaces `solve` for programs on disk, which report the
+  seconds themselves, without the start of the program.
 
-**On a GPU** (paradigm cuda) there may be three more:
+**On a GPU** (paradigm cuda), a file may also define:
 
-- ``edge_ids(result) -> cupy.ndarray``: The edge ids, left on the device; without this function, graphs on the
-  device are refused.
-- ``device_bytes(problem) -> int``: Device memory that `solve` uses, in bytes.
-- ``PROFILED`` and ``profiled(launches) -> dict``: Names of metrics of NVIDIA's profiler, and the counters
-  computed from its figures for each launch.
+- ``edge_ids(result) -> cupy.ndarray``: Returns the edge ids on the device. Without it, graphs on a device are not
+  supported.
+- ``device_bytes(problem) -> int``: Returns the bytes of device memory that `solve` uses.
+- ``PROFILED`` and ``profiled(launches) -> dict``: Names metrics of NVIDIA's profiler; computes counters from the
+  profiler's values for each launch.
 
-**Under MPI** (paradigm mpi) all ranks call these functions together, each on its own part:
+**Under MPI** (paradigm mpi), all ranks call these functions together, each for its own part:
 
 - ``prepare(part, *, comm, **options) -> problem``: `part` is an `mst.edge_slice.EdgeSlice`: rows
-  ``[m * r // p, m * (r + 1) // p)`` of the edge list on rank `r` of `p`, mapped from the canonical file, and
-  all of the graph that the rank may read. `comm` is an mpi4py communicator; the width is its size. An algorithm
-  that needs another distribution sends the edges itself.
-- ``solve(problem) -> result``: Results may stay where they are found.
-- ``collect(problem, result) -> numpy.ndarray``: All edge ids on rank 0; other ranks may return anything.
-- ``counters(problem, result) -> dict`` (optional): May reduce over the ranks; rank 0's answer counts.
+  ``[m * r // p, m * (r + 1) // p)`` of the edge list on rank `r` of `p`, mapped from the canonical file. The rank must
+  not read more of the graph; an algorithm that needs another distribution sends the edges itself. `comm` is an mpi4py
+  communicator, whose size is the width.
+- ``solve(problem) -> result``: Results may stay on the ranks that find them.
+- ``collect(problem, result) -> numpy.ndarray``: Returns all edge ids on rank 0; other ranks may return anything.
+- ``counters(problem, result) -> dict`` (optional): May reduce over the ranks; the value on rank 0 counts.
 
-mpi4py is imported inside functions: importing it starts MPI.
+Import mpi4py inside functions, since importing it starts MPI.
 
-Files and folders whose names start with an underscore are helpers, not algorithms. Folders named by ``$MST_ALGORITHMS``
-(separated like ``$PATH``) are also searched, so an algorithm need not be put into an installed package.
-Programs on disk that the configuration describes (see `mst.programs`) are listed as ``command-<name>``.
+Files and folders whose names begin with an underscore are helpers, not algorithms. Folders in ``$MST_ALGORITHMS``
+(separated as in ``$PATH``) are searched, too, so that an algorithm need not be added to an installed package. Programs
+on disk that the configuration describes (see `mst.programs`) are listed as ``command-<name>``.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ from mst.names import path_part
 
 EXTRA_FOLDERS = "MST_ALGORITHMS"
 USERS_MODULE = "mst_algorithms_"
-"""Beginning of the names of modules whose files are outside the package."""
+"""Prefix of the names of modules whose files are outside the package."""
 
 EXTRAS = {
     "workflow": ("snakemake", "pandas", "seaborn", "matplotlib", "jinja2", "pygments", "rocrate"),
@@ -92,9 +92,9 @@ EXTRAS = {
     "peers-gpl": ("igraph",),
     "cuda13": ("cupy", "pynvml"),
 }
-"""The packages of each extra, by the names that they are imported by."""
+"""The packages of each extra, by the names under which they are imported."""
 
-# Everything of an algorithm that a run reaches; `skip` only decides whether there is a run.
+# The functions of an algorithm that a run reaches, unlike `skip`, which only decides whether there is a run.
 _REACHED_BY_RUNS = (
     *("prepare", "transfer", "solve", "collect", "weight", "counters", "phases", "timed_solve"),
     *("edge_ids", "device_bytes", "PROFILED", "profiled"),  # on a GPU
@@ -103,7 +103,7 @@ _REACHED_BY_RUNS = (
 
 @dataclass(frozen=True)
 class Algorithm:
-    """An algorithm's literal, read from its file; `load` imports the code."""
+    """An algorithm, as the literal in its file describes it; `load` imports the code."""
 
     id: str
     paradigm: str
@@ -120,11 +120,11 @@ class Algorithm:
 
     @classmethod
     def of_file(cls, file: Path) -> Algorithm:
-        """Return the algorithm that a file defines, without running it."""
+        """Return the algorithm that a file defines, without running the file."""
         return cls(file=file, **read_literal(file))
 
     def resolve(self, options: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """Return all options with defaults filled in; unknown names and illegal values are refused."""
+        """Return the values of all options; raise `ConfigError` for an unknown option or an illegal value."""
         if not options:
             return self._defaults.copy()
         given = dict(options)
@@ -144,27 +144,27 @@ class Algorithm:
         return {name: option.default for name, option in self.options.items()}
 
     def options_slug(self, options: Mapping[str, Any] | None = None) -> str:
-        """Return the canonical text of options: those that differ from the defaults, or ``default``."""
+        """Return options as text: those that differ from the defaults, sorted by name, or ``default``."""
         resolved = self.resolve(options)
         changed = [_option_text(k, v) for k, v in sorted(resolved.items()) if v != self.options[k].default]
         return ",".join(changed) or "default"
 
     def parse_slug(self, slug: str) -> dict[str, Any]:
-        """Return the options that `options_slug` wrote."""
+        """Return the values of all options from the text of `options_slug`."""
         pairs = [] if slug == "default" else [pair.split("=", 1) for pair in slug.split(",")]
         return self.resolve(dict(pairs))
 
     def changed_options(self, slug: str) -> dict[str, Any]:
-        """Return the options in a text of `options_slug` that differ from the defaults."""
+        """Return the values in a text of `options_slug` that differ from the defaults."""
         return {k: v for k, v in self.parse_slug(slug).items() if v != self.options[k].default}
 
     @property
     def uses_gpu(self) -> bool:
-        """Whether it runs on a GPU, as those of other libraries may."""
+        """Whether it runs on a GPU, itself or by another library."""
         return self.paradigm == "cuda" or not {"cupy", "pylibcugraph"}.isdisjoint(self.requires)
 
     def missing(self) -> str | None:
-        """Return why this algorithm cannot be imported here, or None."""
+        """Return why this algorithm cannot run here (a package or program is missing), or None."""
         if self.program and (reason := self.program.missing()):
             return reason
         absent = [p for p in self.requires if not is_importable(p)]
@@ -199,13 +199,13 @@ class Algorithm:
         return sys.modules[name]
 
     def refuse_missing(self) -> None:
-        """Raise `DependencyError` with the remedy if this algorithm cannot be imported here."""
+        """Raise `DependencyError` with the remedy if a package or program that this algorithm needs is missing."""
         if reason := self.missing():
             remedy = "" if self.program else f": {_remedy(self)}"
             raise DependencyError(f"{self.id} {reason}{remedy}")
 
     def skip(self, facts: Facts, *, width: int = 1, options: Mapping[str, Any] | None = None) -> str | None:
-        """Return the reason why this graph, width or option set does not fit, or None; imports nothing."""
+        """Return why the algorithm does not support a graph, width or options, or None; nothing is imported."""
         for name, limit in self.limits.items():
             if getattr(facts, name) > limit:
                 return f"{name} = {getattr(facts, name):,} is above its limit of {limit:,}"
@@ -229,7 +229,7 @@ class Algorithm:
 
     @cached_property
     def may_skip(self) -> bool:
-        """Whether there are graphs, widths or options for which `skip` may have a reason."""
+        """Whether `skip` may return a reason for some graph, width or options."""
         return bool(self.limits or self.program or self._skip)
 
     @cached_property
@@ -237,10 +237,10 @@ class Algorithm:
         return skip_function(self.file)
 
     def source_fingerprint(self) -> str:
-        """Return 12 hex digits over all that this algorithm's runs depend on.
+        """Return 12 hex digits that cover everything on which this algorithm's runs depend.
 
-        That is the code that they reach (`mst.fingerprints`), some keys of the literal, and the versions
-        of a peer's packages.
+        This is the code that runs reach (`mst.fingerprints`), some keys of the literal, and the versions of a peer's
+        packages.
         """
         literal = (self.paradigm, self.input, self.exact, self.ties)
         options = tuple((name, option.default) for name, option in self.options.items())
@@ -256,7 +256,7 @@ class Algorithm:
 
 
 def get(algorithm: str) -> Algorithm:
-    """Return the algorithm of that id, or raise `ConfigError` with the nearest known one."""
+    """Return the algorithm with an id; if there is none, raise `ConfigError` with the most similar id."""
     known = algorithms()
     if not isinstance(algorithm, str) or algorithm not in known:
         hint = nearest(str(algorithm), known)
@@ -266,7 +266,7 @@ def get(algorithm: str) -> Algorithm:
 
 @cache
 def algorithms() -> dict[str, Algorithm]:
-    """Return every algorithm by id, in the order of paradigms and ids, importing none of them."""
+    """Return all algorithms by id, sorted by paradigm and id, without importing them."""
     found: dict[str, Algorithm] = {}
     own = sorted((PACKAGE / "algorithms").glob("[!_]*/[!_]*.py"))
     named = [Path(folder) for folder in os.environ.get(EXTRA_FOLDERS, "").split(os.pathsep) if folder]
@@ -285,7 +285,7 @@ def algorithms() -> dict[str, Algorithm]:
 
 
 def use_programs(described: Mapping[str, Any] | None) -> None:
-    """List the configuration's programs as ``command-<name>``, here and in every process started from here."""
+    """Add the configuration's programs as ``command-<name>``, in this process and in those that it starts."""
     if isinstance(described, Mapping):
         for name, values in described.items():
             _algorithm_of_program(programs.from_mapping(name, values))
@@ -310,7 +310,7 @@ def _algorithm_of_program(program: programs.Program) -> Algorithm:
 
 
 def _option_text(name: str, value: Any) -> str:
-    """Return an option in the form that names its records' folder."""
+    """Return an option as text, which becomes part of the name of a folder of records."""
     text = f"{name}={str(value).lower() if isinstance(value, bool) else value}"
     if "," in text:
         raise ConfigError(f"option {text}: a value must not contain a comma")
@@ -344,10 +344,10 @@ def _remedy(algorithm: Algorithm) -> str:
             return "install RAPIDS' pylibcugraph for your CUDA version, which no extra of mst includes"
         if remedy := next(filter(None, map(installing, algorithm.requires)), ""):
             return remedy
-    return f"install what {algorithm.file} requires"  # for a user's algorithm, an extra need not bring it
+    return f"install what {algorithm.file} requires"  # extras need not contain it
 
 
 def installing(package: str) -> str:
-    """Return the command that installs a package with the extra that brings it; empty if none does."""
+    """Return the command that installs the extra with a package; empty if no extra has it."""
     extras = (extra for extra, packages in EXTRAS.items() if package in packages)
     return next((f"pip install '.[{extra}]' in a clone of mst" for extra in extras), "")
