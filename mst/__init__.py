@@ -51,7 +51,7 @@ __all__ = [
 # Imported on first access, with NumPy: `import mst` alone takes no time.
 _MODULES = {
     "Forest": "mst.forest",
-    "Graph": "mst.forest",  # which says how graphs are pickled
+    "Graph": "mst.forest",  # which registers how graphs are pickled
     "from_points": "mst.points",
     "minimum_spanning_forest": "mst.solver",
     "read_graph": "mst.solver",

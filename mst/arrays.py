@@ -1,4 +1,4 @@
-"""Arrays of other libraries, in host memory or on a device: their library, and their content."""
+"""Arrays of other libraries, in host memory or on a device, and operations on NumPy arrays."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import numpy as np
 
 from mst.errors import InputError
 
-# Kinds of devices by DLPack's numbers: memory of CUDA, and CUDA's managed memory.
+# DLPack's numbers for CUDA memory and CUDA managed memory.
 _CUDA = (2, 13)
 
 
 def is_foreign(values: Any) -> bool:
-    """Return whether this is an array of another library that other libraries can read."""
+    """Return whether this is an array of another library that supports DLPack."""
     return hasattr(values, "__dlpack__") and not isinstance(values, np.ndarray)
 
 
@@ -28,12 +28,12 @@ def detached(values: Any) -> Any:
 
 
 def as_numpy(values: Any, name: str) -> np.ndarray:
-    """Return values as a NumPy array, a view of another library's array where that allows it.
+    """Return values as a NumPy array, if possible as a view of another library's array.
 
     Raises
     ------
     InputError
-        They are not an array of numbers in host memory; the message calls them `name`.
+        The values are not an array of numbers in host memory; the message begins with `name`.
 
     Examples
     --------
@@ -50,12 +50,12 @@ def as_numpy(values: Any, name: str) -> np.ndarray:
         return np.asarray(readable)
     except MemoryError:
         raise
-    except Exception as error:  # every library has its own
+    except Exception as error:  # every library raises a different error
         raise InputError(f"{name} is not an array of numbers: {error}") from error
 
 
 def contiguous(array: np.ndarray, dtype: np.dtype, threads: int) -> np.ndarray:
-    """Return an array of one dimension without gaps, of `dtype`: itself, or a copy that `threads` write.
+    """Return a one-dimensional array as a contiguous one of `dtype`: unchanged, or a copy that `threads` write.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def contiguous(array: np.ndarray, dtype: np.dtype, threads: int) -> np.ndarray:
         except BaseException as error:
             ended.put(error)
 
-    # An interruption could leave `concurrent.futures` locked; `mst.kernels`, which has a pool, imports this module.
+    # An interruption could leave `concurrent.futures` locked, and the pool of `mst.kernels` would be a circular import.
     for part in parts:
         _thread.start_new_thread(write, (part,))
     for error in [ended.get() for _ in parts]:
@@ -87,9 +87,9 @@ def contiguous(array: np.ndarray, dtype: np.dtype, threads: int) -> np.ndarray:
 
 
 def distinct_values(values: np.ndarray) -> np.ndarray:
-    """Return the distinct values of an array of one dimension, ascending.
+    """Return the distinct values of a one-dimensional array, ascending.
 
-    `numpy.unique` hashes integers, which takes five to eighty times as long as sorting them.
+    For integers, sorting is five to eighty times as fast as hashing, which `numpy.unique` does.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def distinct_values(values: np.ndarray) -> np.ndarray:
 
 
 def first_of_runs(values: np.ndarray) -> np.ndarray:
-    """Return which values of an array of one dimension differ from the one before; the first counts as one.
+    """Return which values of a one-dimensional array differ from the one before them, as the first always does.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def first_of_runs(values: np.ndarray) -> np.ndarray:
 
 
 def readable(graph: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return a vertex count and columns of edges with NumPy arrays in place of other libraries' arrays.
+    """Return ``(n, u, v, w)`` with NumPy arrays in place of other libraries' arrays.
 
     Raises
     ------
@@ -149,7 +149,7 @@ def is_on_device(values: Any) -> bool:
         if hasattr(array, "__cuda_array_interface__"):
             return True
         return hasattr(array, "__dlpack_device__") and int(array.__dlpack_device__()[0]) in _CUDA
-    except Exception:  # a device that DLPack does not know: the array cannot be read, either
+    except Exception:  # DLPack does not know the device, so the array cannot be read, either
         return False
 
 
@@ -164,7 +164,7 @@ def importer(arrays: Iterable[Any]) -> Callable[[Any], Any] | None:
     True
     """
     for array in filter(is_foreign, arrays):
-        # The standard's name for it, and the library itself where that does not follow the standard (PyTorch).
+        # By the array API standard; for libraries that do not follow it, such as PyTorch, the package itself.
         spaces = [array.__array_namespace__()] if hasattr(array, "__array_namespace__") else []
         spaces += [sys.modules.get(cls.__module__.partition(".")[0]) for cls in type(array).__mro__]
         for space in spaces:

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all, and locks for those that several processes write."""
+"""Writes files as a whole or not at all, and locks files that several processes write."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from typing import IO
 
 @contextmanager
 def naming(path: str | os.PathLike) -> Iterator[None]:
-    """Name `path` in errors of writing it: a full disk is reported without a name."""
+    """Add `path` to errors of writing it that name no file, such as for a full disk."""
     try:
         yield
     except OSError as error:
@@ -30,8 +30,8 @@ def naming(path: str | os.PathLike) -> Iterator[None]:
 def replacing(path: str | os.PathLike) -> Iterator[Path]:
     """Yield a temporary path beside `path` that takes its name on success and vanishes on failure.
 
-    Symbolic links are followed. Standard output (``-``), devices and pipes get the whole content on success; anything
-    else that is not a regular file is refused. Errors of writing name `path`.
+    Symbolic links are followed. If `path` is standard output (``-``), a character device or a pipe, the whole content
+    is written to it on success. Anything else but a regular file is refused. Errors of writing name `path`.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def replacing(path: str | os.PathLike) -> Iterator[Path]:
         yield temporary
         temporary.replace(path)
     except OSError as error:
-        # A full disk is reported without a name, and a temporary one means nothing to the reader.
+        # For a full disk there is no name, and a temporary name means nothing to the user.
         if error.filename in (None, str(temporary)):
             error.filename = str(path)
         raise
@@ -66,17 +66,17 @@ def replacing(path: str | os.PathLike) -> Iterator[Path]:
 
 
 def is_standard_output(path: str | os.PathLike) -> bool:
-    """True for ``-`` and the names that the system gives to standard output."""
+    """Return whether this is ``-``, or a path of standard output in the file system."""
     return os.fspath(path) in ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
 
 
 def is_stream(path: str | os.PathLike) -> bool:
-    """True for standard output, a character device and a pipe, which are written to rather than replaced.
+    """Return whether this is standard output, a character device or a pipe, which are written to, not replaced.
 
     Raises
     ------
     OSError
-        `path` is something else that is not a regular file, such as a folder.
+        `path` exists and is anything else but a regular file, such as a folder.
     """
     if is_standard_output(path):
         return True
@@ -119,7 +119,7 @@ def write_text(path: str | os.PathLike, text: str) -> None:
 
 @contextmanager
 def locked(path: Path) -> Iterator[bool]:
-    """Hold a lock on a folder, or on a file, which is made if need be; yield False if the file system has no locks."""
+    """Hold a lock on a folder or a file, which is created if missing; yield False if the file system has no locks."""
     handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_WRONLY | os.O_CREAT, 0o666)
     try:
         try:

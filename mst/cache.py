@@ -1,4 +1,4 @@
-"""The folder of all caches: compiled kernels, raw files as fetched, canonical graphs."""
+"""The folder of all caches: compiled kernels, downloaded files and canonical graphs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 def cache_root() -> Path:
     """Return the folder of all caches: ``$MST_CACHE``, else ``$XDG_CACHE_HOME/mst``, else ``~/.cache/mst``.
 
-    A user without a home, as in some containers, gets an unwritable one.
+    For a user without a home folder, as in some containers, it is a folder that cannot be written.
     """
     try:
         if named := os.environ.get("MST_CACHE"):
@@ -23,7 +23,7 @@ def cache_root() -> Path:
 
 @cache
 def is_writable(folder: Path) -> bool:
-    """Return whether files can be created in a folder, which is made if missing."""
+    """Return whether files can be created in a folder, which is created if missing."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=folder).close()

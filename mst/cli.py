@@ -1,4 +1,4 @@
-"""The command `mst`: finds its subcommands in `mst.commands`, imports only the one that is called."""
+"""The command `mst`, which imports only the subcommand of `mst.commands` that is called."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ EXIT_ERROR = 2
 
 
 class _Printable:
-    """A text stream to which control characters are written as escapes; in `names`, ends of lines are, too."""
+    """A text stream that escapes control characters, and also line feeds and tabs within `names`."""
 
     def __init__(self, stream: Any, names: Sequence[str]) -> None:
         self._stream = self.unescaped = stream
@@ -41,7 +41,7 @@ class _Printable:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; return its exit code. Control characters in names do not reach the terminal."""
+    """Run the command line and return its exit code; control characters in names do not reach the terminal."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     # A stream is None if the caller has closed it.
     streams = [stream or Path(os.devnull).open("w") for stream in (sys.stdout, sys.stderr)]  # noqa: SIM115
@@ -59,7 +59,7 @@ def _main(arguments: list[str]) -> int:
     Errors that `mst` raises on purpose are one or two lines on standard error with exit code 2; ``--debug``
     shows the traceback.
     """
-    # Those after -- are for the program that a command starts.
+    # Arguments after -- are for the program that a command starts.
     own = arguments[: arguments.index("--")] if "--" in arguments else arguments
     given = {flag for flag in EVERYWHERE if flag in own}
     arguments = [a for a in own if a not in given] + arguments[len(own) :]
@@ -82,14 +82,14 @@ def _main(arguments: list[str]) -> int:
             with _verbosity(given, json=getattr(parsed, "json", False)):
                 return int(names_missing_numba(module.run)(parsed) or 0)
         finally:
-            # Here an error can still be reported; Python's own last attempt would print its trace.
+            # Here an error can still be reported; Python's own flush at exit would print a traceback.
             sys.stdout.flush()
     except KeyboardInterrupt:
         print(f"mst {name}: interrupted", file=sys.stderr)
         return 130
     except Exception as error:
         if isinstance(error, BrokenPipeError) or isinstance(error.__cause__, BrokenPipeError):
-            # The reader of our output has closed it.
+            # The process that reads our output has closed the pipe.
             return 1
         if "--debug" in given or (problem := _in_words(error)) is None:
             raise
@@ -98,7 +98,7 @@ def _main(arguments: list[str]) -> int:
 
 
 def _in_words(error: Exception) -> str | None:
-    """Return the problem that an error reports; None of a defect of this package, which needs its traceback."""
+    """Return the problem that an error reports; None for a defect of this package, which needs a traceback."""
     match error:
         case MSTError():
             return str(error)
@@ -114,7 +114,7 @@ def _in_words(error: Exception) -> str | None:
 
 
 def _drop_unwritable_output() -> None:
-    """Drop output that cannot be written, which Python would try again at its end."""
+    """Drop output that cannot be written, since Python would try again at exit."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -122,9 +122,9 @@ def _drop_unwritable_output() -> None:
 
 
 def _missing(package: str, error: ModuleNotFoundError) -> str:
-    """Return which package is missing, with the extra that brings it, or else the line that imports it.
+    """Return which package is missing, and the extra that installs it, or else the line that imports it.
 
-    Extras bring only what this package imports; of a user's algorithm, the line is in its file.
+    Extras install only what this package imports; for a user's algorithm, the line is in its file.
     """
     from mst.registry import USERS_MODULE, installing
 
@@ -141,14 +141,14 @@ def _missing(package: str, error: ModuleNotFoundError) -> str:
 
 
 def _verbosity(given: set[str], *, json: bool) -> contextlib.AbstractContextManager[None]:
-    """Return the context in which a command shows progress, or is silent except for results and errors."""
+    """Return the context for a command: it shows progress, or prints only results and errors."""
     if "--quiet" in given:
         return progress.silence()
     return contextlib.nullcontext() if json else progress.show_progress(verbose="--verbose" in given)
 
 
 def overview(known: dict[str, tuple[str, str]]) -> str:
-    """Return the text of ``mst --help``: the commands that `commands` found, each with its one-line help."""
+    """Return the text of ``mst --help``, with a line for each known command."""
     lines = [f"  {name:<10} {text}" for name, (_, text) in known.items()]
     return "\n".join(
         [

@@ -119,7 +119,7 @@ def load(path: Path | None = None, profile: Path | None = None) -> Config:
 
 
 def with_profile(config: Config, profile: Path) -> Config:
-    """Return a configuration with the site of a Snakemake profile: the configuration file that the profile names.
+    """Return a configuration with the site that the ``configfile`` of a Snakemake profile describes.
 
     Raises
     ------
@@ -226,7 +226,7 @@ def graph_states(config: Config, catalog: Catalog, names: Iterable[str]) -> dict
 
 
 def hardware_of(config: Config, name: str | None = None) -> Hardware:
-    """Return the hardware at hand, the machine `name`; refuse a known name with another fingerprint."""
+    """Return this machine's hardware; raise `ConfigError` if the machine `name` is known with other hardware."""
     here = this_machine()
     name = name or config.machine_name
     file = config.root / "machines" / f"{name}.json"
@@ -244,12 +244,12 @@ def hardware_of(config: Config, name: str | None = None) -> Hardware:
 
 
 def local_machine(config: Config) -> Machine:
-    """Return the machine at hand."""
+    """Return this machine."""
     return Machine(config.machine_name, hardware_of(config))
 
 
 def machines(config: Config) -> list[Machine]:
-    """Return every machine that runs are planned for: the one at hand, or each kind of node of the site."""
+    """Return all machines for which runs are planned: this one, or each kind of node of the site."""
     if config.site is None:
         return [local_machine(config)]
     return [Machine(node.machine, node.declared(), node) for node in config.site.nodes.values()]

@@ -11,11 +11,16 @@ from mst.errors import ConfigError, InputError, UnsupportedError
 from mst.limits import processor_quota
 
 MANY = 1 << 18
-"""Shorter columns are checked and added up by one thread, since waking others takes as long."""
+"""Shorter columns are checked and added up by one thread, since waking others would take as long."""
 
 
 def cores_for(threads: int | None) -> int:
-    """Return how many cores a call may use: `threads`, or all that parallel kernels may use when it is not given.
+    """Return how many cores a call may use: `threads`, or by default `usable_width`.
+
+    Raises
+    ------
+    InputError, UnsupportedError
+        `threads` is not a whole number of at least 1, or above the number of usable cores.
 
     Examples
     --------
@@ -29,25 +34,26 @@ def cores_for(threads: int | None) -> int:
 
 
 def usable_cores() -> int:
-    """Return how many processors this process may run on, given affinity and cgroup masks."""
+    """Return how many processors this process may run on, by its affinity and cgroup masks."""
     return len(os.sched_getaffinity(0))
 
 
 def granted_cores() -> int:
-    """Return how many usable processors this process can keep busy, given the quota of its control groups."""
+    """Return how many of these processors this process can keep busy, given the CPU quota of its control groups."""
     return math.ceil(min(usable_cores(), processor_quota()))
 
 
 def usable_width() -> int:
-    """Return how many cores parallel kernels may use here; one in a fork of a process that has used several."""
+    """Return how many cores parallel kernels may use: one, if this process was forked after several were used."""
     return 1 if _forked_after_use() else _launched(granted_cores())
 
 
 def useful_width(width: int, edges: int) -> int:
-    """Return how many of `width` threads to use for a graph: 16, up to 32 if each gets 50,000 edges, then 250,000.
+    """Return how many of `width` threads to use for a graph.
 
-    Below a million edges, 32 threads took 1.1 to 1.5 times as long as 16, and 64 with 131,000 edges each took 1.3 times
-    as long as 32 (``many-cores.md``, steps 75 and 77).
+    These are up to 16; up to 32 if each gets 50,000 edges; and more if each gets 250,000. Below a million edges, 32
+    threads took 1.1 to 1.5 times as long as 16, and 64 with 131,000 edges each took 1.3 times as long as 32
+    (``many-cores.md``, steps 75 and 77).
 
     Examples
     --------
@@ -59,7 +65,7 @@ def useful_width(width: int, edges: int) -> int:
 
 
 def named_threads() -> int | None:
-    """Return the threads that numba launches, where the environment names them; refuse other values."""
+    """Return the number of threads in ``$NUMBA_NUM_THREADS``, or None; raise `ConfigError` if it is not a number."""
     named = os.environ.get("NUMBA_NUM_THREADS")
     if named is None:
         return None
@@ -71,7 +77,7 @@ def named_threads() -> int | None:
 
 
 def whole_threads(threads: int | None) -> int | None:
-    """Return `threads` as an int, or None; raise `InputError` if it is not a number of threads."""
+    """Return `threads` as an int, or None; raise `InputError` if it is not a whole number of at least 1."""
     try:
         whole = None if threads is None else operator.index(threads)
     except TypeError:
@@ -82,7 +88,7 @@ def whole_threads(threads: int | None) -> int | None:
 
 
 def check_cores(width: int) -> None:
-    """Raise `UnsupportedError` if there are fewer usable cores than `width`, or a fork cannot use several."""
+    """Raise `UnsupportedError` if `width` is above the number of usable cores, or a forked process cannot use it."""
     if width == 1:
         return
     if _forked_after_use():
@@ -96,7 +102,7 @@ def check_cores(width: int) -> None:
 
 
 def _launched(cores: int) -> int:
-    """Return how many threads numba launches, or will launch, for that many cores."""
+    """Return how many threads numba launches, or will launch, on `cores`."""
     return min(
         cores, getattr(sys.modules.get("numba.core.config"), "NUMBA_NUM_THREADS", 0) or named_threads() or cores
     )

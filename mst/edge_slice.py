@@ -16,13 +16,13 @@ class EdgeSlice:
     Attributes
     ----------
     n, m : int
-        Of the whole graph.
+        Vertices and edges of the whole graph.
     start : int
         The edge id of the first row.
-    u, v : numpy.ndarray, shape (rows,)
-        Ends, as in `Graph`: ids of the whole graph.
-    w : numpy.ndarray, shape (rows,)
-        Weights, of one dtype on all ranks.
+    u, v : numpy.ndarray of int32 or int64, shape (rows,)
+        Ends, as vertices of the whole graph.
+    w : numpy.ndarray of int32, int64, float32 or float64, shape (rows,)
+        Weights, in the same dtype on all ranks.
     """
 
     n: int
@@ -56,7 +56,7 @@ def bounds(m: int, size: int) -> np.ndarray:
 
 
 def of_graph(graph: Graph, rank: int, size: int) -> EdgeSlice:
-    """Return the rows that rank `rank` of `size` gets of a graph in memory.
+    """Return the rows of a graph in memory that belong to rank `rank` of `size`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Every error that `mst` raises on purpose: each names the offender, the limit and the remedy."""
+"""The errors that `mst` raises on purpose; their messages name the offender, the limit and the remedy."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _T = TypeVar("_T")
 
 
 class MSTError(Exception):
-    """Base of every error of this package; the command line prints it without a traceback."""
+    """Base class of the errors of this package, which the command line prints without a traceback."""
 
 
 class InputError(MSTError):
@@ -32,7 +32,7 @@ class FormatError(InputError):
     path : str or path-like
         The offending file.
     expected : str
-        The text that the format requires there.
+        What the format requires there, or what is wrong.
     line : int, optional
         Line number, counted from 1.
     text : str or bytes, optional
@@ -55,18 +55,18 @@ class FormatError(InputError):
 
 
 class ConfigError(MSTError, ValueError):
-    """An illegal value in a configuration, a catalogue or on the command line.
+    """An illegal value in a configuration, a catalogue, a call or on the command line.
 
-    It is a `ValueError`, so that strict models name the place of a value that their validators refuse.
+    It is a `ValueError`, so that strict models report the place of a value that their validators refuse.
     """
 
 
 class UnsupportedError(MSTError):
-    """An algorithm that does not fit this graph, these options or this hardware."""
+    """An algorithm does not support this graph, these options or this hardware."""
 
 
 class UnavailableError(MSTError):
-    """A graph that neither a mirror nor its official address provides."""
+    """A graph is available neither from a mirror nor from its official address."""
 
 
 class DependencyError(MSTError):
@@ -79,7 +79,7 @@ class OutOfMemoryError(MSTError):
 
 @contextmanager
 def reading(path: str | os.PathLike[str], raised: type[MSTError] = InputError) -> Iterator[None]:
-    """Make each `OSError` an error that says which file cannot be read, and why."""
+    """Turn each `OSError` into an error of class `raised` that says which file cannot be read, and why."""
     try:
         yield
     except OSError as error:
@@ -88,7 +88,7 @@ def reading(path: str | os.PathLike[str], raised: type[MSTError] = InputError) -
 
 @contextmanager
 def writing(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Make each `OSError` an `InputError` that says which file or folder cannot be written, and why."""
+    """Turn each `OSError` into an `InputError` that says which file or folder cannot be written, and why."""
     try:
         yield
     except OSError as error:
@@ -130,9 +130,9 @@ names_missing_numba = names_missing(
 
 
 def printable(text: str, keep: str = "") -> str:
-    """Return `text` with an escape for each control character and each that turns the direction of text around.
+    """Return `text` with escapes for control characters, and for characters that change the direction of text.
 
-    Names of files and of their members come from others, and a terminal obeys the codes in them.
+    Names of files and of members of archives come from others, and a terminal obeys the codes in them.
 
     Examples
     --------
@@ -150,10 +150,10 @@ def shorten(text: str | bytes, limit: int = 80) -> str:
 
 
 def nearest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str:
-    """Return a hint such as `` (did you mean 'kruskal'?)`` for an unknown `word`, else an empty string.
+    """Return a hint such as `` (did you mean 'kruskal'?)`` for an unknown `word`, or an empty string.
 
-    Names that begin with the whole word come first, since they are often given without their ending. Others must be
-    similar by at least `cutoff`, up to 1 (`difflib`).
+    Names that begin with the word are preferred, since names are often given without their ending. Others must have a
+    similarity of at least `cutoff`, from 0 to 1 (`difflib`).
     """
     by_lower = {name.lower(): name for name in known}
     begun = sorted((name for name in by_lower if word and name.startswith(word.lower())), key=len)

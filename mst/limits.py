@@ -1,4 +1,4 @@
-"""Processor time and memory that control groups grant to this process, as containers and cluster jobs have them.
+"""Processor time and memory that control groups, as in containers and cluster jobs, grant to this process.
 
 Both versions of control groups are read: https://docs.kernel.org/admin-guide/cgroup-v2.html.
 """
@@ -20,10 +20,10 @@ _MEMORY = (
 
 @cache
 def processor_quota() -> float:
-    """Return the processors' worth of time that this process may take, or infinity.
+    """Return how many processors this process may keep busy, by the quota of its control groups, or infinity.
 
-    A container that is limited to two processors (``docker run --cpus 2``) sees all of its host's, but more than two
-    threads that wait for each other use up its time and are then halted together.
+    A container with a quota of two processors (``docker run --cpus 2``) sees all processors of its host; but more than
+    two threads that wait for each other use up the quota, and are then halted together.
     """
     return min(map(_quota_of, _groups("cpu")), default=math.inf)
 
@@ -49,7 +49,7 @@ def _groups(controller: str) -> Iterator[Path]:
             _, controllers, group = line.split(":", 2)
             if controllers and controller not in controllers.split(","):
                 continue
-            # Each group above limits its members too. Of a container's own group only the root may be mounted.
+            # Groups further up limit their members, too. In a container, only the root of its own group may be mounted.
             top = _MOUNTED / controller if controllers else _MOUNTED
             inside = top / group.lstrip("/")
             yield from (folder for folder in (inside, *inside.parents) if folder.is_relative_to(top))

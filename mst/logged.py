@@ -13,7 +13,7 @@ from mst.errors import MSTError
 
 @contextlib.contextmanager
 def logged(file: str | Path) -> Iterator[None]:
-    """Redirect output and errors to `file`; of an `MSTError` only the message, which is also shown on the screen.
+    """Redirect output and errors to `file`; for an `MSTError`, print its message to the file and the screen.
 
     Raises
     ------

@@ -25,27 +25,27 @@ from mst.graph import Graph, columns_of
 from mst.order import total
 
 STATUS = 70
-"""Exit status of a job that a failing rank ends."""
+"""Exit status of a job that is ended because a rank failed."""
 
 _FORWARDING_SECONDS = 0.5
 
 
 @dataclass(frozen=True, eq=False)
 class RankForest:
-    """A spanning forest of a graph that is spread over ranks.
+    """A spanning forest of a graph that is distributed over MPI ranks.
 
     Attributes
     ----------
     n, m : int
         Vertices and edges of the whole graph.
-    edge_ids : numpy.ndarray of int64
-        All edge ids of the forest, ascending, on rank 0; empty on the others.
-    local_ids : numpy.ndarray of int64
+    edge_ids : numpy.ndarray of int64, shape (edges,) or (0,)
+        On rank 0, all edge ids of the forest, ascending; empty on other ranks.
+    local_ids : numpy.ndarray of int64, shape (k,)
         Edge ids of the forest among this rank's edges, ascending. Subtract `start` to index this rank's arrays.
     start : int
         Edge id of this rank's first edge.
     edges : int
-        Edges of the forest.
+        Number of edges of the forest.
     weight : int or float
         Total weight, as in `mst.Forest`.
     """
@@ -67,26 +67,30 @@ class RankForest:
 def minimum_spanning_forest(
     path_or_local_edges: Any, comm: Any = None, *, algorithm: str = "filter-boruvka-mpi", **options: Any
 ) -> RankForest:
-    """Return the minimum spanning forest of a graph that no rank holds as a whole; all ranks must call this.
+    """Return the minimum spanning forest of a graph that is distributed over ranks, all of which must call this.
 
     Parameters
     ----------
     path_or_local_edges : path, or tuple ``(n, u, v, w)``
-        A canonical ``.arrow`` file (``mst convert`` makes one): each rank reads its part. Or the vertex count and
-        this rank's edges: edge ids are then numbered rank by rank. A rank may have no edges; weights must have the
-        same dtype on all ranks.
+        Either a canonical ``.arrow`` file (``mst convert`` makes one), of which each rank reads its part; or the vertex
+        count and this rank's edges, whose ids are then numbered rank by rank. A rank may have no edges. Weights must
+        have the same dtype on all ranks.
     comm : mpi4py.MPI.Comm, optional
-        By default, all ranks of the job.
+        The ranks; by default, all ranks of the job.
     algorithm : str
         The id of an algorithm of paradigm mpi.
     **options
-        The algorithm's own.
+        Options of the algorithm.
+
+    Returns
+    -------
+    RankForest
 
     Raises
     ------
     InputError, UnsupportedError, ConfigError
-        On every rank, even if only one has the bad input. A later failure on some rank ends the job: the error is
-        printed and all ranks are aborted with status 70.
+        The input is invalid on some rank; the error is raised on every rank. If a rank fails later, it prints the error
+        and ends the job: all ranks are aborted with status 70.
 
     Examples
     --------
@@ -120,16 +124,16 @@ def minimum_spanning_forest(
 
 
 def abort(comm: Any) -> None:
-    """Print the error that is being handled and end all ranks, which would wait for this one forever."""
+    """Print the current error and end all ranks, which would otherwise wait for this one forever."""
     traceback.print_exc()
     print(f"rank {comm.rank} of {comm.size} failed: ending the job", file=sys.stderr, flush=True)
-    # Launchers forward the ranks' output, and may end before they have forwarded all of it.
+    # A launcher may end before it has forwarded all output of the ranks.
     time.sleep(_FORWARDING_SECONDS)
     comm.Abort(STATUS)
 
 
 def _slice_of(given: Any, comm: Any) -> EdgeSlice:
-    """Return the rank's part; of edges in memory, `m` and `start` are not known yet."""
+    """Return the rank's part of the graph; for edges in memory, `m` and `start` are not known yet."""
     if isinstance(given, str | os.PathLike):
         return read_edge_slice(file_path(given), comm.rank, comm.size)
     if not isinstance(given, tuple):
@@ -141,7 +145,7 @@ def _slice_of(given: Any, comm: Any) -> EdgeSlice:
 
 
 def _together(comm: Any, work: Any) -> Any:
-    """Return the value of `work`; if input is refused on any rank, raise the first such error on all of them."""
+    """Return the value of `work`; if it raises an `MSTError` on some rank, raise one on every rank."""
     value = error = None
     try:
         value = work()
@@ -161,7 +165,7 @@ def _together(comm: Any, work: Any) -> Any:
 
 
 def _numbered(part: EdgeSlice, comm: Any) -> EdgeSlice:
-    """Return the part with edge ids that count through all ranks."""
+    """Return the part with edge ids numbered through all ranks."""
     parts = comm.allgather((part.n, part.w.dtype.name if part.rows else None, part.rows))
     counts = {n for n, _, _ in parts}
     dtypes = {dtype for _, dtype, _ in parts if dtype}
@@ -177,7 +181,7 @@ def _numbered(part: EdgeSlice, comm: Any) -> EdgeSlice:
 
 
 def _forest(part: EdgeSlice, ids: np.ndarray, comm: Any) -> RankForest:
-    """Return the forest on every rank: rank 0 has the ids, and sends each rank those of its own edges."""
+    """Return the forest on every rank: rank 0 has all ids, and sends each rank the ids of its own edges."""
     from mst.kernels.mpi.exchange import exchange, gather
 
     starts = np.array([*comm.allgather(part.start), part.m], np.int64)

@@ -1,4 +1,4 @@
-"""The one check of names that become parts of paths: of machines, pages, graphs, algorithms, options and layouts."""
+"""The check of names that become parts of paths: of machines, pages, graphs, algorithms, options and layouts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from mst.errors import ConfigError, shorten
 
 PART = r"[A-Za-z0-9][A-Za-z0-9 ._=,+{}@-]{0,199}"
-"""Pattern of every name that may be a file or a folder."""
+"""Pattern of all names that may become a file or a folder."""
 MACHINE = r"[A-Za-z0-9][A-Za-z0-9.-]{0,99}"
 _RULES = {
     "machine": (re.compile(MACHINE), "ASCII letters, digits, dots and dashes"),
@@ -22,20 +22,20 @@ _RULES = {
 
 
 def path_part(name: str, kind: str, where: str = "") -> str:
-    """Return `name` if it may be a file or a folder, whose place is then within its parent.
+    """Return `name` if it is a safe name for a file or a folder, which cannot lead out of the parent folder.
 
     Parameters
     ----------
     name : str
     kind : str
-        Kind of thing with this name; those of a ``machine``, ``page`` or ``algorithm`` have fewer characters.
+        What the name is for; fewer characters are legal for a ``machine``, ``page`` or ``algorithm``.
     where : str
-        Source of the name, for errors.
+        Source of the name, for error messages.
 
     Raises
     ------
     ConfigError
-        With the kind, the name, its source and the legal characters.
+        The name has illegal characters; the message states the legal ones.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """Programs on disk that find minimum spanning forests: how to call one, and how to read its output.
 
-The configuration describes each under ``programs:``; the registry lists it as ``command-<name>``::
+The configuration describes programs under ``programs:``; the registry lists each as ``command-<name>``::
 
     programs:
       ecl:
@@ -12,7 +12,7 @@ The configuration describes each under ``programs:``; the registry lists it as `
         seconds: 'runtime: ([\\d.]+) ms'
         unit: ms
 
-A program that lists its edges is proved as a forest, one that prints a total only by that total.
+If a program lists the edges, its forest is proved; if it only prints a total, the total is checked.
 """
 
 from __future__ import annotations
@@ -46,48 +46,47 @@ class Program:
     name : str
         Lower-case letters, digits and dashes.
     command : tuple of str
-        Program and arguments; a string is split as a shell would, but no shell runs it. ``{graph}`` is the
-        file that it reads, ``{output}`` a file that it may write its edges to, ``{width}`` the threads or
-        devices that it is given, and every option is known by its name. Double a brace that is meant literally.
+        Program and arguments; a string is split as by a shell, but no shell runs it. ``{graph}`` stands for the file to
+        read, ``{output}`` for a file to which edges may be written, ``{width}`` for the number of threads or devices,
+        and ``{name}`` for the value of an option. Double a literal brace.
     format : str
         A format of ``mst list formats`` that can be written.
     edges : str, optional
         A regular expression with the named groups ``u`` and ``v``, which finds every edge of the forest in the
-        file ``{output}`` where the command names it, else in the program's standard output. ``^`` and ``$`` match
-        at each line.
+        file ``{output}`` if the command names it, else in standard output. ``^`` and ``$`` match at each line.
     total : str, optional
-        A regular expression with one group: the forest's total weight in the standard output. At least one of
-        `edges` and `total` must be given; `edges` proves more.
+        A regular expression whose only group is the forest's total weight in standard output. At least one of `edges`
+        and `total` must be given; `edges` proves more.
     first_vertex : int
         The number of the first vertex in `edges`.
     seconds : str, optional
-        A regular expression with one group: the time that the program states for its computation. Without it,
-        the time of the whole process counts, with the reading of the file.
+        A regular expression whose only group is the time of the computation, as the program states it. Without it, the
+        time of the whole process counts, including reading the file.
     unit : str
-        Unit of that time: ``s``, ``ms``, ``us`` or ``ns``.
+        Unit of this time: ``s``, ``ms``, ``us`` or ``ns``.
     title : str
-        For tables.
+        Name for tables.
     paradigm : str
-        ``peer`` (one thread), ``threads`` or ``cuda``: which widths it is run with.
+        ``peer`` (one thread), ``threads`` or ``cuda``, which decides the widths of runs.
     weights : tuple of str
-        Weight dtypes that it understands.
+        Supported weight dtypes.
     simple : bool
-        Whether parallel edges and self-loops are removed before; edges are mapped back to the original ids.
+        Whether to remove parallel edges and self-loops first; edges are mapped back to the original ids.
     options : mapping
-        As in an algorithm's literal; their values fill the command's placeholders.
+        Options, described as in an algorithm's literal; their values replace the placeholders in the command.
     limits : mapping
         Largest ``n`` and ``m``.
     environment : mapping of str to str
         Further environment variables, with the same placeholders.
     versions : mapping of str to str
-        Versions of its source and of the tools that built it, for its records: its commit, or ``cuda``.
+        Versions of the program's source and of the tools that built it, such as its commit and ``cuda``, for records.
     counters : mapping of str to str
-        Regular expressions with one group, by the counter's name: numbers in the standard output.
+        For each counter, a regular expression whose only group is a number in standard output.
     phases : mapping of str to str
-        The same for the time of a phase, in `unit`.
+        The same for the time of each phase, in `unit`.
     instrumented : tuple of str
-        How to call a build that prints its phases and counters. They are then read only from its output, the phases in
-        further processes; without it, they are read from the output of each process of `command`.
+        Command of a build that prints phases and counters, which are then read only from its output, the phases in
+        further processes. Without it, they are read from the output of each process of `command`.
     """
 
     name: str
@@ -120,7 +119,7 @@ class Program:
 
     def fingerprint(self) -> str:
         """Return hex digits over this description, the program, and the scripts among its arguments."""
-        # Keys that are not used do not count, so that a program keeps its records when a key is added here.
+        # Unused keys do not count, so that programs keep their records when another key is introduced.
         described = {
             key: value
             for key, value in asdict(self).items()
@@ -140,7 +139,7 @@ def from_mapping(name: str, values: Mapping[str, Any]) -> Program:
     Raises
     ------
     ConfigError
-        Names the program, the key and its legal values.
+        A key or a value is illegal; the message names the program, the key and the legal values.
 
     Examples
     --------
@@ -260,7 +259,7 @@ def _placeholders(where: str, text: str) -> set[str]:
 
 
 def export(programs: Mapping[str, Any] | None) -> None:
-    """Describe the configuration's programs to this process and to those that it starts, for `known`."""
+    """Make the configuration's programs `known` to this process and to those that it starts."""
     if programs is not None and not isinstance(programs, Mapping):
         raise ConfigError(f"programs: expected a mapping of names to programs, got {type(programs).__name__}")
     if programs:

@@ -1,4 +1,4 @@
-"""Progress on standard error: live lines on a terminal, elsewhere a plain line every few seconds.
+"""Progress on standard error: live lines on a terminal, or else a plain line every few seconds.
 
 Only the command line shows progress (`show_progress`); the library only remarks that it has been compiling for two
 seconds. Steps of less than two seconds show nothing.
@@ -19,7 +19,7 @@ from mst.errors import printable
 from mst.units import duration
 
 VARIABLE = "MST_PROGRESS"
-"""Seconds between plain lines; 0 shows none of them."""
+"""Environment variable for the seconds between plain lines; 0 shows none."""
 
 _PATIENCE = 2.0
 _LIVE_SECONDS = 0.25
@@ -38,14 +38,14 @@ class Step:
         self.began = self._updated = time.monotonic()
 
     def update(self, text: str | None = None, *, done: float | None = None, left: float | None = None) -> None:
-        """Replace the text, the part that is done, or the seconds that are left."""
+        """Set the seconds that are left, and, if given, the text and the part that is done."""
         self.text = self.text if text is None else text
         if done is not None and done != self.done:
             self.done, self._updated = done, time.monotonic()
         self.left = left
 
     def line(self) -> str:
-        """Return the text with the time so far, and the time to go if it can be known.
+        """Return the text with the time so far, and the time to go if it can be estimated.
 
         Examples
         --------
@@ -67,7 +67,7 @@ class Step:
 
 
 class _Display:
-    """The steps under way, outermost first; a thread writes the first and the last of them."""
+    """The steps in progress, outermost first; a thread shows the first and the last of them."""
 
     def __init__(self, plain_seconds: float, verbose: bool):
         self.steps: list[Step] = []
@@ -96,7 +96,7 @@ class _Display:
         self.clear()
 
     def clear(self) -> None:
-        """Remove the live lines, so that something else can be written."""
+        """Remove the live lines, so that other text can be written."""
         with self._lock:
             if self._live:
                 _write(_CLEAR_LINE + _CLEAR_ABOVE * (self._live - 1))
@@ -136,18 +136,18 @@ def silence() -> Iterator[None]:
 
 
 def remark(text: str, file: TextIO | None = None) -> None:
-    """Print a line that is not a result, on standard error unless `file` is given; nothing under `silence`."""
+    """Print a line that is not a result to standard error, or to `file`; print nothing within `silence`."""
     file = file or sys.stderr
-    # Without a standard error, as in a daemon, print would take standard output.
+    # If there is no standard error, as in a daemon, print would use standard output.
     if not _silent and file is not None and not getattr(file, "closed", False):
         print(text, file=file)
 
 
 @contextmanager
 def show_progress(*, verbose: bool = False) -> Iterator[None]:
-    """Show progress during the block: without a terminal a line every five seconds, or as ``$MST_PROGRESS`` says.
+    """Show progress during the block: without a terminal, a line every ``$MST_PROGRESS`` seconds (by default, 5).
 
-    With `verbose`, it begins at once, and each step's time is printed when it ends.
+    With `verbose`, progress begins at once, and the time of each step is printed when it ends.
     """
     global _display
     if _display is not None:
@@ -173,7 +173,7 @@ def mark(text: str) -> bool:
 
 @contextmanager
 def step(text: str, *, total: float | None = None) -> Iterator[Step]:
-    """Show `text` as progress during the block, and the time to go from the part of `total` that is done.
+    """Show `text` as progress during the block, and the time to go by the part of `total` that is done.
 
     Examples
     --------
@@ -193,13 +193,13 @@ def step(text: str, *, total: float | None = None) -> Iterator[Step]:
 
 
 def clear() -> None:
-    """Remove live lines before something else is written; the next ones follow it."""
+    """Remove live lines before other text is written; later live lines follow that text."""
     if _display is not None:
         _display.clear()
 
 
 def _write(text: str) -> None:
-    # The command line escapes control characters in all that is written, except in this.
+    # Bypasses the command line's escaping of control characters.
     stream = getattr(sys.stderr, "unescaped", sys.stderr)
     stream.write(text)
     stream.flush()

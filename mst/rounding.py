@@ -10,24 +10,25 @@ import numpy as np
 from mst.errors import InputError
 
 _LEAST_ROUNDED = np.float64(2**53)
-"""Smaller whole numbers are exact: NumPy takes float64 for integers that smaller floats would round."""
+"""Smaller whole numbers are exact, since NumPy uses float64 wherever float32 would round integers."""
 
 
 def refuse_rounded(given: Sequence[Any], stored: np.ndarray, named: Callable[[int], str]) -> None:
-    """Refuse numbers whose array of floats, as NumPy made it, does not hold each whole number exactly.
+    """Raise an error if NumPy has rounded a whole number by storing it as a float.
 
     Parameters
     ----------
     given : sequence
-        As the caller gave them.
+        The numbers as the caller gave them.
     stored : numpy.ndarray, shape (m,)
         The array ``numpy.asarray(given)``.
     named : callable
-        Names the row of that number in the message.
+        Returns the name of a row, for the message.
 
     Raises
     ------
     InputError
+        A whole number was rounded; the message names its row.
 
     Examples
     --------
@@ -47,7 +48,7 @@ def refuse_rounded(given: Sequence[Any], stored: np.ndarray, named: Callable[[in
 
 
 def converted(numbers: np.ndarray, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
-    """Return numbers in a dtype, and which of them it does not hold exactly.
+    """Return numbers converted to a dtype, and which of them the dtype does not represent exactly.
 
     Examples
     --------
@@ -60,5 +61,5 @@ def converted(numbers: np.ndarray, dtype: np.dtype) -> tuple[np.ndarray, np.ndar
         stored = numbers.astype(dtype, copy=False)
     if stored is numbers:
         return stored, np.zeros(numbers.shape, np.bool_)
-    # A comparison of integers with floats rounds the integers, except those of more digits.
+    # Comparing integers with floats would round the integers; long doubles represent all of them exactly.
     return stored, stored.astype(np.longdouble) != numbers.astype(np.longdouble)

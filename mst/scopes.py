@@ -1,4 +1,4 @@
-"""Scopes: the default experiment, its first part, and that of one paper, graph or algorithm, with their plans."""
+"""Scopes: the default experiment, its first part, and those of a paper, graph or algorithm, with their plans."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from mst.errors import ConfigError, InputError, nearest
 
 @dataclass(frozen=True)
 class Scopes:
-    """All that the plan of a scope depends on, besides manifests and records."""
+    """Everything on which the plan of a scope depends, besides manifests and records."""
 
     config: Config
     papers: Mapping[str, Experiment]
@@ -83,17 +83,17 @@ class Scopes:
         return states
 
     def plan(self, scope: str, graphs: Mapping[str, GraphState] | None = None) -> list[Planned]:
-        """Return the plan of a scope, given the states of its graphs: by default those of the existing manifests."""
+        """Return the plan of a scope, given the states of its graphs, by default from the existing manifests."""
         if graphs is None:
             graphs = settings.graph_states(self.config, self.catalog, self.graphs(scope))
         return plan(self.experiment(scope), graphs, machines=self.machines, records=self.config.records)
 
     def batches(self, scope: str, rows: Iterable[Planned], *, apart: bool = False) -> list[Batch]:
-        """Return the batches of the plan `rows` of a scope; with `apart` each software environment has its own."""
+        """Return the batches of rows of a scope's plan; with `apart`, each software environment has its own batches."""
         return batches(self.plan(scope, {}), rows, apart=apart)
 
     def request_document(self, scope: str) -> dict[str, Any]:
-        """Return all that a scope's plan and table depend on, besides graphs and this machine's own records."""
+        """Return everything that a scope's plan and table depend on, besides graphs and this machine's records."""
         known, planned = registry.algorithms(), {row.algorithm for row in self.plan(scope, {})}
         return {
             "config": self.config.model_dump(mode="json"),
@@ -109,7 +109,7 @@ def scope_folder(config: Config, scope: str) -> Path:
     """Return the folder of a scope's table, figures, page and batches."""
     if scope == "default":
         return config.root
-    # The runs on a graph and those of an algorithm depend on the experiment.
+    # The runs on a graph, and of an algorithm, depend on the experiment.
     apart = scope.startswith(("graphs/", "algorithms/")) and config.page
     return config.root / "reports" / (config.scope if apart else "") / scope
 
@@ -142,7 +142,7 @@ def read_plan(file: Path) -> list[dict[str, Any]]:
 
 
 def stand_ins(papers: Mapping[str, Experiment], scope: str) -> dict[str, str]:
-    """Return the stand-ins on a paper's page, by the names of the graphs that they replace."""
+    """Return the graphs that replace others on a paper's page, by the names of the replaced ones."""
     from mst.reporting.papers import claims
 
     kind, _, name = scope.partition("/")
@@ -173,7 +173,7 @@ def page_manifests(
 
 
 def _is_available(manifest: Path) -> bool:
-    """Return whether a manifest is of a graph that could be made; a damaged one is not."""
+    """Return whether a manifest belongs to a graph that could be made; if damaged, it does not."""
     with suppress(InputError):
         return catalog.read_manifest(manifest).status == "ok"
     return False

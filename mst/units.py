@@ -1,6 +1,6 @@
-"""Quantities as text: times, counts, ratios and sizes, with a few significant digits and a unit.
+"""Formats times, counts, ratios and sizes as text, with a few significant digits and a unit.
 
-Those that take None write nothing for it, nor for NaN.
+Functions that accept None return an empty string for None and NaN.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ DIGITS = 3
 
 
 def known(value: Any) -> bool:
-    """Return whether there is a value: neither None nor NaN."""
+    """Return whether a value is neither None nor NaN."""
     return value is not None and value == value
 
 
@@ -33,7 +33,7 @@ def seconds(value: float | None, digits: int = DIGITS) -> str:
 
 
 def _without_exponent(value: float, digits: int = DIGITS) -> str:
-    """Return a number with so many significant digits, or as a whole number from a thousand on."""
+    """Return a number below a thousand with so many significant digits, others as whole numbers."""
     return f"{float(f'{value:.{digits}g}'):,g}" if value < 1000 else f"{value:,.0f}"
 
 
@@ -123,7 +123,7 @@ def percent(share: float | None) -> str:
 
 
 def size(value: float | None) -> str:
-    """Return bytes of memory, with a binary unit.
+    """Return a number of bytes of memory with a binary unit.
 
     Examples
     --------
@@ -140,7 +140,7 @@ def size(value: float | None) -> str:
 
 
 def decimal_size(value: float) -> str:
-    """Return bytes of files, networks and devices, with a decimal unit.
+    """Return a number of bytes of files, networks and devices with a decimal unit.
 
     Examples
     --------

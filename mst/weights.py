@@ -1,4 +1,4 @@
-"""Hashed weights, for graphs that have none: a function of the seed and the edge's two ends."""
+"""Weights for graphs that have none: hashes of the seed and the ends of each edge."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ORDERS = ("random", "ascending", "descending", "local")
 """Orders of weights along the rows."""
 
 _NEAR = 64
-"""Rows within which weights in the order *local* are out of order."""
+"""Size of the groups of rows within which *local* weights are out of order."""
 
 _NAMES = tuple(dtype.name for dtype in WEIGHT_DTYPES)
 _SIGNIFICAND_BITS = {"float32": 24, "float64": 53}
@@ -26,28 +26,26 @@ _LEAST_EXPONENT = {"float32": -149, "float64": -1074}
 
 @dataclass(frozen=True)
 class WeightSpec:
-    """Dtype and range of weights to make, and whether all must differ.
+    """The weights to make: their dtype, range and order, and whether all must differ.
 
     Parameters
     ----------
     dtype : {"int32", "int64", "float32", "float64"}
         The dtype of the weights.
     low, high : int or float
-        Integers are drawn from ``low … high``, both included; floats from ``[low, high)``. Every value of
-        the range is equally likely, where a float range stands for the multiples in it of one power of two:
-        the spacing of the dtype just below its bound of larger magnitude. ``[0, 1)`` in float64 is thus the
-        usual multiples of 2⁻⁵³.
+        Integers are drawn from ``low … high``, both included; floats from ``[low, high)``. All values in the range
+        are equally likely. For floats, the values are the multiples of a power of two: the spacing of the dtype just
+        below the bound of larger magnitude. In float64, ``[0, 1)`` thus stands for the usual multiples of 2⁻⁵³.
     distinct : bool
-        No two edges get the same weight.
+        Whether all edges must have different weights.
     order : {"random", "ascending", "descending", "local"}
-        Whether the weights are sorted by row afterwards, so that they follow the edges' places: those of a grid or a
-        path from one end to the other, those of communities that are numbered one after the other by community.
-        *local* weights ascend, but are out of order within each 64 rows.
+        Order in which the weights are finally assigned to the rows. Sorted weights follow the positions of edges, such
+        as from one end of a grid or a path to the other. *local* weights ascend, but not within each group of 64 rows.
 
     Raises
     ------
     InputError
-        For another dtype, bounds that do not fit it, or an empty range.
+        The dtype is not one of these, a bound does not fit it, or the range is empty.
 
     Examples
     --------
@@ -83,7 +81,7 @@ class WeightSpec:
 
     @classmethod
     def parse(cls, text: str) -> WeightSpec:
-        """Read ``dtype[:low:high[:distinct][:order]]``, as the command line has it.
+        """Read ``dtype[:low:high[:distinct][:order]]``, the form used on the command line.
 
         Examples
         --------
@@ -109,7 +107,7 @@ class WeightSpec:
 
     @property
     def is_integer(self) -> bool:
-        """True for int32 and int64."""
+        """Whether the dtype is int32 or int64."""
         return self.dtype.startswith("int")
 
     @property
@@ -120,13 +118,13 @@ class WeightSpec:
 
     @property
     def lattice(self) -> tuple[int, int, int]:
-        """``(first, stop, exponent)``: the weights are ``j * 2**exponent`` for ``first ≤ j < stop``.
+        """``(first, stop, exponent)``: the possible weights are ``j * 2**exponent`` for ``first ≤ j < stop``.
 
-        So every weight is exact, and neither bias nor a collision can come from rounding.
+        So every weight is exact, and rounding causes neither bias nor collisions.
         """
         if self.is_integer:
             return int(self.low), int(self.high) + 1, 0
-        # The bounds as the dtype rounds them: a float32 compares with them after rounding.
+        # The bounds are rounded to the dtype, in which weights are compared with them.
         low, high = (float(np.dtype(self.dtype).type(bound)) for bound in (self.low, self.high))
         significand, exponent = math.frexp(max(abs(low), abs(high)))
         if significand == 0.5:  # a power of two: the numbers below it have half the spacing
@@ -139,12 +137,12 @@ class WeightSpec:
 def hash_weights(u: Any, v: Any, *, seed: int, spec: WeightSpec) -> np.ndarray:
     """Return a weight for every edge, as a function of the seed and the edge's two ends.
 
-    The same edge has the same weight in either direction, in any row, and on every platform. Parallel edges have
-    equal weights, unless they must be distinct. With ``spec.order`` these weights are finally sorted by row.
+    An edge has the same weight in either direction, in any row, and on every platform. Parallel edges have equal
+    weights, unless weights must be distinct. Unless ``spec.order`` is random, the weights are finally sorted by row.
 
-    With ``spec.distinct`` the edges are ranked by (smaller end, larger end, row), and a seeded permutation of
-    the whole range takes ranks to weights: a sample without replacement, spread over the range. A weight then
-    depends on the set of edges, but neither on the order of the file nor on directions.
+    With ``spec.distinct``, edges are ranked by (smaller end, larger end, row), and a seeded permutation of the whole
+    range maps ranks to weights, which are thus a random sample without replacement. A weight then depends on the set of
+    edges, but neither on their order in the file nor on their directions.
 
     Parameters
     ----------
@@ -163,7 +161,7 @@ def hash_weights(u: Any, v: Any, *, seed: int, spec: WeightSpec) -> np.ndarray:
     Raises
     ------
     InputError
-        When distinct weights are requested and the range holds fewer values than there are edges.
+        Weights must be distinct, but there are more edges than values in the range.
 
     Examples
     --------
@@ -184,10 +182,10 @@ def hash_weights(u: Any, v: Any, *, seed: int, spec: WeightSpec) -> np.ndarray:
 
 
 def ecl_weights(u: Any, v: Any, n: int) -> np.ndarray:
-    """Return the weights that the artifact of ECL-MST gives to files without any: |1 + (u·v) mod n|.
+    """Return the weights that the artifact of ECL-MST assigns to files without weights: |1 + (u·v) mod n|.
 
-    As in its C, the product is a 32-bit integer that wraps around, and the remainder has its sign; so a weight lies in
-    0 … n.
+    As in its C code, the product is a 32-bit integer that wraps around, and the remainder has the product's sign, so
+    weights lie in 0 … n.
 
     Parameters
     ----------

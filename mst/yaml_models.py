@@ -1,4 +1,4 @@
-"""Strict models and the YAML files that fill them: a mistake is refused with its place and the nearest known key."""
+"""Strict models, and reading them from YAML files, with errors that state the place and the most similar key."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ _ALLOWED = {
     "greater_than": "above {gt:g}",
     "greater_than_equal": "at least {ge:g}",
 }
-"""The allowed values, by pydantic's kinds of mistakes, whole or up to the first underscore."""
+"""The allowed values, by pydantic's type of error, or by its part before the first underscore."""
 _NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class StrictModel(BaseModel):
-    """A model that refuses unknown keys, converts no value and cannot be changed.
+    """An immutable model that refuses unknown keys and converts no values.
 
-    A model with tuples, which YAML writes as lists, is declared with ``strict=False``.
+    Declare models with tuples, which are lists in YAML, with ``strict=False``.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, ser_json_inf_nan="strings")
@@ -70,7 +70,7 @@ def read_yaml(path: Path) -> Any:
         line = f", line {mark.line + 1}" if mark else ""
         raise ConfigError(f"{path}{line}: {_problem(error, content, mark)}") from None
     except (ValueError, TypeError, LookupError, AttributeError) as error:
-        # PyYAML's own, for a date or number that does not exist.
+        # PyYAML raises these for impossible dates and numbers.
         raise ConfigError(f"{path}: a value cannot be read: {error}") from None
 
 
@@ -117,7 +117,7 @@ def _refuse_expansion(content: bytes) -> None:
 
 
 def _refuse_surprises(root: yaml.Node) -> None:
-    """Refuse a key given twice in one mapping, of which YAML keeps the last, and 1:30, which it reads as 90."""
+    """Raise an error for a repeated key, of which YAML keeps the last, and for 1:30, which YAML reads as 90."""
     pending, visited = [root], set()
     while pending:
         node = pending.pop()
@@ -155,7 +155,7 @@ def parse(
     merged: Sequence[Path] = (),
     strict: bool | None = None,
 ) -> Model:
-    """Return `value` as `model`.
+    """Return `value` as an instance of `model`.
 
     Parameters
     ----------
@@ -163,21 +163,21 @@ def parse(
         A pydantic model.
     value : dict
     where : str
-        Names the file, and the place in it, in errors.
+        The file, and possibly a place in it, for error messages.
     file : Path, optional
-        The YAML file that `where` begins with, if that is more than its path.
+        The YAML file, if `where` is more than its path.
     at : sequence of str
         The keys under which `file` has `value`.
     merged : sequence of Path
-        The YAML files that `value` was merged from, each overriding those before; an error names the one that has
-        the mistake instead of `where`.
+        The YAML files that `value` was merged from, each overriding those before; errors name the file with the
+        mistake instead of `where`.
     strict : bool, optional
-        False: text that spells a number or a truth value is taken as such, as on a command line.
+        If False, text that spells a number or a truth value is converted, as on a command line.
 
     Raises
     ------
     ConfigError
-        With `where`, the line, the key, and the expected value.
+        `value` does not match the model; the message states `where`, the line, the key, and the expected value.
 
     Examples
     --------
@@ -213,7 +213,7 @@ def place_in(merged: Sequence[Path], keys: Sequence[str | int]) -> str:
 
 
 def mistakes(error: ValidationError, model: type[BaseModel]) -> list[str]:
-    """Return the first mistakes that pydantic found in input for `model`, each as place and problem in one line."""
+    """Return the first mistakes that pydantic found in the input of `model`, each as a line with place and problem."""
     return [_explain(model, one) for one in _first(error)]
 
 
@@ -273,7 +273,7 @@ def _keys_of(value: Any, place: Sequence[str | int]) -> Iterator[str | int]:
 
 
 def _known_keys(model: type[BaseModel], path: tuple) -> set[str]:
-    """Follow `path` through nested models; unions are searched for every model that they name."""
+    """Return the keys of the models at the end of a path through nested models and unions of models."""
     models = [model]
     for part in path:
         if isinstance(part, str):
