@@ -1,4 +1,4 @@
-"""Data of the page from the tidy table: series, speedups, the fastest runs, proofs, failures, noise."""
+"""Computes what the page shows from the tidy table: series, speedups, fastest runs, proofs, failures, noise."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NOT_FINISHED = ("timeout", "out-of-memory", "error")
 
 
 def _series(row: Mapping[str, Any]) -> str:
-    """Return the name of a series: the algorithm (≈ if approximate), options that differ from defaults, the width."""
+    """Return the name of a series: the algorithm (with ≈ if approximate), its changed options, and the width."""
     name = row["algorithm"] + ("" if row["exact"] else " ≈") + row["name"].removeprefix(row["algorithm"])
     if row["paradigm"] in ("threads", "mpi") or (row["width"] or 1) > 1:
         unit = {"threads": "threads", "mpi": "ranks", "cuda": "GPUs"}.get(row["paradigm"], "wide")
@@ -32,11 +32,11 @@ def _series(row: Mapping[str, Any]) -> str:
 def prepared_rows(table: pd.DataFrame, baseline: str) -> pd.DataFrame:
     """Return the current rows with the columns that the page shows.
 
-    Adds ``name`` (the algorithm with the options that differ from its defaults), ``exact``, ``library`` (which Python
-    can call, unlike a program on disk), ``on_gpu``, ``series``, ``shown`` (measured at the granted width and proved:
-    only such rows are plotted), ``disturbed`` (other work ran meanwhile), ``speedup`` (over the baseline algorithm on
-    the same machine and graph), ``self_speedup`` (over the same algorithm at width 1), and nanoseconds, nanojoules and
-    bytes for each edge.
+    These are ``name`` (the algorithm with the options that differ from its defaults), ``exact``, ``library`` (a peer
+    that Python can call, not a program on disk), ``on_gpu``, ``series``, ``shown`` (measured at the granted width and
+    proved; only these rows are plotted), ``disturbed`` (other work ran meanwhile), ``speedup`` (over the baseline
+    algorithm on the same machine and graph), ``self_speedup`` (over the same algorithm at width 1), and
+    ``nanoseconds_per_edge``, ``nanojoules_per_edge`` and ``bytes_per_edge``.
     """
     rows = table[table["current"]].copy()
     options = (" [" + rows["options"] + "]").where(rows["options"] != "default", "")
@@ -67,14 +67,14 @@ def prepared_rows(table: pd.DataFrame, baseline: str) -> pd.DataFrame:
 
 
 def _over(base: pd.DataFrame, rows: pd.DataFrame, keys: list[str]) -> pd.Series:
-    """Return the time of the base run with the same keys over the time of each row that is shown."""
+    """Return for each shown row the time of the base run with the same keys over the row's time."""
     seconds = base.set_index(keys)["compute_seconds"].to_dict()
     found = [seconds.get(key, np.nan) for key in rows[keys].itertuples(index=False, name=None)]
     return (pd.Series(found, rows.index, dtype=float) / rows["compute_seconds"]).where(rows["shown"])
 
 
 def machines_of(rows: pd.DataFrame) -> list[str]:
-    """Return the machines of the rows by name, those measured here before reference machines."""
+    """Return the machines of the rows sorted by name, machines measured here before reference machines."""
     named = rows.assign(elsewhere=rows["origin"] == "reference").drop_duplicates("machine")
     return named.sort_values(["elsewhere", "machine"])["machine"].tolist()
 
@@ -90,15 +90,15 @@ def fastest(rows: pd.DataFrame, *keys: str) -> pd.DataFrame:
 
 
 def standard_errors(rows: pd.DataFrame) -> pd.Series:
-    """Return the standard errors of the logarithms of medians, from their intervals; NaN below three processes."""
+    """Return the standard errors of the logarithms of medians, by their intervals; NaN for too few processes."""
     known = (rows["processes"] >= FEWEST_PROCESSES) & (rows["compute_low"] > 0)
     return np.log(rows["compute_high"] / rows["compute_low"]).where(known) / (2 * NORMAL_95)
 
 
 def mean_interval(values: pd.Series, *errors: pd.Series) -> tuple[float, float, float]:
-    """Return the geometric mean of medians or their ratios, and its 95 % interval; NaN where an error is.
+    """Return the geometric mean of medians or their ratios, and its 95 % interval (NaN if an error is).
 
-    The standard errors are those of the logarithms of all medians that the values are made of.
+    `errors` are the standard errors of the logarithms of all medians from which the values are computed.
     """
     mean, half = geometric_mean(values), NORMAL_95 * np.linalg.norm(np.concatenate(errors)) / len(values)
     return mean, mean * math.exp(-half), mean * math.exp(half)
@@ -107,8 +107,8 @@ def mean_interval(values: pd.Series, *errors: pd.Series) -> tuple[float, float, 
 def representative(rows: pd.DataFrame, baseline: str, most: int) -> list[str]:
     """Return at most `most` names of runs: the baseline, the fastest of each paradigm, then the next fastest.
 
-    These are ranked by the geometric mean of time over each graph's best. Of prepared rows that are shown; names on
-    less than half as many graphs as any other are left out.
+    `rows` are prepared rows that are shown. Names are ranked by the geometric mean of their time over the best on each
+    graph; those with less than half as many graphs as another are left out.
     """
     if not len(rows):
         return []
@@ -124,11 +124,11 @@ def representative(rows: pd.DataFrame, baseline: str, most: int) -> list[str]:
 
 _PROVED = ("identical", "edges", "weight")
 CELL_KINDS = (*NOT_RUN, *_PROVED, *NOT_FINISHED, CLAIMED, "unproved", "wrong")
-"""The kinds of cells of the verification matrix, the worst last."""
+"""The kinds of cells in the verification matrix, the worst last."""
 
 
 def proof_matrix(rows: pd.DataFrame) -> tuple[list[str], list[tuple[str, str, list[dict[str, str] | None]]]]:
-    """Return the graphs, and for each machine and algorithm a cell for each graph: kind and reason of the worst run."""
+    """Return the graphs, and for each machine and algorithm, the kind and reason of the worst run on each graph."""
     graphs = list(dict.fromkeys(rows.sort_values("m", na_position="last", kind="stable")["graph"]))
     kind = rows["status"].where(rows["status"] != "ok", rows["grade"].fillna("unproved"))
     rows = rows.assign(kind=kind, severity=kind.map(CELL_KINDS.index), reason=rows["reason"].fillna(""))
@@ -143,9 +143,10 @@ def proof_matrix(rows: pd.DataFrame) -> tuple[list[str], list[tuple[str, str, li
 
 
 def without_result(rows: pd.DataFrame) -> dict[str, list[dict[str, Any]]]:
-    """Return the runs that are unfinished or wrong, worst first, and those that were not possible (`NOT_RUN`).
+    """Return the runs that are unfinished or wrong, worst first, and those that were impossible (`NOT_RUN`).
 
-    Runs of one series and one reason are in one row; of those not possible, all with one reason, as a missing GPU is.
+    Runs of the same series with the same reason share a row, as do all impossible runs with the same reason, such as a
+    missing GPU.
     """
     unfinished = _grouped(rows, ("wrong", *NOT_FINISHED))
     return {"unfinished": unfinished, "not_run": _grouped(rows, NOT_RUN, together=True)}
@@ -157,7 +158,7 @@ def _grouped(rows: pd.DataFrame, statuses: Sequence[str], *, together: bool = Fa
 
     rows = rows[rows["status"].isin(statuses)]
     reason = rows["reason"].fillna("")
-    # Reasons that differ only in a measured number are the same.
+    # Reasons that differ only in measured numbers count as the same.
     like = reason.str.replace(r"\d+\.\d+", "#", regex=True)
     keys = [rows["status"].map(statuses.index), *[rows["series"]] * (not together), rows["machine"], like]
     groups = rows.assign(reason=reason).groupby(keys)
@@ -167,16 +168,16 @@ def _grouped(rows: pd.DataFrame, statuses: Sequence[str], *, together: bool = Fa
 
 
 def flag_counts(rows: pd.DataFrame, meanings: Mapping[str, str]) -> list[tuple[str, int, str]]:
-    """Return each flag, the number of records that carry it, and its meaning, the commonest first."""
+    """Return each flag, the number of records with it, and its meaning, the most common flag first."""
     counted = Counter(flag for text in rows["flags"].dropna() for flag in text.split(",") if flag)
     return [(flag, number, meanings.get(flag, "")) for flag, number in counted.most_common()]
 
 
 def spreads(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the range of the processes' medians over their median, over the proved runs of each machine.
+    """Summarise the spread of each machine's proved runs: the range of the processes' medians over their median.
 
-    The columns are ``machine``; ``runs`` of two processes or more; ``median`` and ``ninth``, below which half and nine
-    tenths of these runs spread; ``fewer``, the runs of a single process, which have no spread.
+    The columns are ``machine``; ``runs``, the number of runs with a spread, which takes at least two processes;
+    ``median`` and ``ninth``, the spreads that half and nine tenths of them stay below; and ``fewer``, the other runs.
     """
     shown = rows[rows["shown"]]
     spread = shown.groupby("machine")["spread"]

@@ -1,4 +1,4 @@
-"""Kinds of hardware that the report compares, as choices among prepared rows (`mst.reporting.data.prepared_rows`)."""
+"""Kinds of hardware that the report compares, as subsets of the prepared rows of `mst.reporting.data`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _on_one_core(rows: pd.DataFrame) -> pd.Series:
 
 @dataclass(frozen=True)
 class HardwareKind:
-    """A kind of hardware: our algorithm for it, the paradigms that need it, and which rows count as its use."""
+    """A kind of hardware: our algorithm for it, the paradigms that need it, and which rows use it."""
 
     id: str
     name: str
@@ -38,7 +38,7 @@ class HardwareKind:
     uses: Callable[[pd.DataFrame], pd.Series]
 
     def of(self, rows: pd.DataFrame) -> pd.DataFrame:
-        """Return the rows that use it; a graph on which nothing used several cores does not compare many."""
+        """Return the rows that use it; for many cores, only graphs on which some run used several."""
         own = rows[self.uses(rows)]
         several = own.groupby(["machine", "graph"])["width"].transform("max") > 1
         return own[several] if self.id == "cores" else own

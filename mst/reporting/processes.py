@@ -1,4 +1,4 @@
-"""Fresh processes that read records or draw figures for this one."""
+"""Pools of new processes that read records or draw figures for this one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from multiprocessing import get_context
 from mst.errors import MSTError
 
 MOST = 4
-"""Most processes at once; each takes some 200 MB."""
+"""The most processes at once; each takes about 200 MB."""
 
 
 @contextmanager
@@ -21,7 +21,7 @@ def processes(
 ) -> Iterator[ProcessPoolExecutor]:
     """Yield a pool of processes, each of which calls `begin` first.
 
-    One that ends early, as when it runs out of memory, raises `MSTError`: "a process that `task` ended early".
+    If one ends early, such as when it runs out of memory, raise `MSTError`: "a process that `task` ended early".
     """
     # A fork would copy locks that other threads of this process hold.
     with ProcessPoolExecutor(count, get_context("spawn"), initializer=_begin, initargs=(begin,)) as pool:
@@ -34,7 +34,7 @@ def processes(
 
 
 def _begin(begin: Callable[[], object] | None) -> None:
-    # An interrupt is for the process that waits.
+    # Interrupts are left to the waiting process.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if begin:
         begin()

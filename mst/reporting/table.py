@@ -1,6 +1,6 @@
-"""The tidy table: one row for each record, and for each planned run that was not possible; Parquet and CSV.
+"""The tidy table, in Parquet and CSV: a row for each record, and for each planned run that was impossible.
 
-Rows of records are kept in a file, so that only new and changed records are read again.
+Rows of records are kept in a file, so that only new and changed records have to be read.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ from mst.reporting.processes import MOST, processes
 KEY = ("machine", "graph", "algorithm", "options", "width", "layout")
 NOT_RUN = ("unsupported", "unavailable")
 
-CHUNK = 2_000  # records that one process reads at once
-AHEAD = 5  # fewest chunks that several processes read
-_SETTLED = 2.0  # seconds after which a later change of a file has another time stamp, on any file system
+CHUNK = 2_000  # records that a process reads at once
+AHEAD = 5  # fewest chunks for several processes
+_SETTLED = 2.0  # seconds after which another change of a file has another time stamp, on any file system
 _PATH, _STATE = "_path", "_state"
 _VERSION, _SET_ASIDE = b"version", b"set_aside"
 
 File = tuple[str, str, str]
-"""Path of a measurement, its origin and the state that its kept row was made from (empty without one)."""
+"""Path of a measurement, its origin, and the state from which its kept row was made (empty if there is none)."""
 Chunk = tuple[list[str], pa.Table, list[str]]
-"""Paths of the measurements that have a row, the rows that are not kept, and the reasons of records left out."""
+"""Paths of the measurements that have a row, the rows that were made anew, and why other records are left out."""
 
-# In their order, by type: stated types keep a column's type the same when it is empty.
+# In order, by type; without a stated type, the type of an empty column would be unknown.
 _TYPES = (
     ("string", "machine graph family"),
     ("int64", "n m"),
@@ -63,7 +63,7 @@ _TYPES = (
     ("bool", "current"),
 )
 COLUMNS = {name: kind for kind, names in _TYPES for name in names.split()}
-# Values of planned runs that were not possible, where the plan has none.
+# Values for impossible runs where the plan has none.
 _BLANK = {"options": "default", "layout": "", "flags": "", "oversubscribed": False}
 
 
@@ -77,15 +77,15 @@ def write_table(
     references: Iterable[Path] = (),
     stand_ins: Mapping[str, str] | None = None,
 ) -> int:
-    """Write the tidy table of every record and of every planned run that was not possible; return its row count.
+    """Write the tidy table of all records and of all planned runs that were impossible; return the number of rows.
 
-    Rows are kept beside it for the next call (see `rows_of`). The same run in two folders of records, made here or
-    committed (`references`), is one row, the first folder's. The plan is one mapping per run, with columns of the table
-    as keys; others are ignored. A row of it whose status is ``unsupported`` or ``unavailable``, with its reason,
-    becomes a row of the table unless the run has a record; one with a ``fingerprint`` says which version of code and
-    graph is the current one. With `only_planned`, records of runs that are not in the plan are left out; machine and
-    width do not matter, so that other machines' records of the same runs stay. A run that is planned on a graph is
-    planned on its stand-in, too.
+    Rows are kept beside the table for the next call (see `rows_of`). If the same run is in several folders of records,
+    made here or committed (`references`), the first folder's counts. The plan has a mapping per run, whose keys are
+    columns of the table; other keys are ignored. A planned run with the status ``unsupported`` or ``unavailable``
+    becomes a row of the table, with its reason, unless it has a record; one with a ``fingerprint`` states the current
+    version of code and graph. With `only_planned`, records of runs that are not planned are left out, whatever their
+    machine and width; so other machines' records of planned runs stay. A run that is planned on a graph is also planned
+    on the graph's stand-in.
     """
     plan = list(plan_rows)
     set_aside: list[str] = []
@@ -127,19 +127,19 @@ def write_table(
 
 
 def code_versions() -> dict[str, str]:
-    """Return the fingerprint of the present code of every algorithm."""
+    """Return the fingerprint of every algorithm's present code."""
     return {a.id: a.source_fingerprint() for a in registry.algorithms().values()}
 
 
 def set_aside_of(table: Path) -> list[str]:
-    """Return the files of records that a table leaves out, each with the reason."""
+    """Return why records are left out of a table, each reason with the file."""
     return json.loads((pq.read_schema(table).metadata or {}).get(_SET_ASIDE, b"[]"))
 
 
 def _current(
     versions: Mapping[tuple, int], wanted: Mapping[tuple, str], codes: Sequence[str], created: Sequence[str]
 ) -> dict[tuple, int]:
-    """Return the row of one version of each run: that planned, else the newest of the present code, else the newest."""
+    """Return the current row of each run: the planned version, else the newest of the present code, else the newest."""
     present = code_versions()
     best: dict[tuple, tuple] = {}
     for (key, fingerprint), row in versions.items():
@@ -160,14 +160,15 @@ def _schema() -> pa.Schema:
 def rows_of(
     folders: Iterable[tuple[Path, str]], columns: pa.Schema, kept_in: Path, set_aside: Callable[[str], None]
 ) -> pa.Table:
-    """Return a row for each valid record below folders of records, folder by folder, sorted by path.
+    """Return a row for each valid record in folders of records, folder by folder, sorted by path.
 
-    A row is taken from the file of kept rows if sizes, inodes and times of its measurement and proof are those that it
-    was made from, and the code that makes rows is the same. A file that is absent, damaged or of other code is made
-    again. It is replaced as a whole, so that two processes may do this at once.
+    A row is taken from the file of kept rows if its measurement and proof still have the same sizes, inodes and times,
+    and the code that makes rows has not changed. A file that is missing, damaged or from other code is made again. It
+    is replaced as a whole, so two processes may do this at once.
 
-    Each folder has the origin of its rows; `columns` are the keys of `mst.bench.records.store.table_row` that are kept,
-    with their types. `set_aside` takes the reason why a record, or its proof, is left out; it is read again each time.
+    `folders` are pairs of a folder and the origin of its rows; `columns` are the keys to keep of
+    `mst.bench.records.store.table_row`, with their types. `set_aside` is called with the reason why a record, or its
+    proof, is left out; such a record is read again each time.
     """
     version = _version(columns)
     columns = columns.append(pa.field(_PATH, pa.string())).append(pa.field(_STATE, pa.string()))
@@ -186,7 +187,7 @@ def rows_of(
         for reason in reasons:
             set_aside(reason)
     found = pa.concat_tables(tables)
-    # The row that was made last is the valid one.
+    # Of several rows for a path, the last is valid.
     last = {path: row for row, path in enumerate(found[_PATH].to_pylist())}
     unchanged = len(found) == len(kept) == len(order)
     found = found.take(pa.array([last[path] for path in order], pa.int64())).combine_chunks()
@@ -196,7 +197,7 @@ def rows_of(
 
 
 def _each(task: Callable[[list[File]], Chunk], files: Iterator[File]) -> Iterator[Chunk]:
-    """Yield the results of a task on chunks of files, in their order; processes read while the others are listed."""
+    """Yield the results of a task on chunks of files, in order; processes read while further files are listed."""
     chunks = iter(lambda: list(islice(files, CHUNK)), [])
     first = list(islice(chunks, AHEAD))
     count = min(granted_cores(), MOST)
@@ -221,7 +222,7 @@ def _rows_of_chunk(files: Sequence[File], columns: pa.Schema) -> Chunk:
             record = store.read_record(path, origin=origin, set_aside=reasons.append)
             if record is None:
                 continue
-            # A second change of a file that has just been written could go unnoticed.
+            # A change just after a file was written could go unnoticed.
             young = any(max(stamp[2:], default=0) > settled for stamp in stamps)
             row = store.table_row(record)
             rows.append({**row, _PATH: name, _STATE: "" if young or len(reasons) > before else state})
@@ -238,7 +239,7 @@ def _stat(path: Path) -> tuple[int, ...]:
 
 
 def _version(columns: pa.Schema) -> bytes:
-    """Return a digest of the code and the columns that rows depend on."""
+    """Return a digest of the code and the columns on which rows depend."""
     digest = hashlib.sha256(str(columns).encode())
     for module in (__file__, store.__file__, record_schema.__file__, statistics.__file__):
         digest.update(Path(str(module)).read_bytes())
