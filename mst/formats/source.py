@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, Any, TypeVar, cast
 
@@ -278,29 +278,28 @@ class _Streams:
 @contextmanager
 def sink(path: Path, compression: str | None) -> Iterator[IO[bytes]]:
     """Open `path` for writing; compressed bytes depend only on the content, not on time or the file's name."""
-    with path.open("wb") as file:
-        if compression == "gzip":
-            import gzip
+    with path.open("wb") as file, _compressing(file, compression) as stream:
+        yield stream
 
-            with gzip.GzipFile(filename="", mode="wb", fileobj=file, compresslevel=6, mtime=0) as stream:
-                yield cast(IO[bytes], stream)
-        elif compression == "bzip2":
-            import bz2
 
-            with bz2.BZ2File(file, "wb") as bz2_stream:
-                yield cast(IO[bytes], bz2_stream)
-        elif compression == "xz":
-            import lzma
+def _compressing(file: IO[bytes], compression: str | None) -> AbstractContextManager[Any]:
+    if compression == "gzip":
+        import gzip
 
-            with lzma.LZMAFile(file, "wb") as xz_stream:
-                yield cast(IO[bytes], xz_stream)
-        elif compression == "zstd":
-            import pyarrow
+        return gzip.GzipFile(filename="", mode="wb", fileobj=file, compresslevel=6, mtime=0)
+    if compression == "bzip2":
+        import bz2
 
-            with pyarrow.CompressedOutputStream(pyarrow.PythonFile(file, mode="w"), "zstd") as zstd_stream:
-                yield zstd_stream
-        else:
-            yield file
+        return bz2.BZ2File(file, "wb")
+    if compression == "xz":
+        import lzma
+
+        return lzma.LZMAFile(file, "wb")
+    if compression == "zstd":
+        import pyarrow
+
+        return pyarrow.CompressedOutputStream(pyarrow.PythonFile(file, mode="w"), "zstd")
+    return nullcontext(file)
 
 
 _PRINTABLE = bytes(b for b in range(256) if b >= 32 or b in b"\t\n\r\f")
