@@ -37,7 +37,6 @@ def as_numpy(values: Any, name: str) -> np.ndarray:
 
     Examples
     --------
-    >>> from mst.arrays import as_numpy
     >>> as_numpy([[1, 2]], "X").shape
     (1, 2)
     """
@@ -59,8 +58,6 @@ def contiguous(array: np.ndarray, dtype: np.dtype, threads: int) -> np.ndarray:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from mst.arrays import contiguous
     >>> contiguous(np.arange(6)[::2], np.dtype(np.float32), 2).tolist()
     [0.0, 2.0, 4.0]
     """
@@ -93,8 +90,6 @@ def distinct_values(values: np.ndarray) -> np.ndarray:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from mst.arrays import distinct_values
     >>> distinct_values(np.array([7, 5, 7])).tolist()
     [5, 7]
     """
@@ -107,8 +102,6 @@ def first_of_runs(values: np.ndarray) -> np.ndarray:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from mst.arrays import first_of_runs
     >>> first_of_runs(np.array([5, 5, 7])).tolist()
     [True, False, True]
     """
@@ -158,8 +151,6 @@ def importer(arrays: Iterable[Any]) -> Callable[[Any], Any] | None:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from mst.arrays import importer
     >>> importer([np.arange(3), [4]]) is None
     True
     """

@@ -374,10 +374,8 @@ class Forest:
 
         Parameters
         ----------
-        x, y : array_like of int
-            Vertices, of shapes that broadcast.
-        threads : int, optional
-            Cores that may be used if there are many pairs (default: all).
+        x, y, threads
+            As for `bottleneck`.
 
         Returns
         -------

@@ -20,7 +20,6 @@ def seconds(value: float | None, digits: int = DIGITS) -> str:
 
     Examples
     --------
-    >>> from mst.units import seconds
     >>> seconds(0.0123), seconds(75.0), seconds(4.2e-5), seconds(8.04e-4, 2), seconds(3e-8), seconds(None)
     ('12.3 ms', '75 s', '42 µs', '800 µs', '30 ns', '')
     """
@@ -42,7 +41,6 @@ def duration(seconds: float) -> str:
 
     Examples
     --------
-    >>> from mst.units import duration
     >>> duration(7.4), duration(200), duration(7265)
     ('7 s', '3 min 20 s', '2 h 1 min')
     """
@@ -59,7 +57,6 @@ def prefixed(value: float, digits: int = DIGITS) -> str:
 
     Examples
     --------
-    >>> from mst.units import prefixed
     >>> prefixed(999), prefixed(1584), prefixed(999_999)
     ('999', '1.58 k', '1 M')
     """
@@ -75,7 +72,6 @@ def count(value: float | None) -> str:
 
     Examples
     --------
-    >>> from mst.units import count
     >>> count(9999), count(12_345), count(None)
     ('9,999', '12.3 k', '')
     """
@@ -89,7 +85,6 @@ def counted(count: int, noun: str, plural: str = "") -> str:
 
     Examples
     --------
-    >>> from mst.units import counted
     >>> counted(1, "edge"), counted(1200, "edge"), counted(0, "vertex", "vertices")
     ('1 edge', '1,200 edges', '0 vertices')
     """
@@ -101,7 +96,6 @@ def times(value: float | None) -> str:
 
     Examples
     --------
-    >>> from mst.units import times
     >>> times(1.234), times(12.34), times(1234.5)
     ('1.23×', '12.3×', '1,234×')
     """
@@ -115,7 +109,6 @@ def percent(share: float | None) -> str:
 
     Examples
     --------
-    >>> from mst.units import percent
     >>> percent(0.0312), percent(0.5)
     ('3.1 %', '50.0 %')
     """
@@ -127,7 +120,6 @@ def size(value: float | None) -> str:
 
     Examples
     --------
-    >>> from mst.units import size
     >>> size(512), size(1020 * 2**20), size(3 * 2**30)
     ('512 B', '1,020 MiB', '3 GiB')
     """
@@ -144,7 +136,6 @@ def decimal_size(value: float) -> str:
 
     Examples
     --------
-    >>> from mst.units import decimal_size
     >>> decimal_size(999), decimal_size(3_667_907)
     ('999 B', '3.7 MB')
     """
