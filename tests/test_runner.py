@@ -29,7 +29,9 @@ from mst.bench.measure.messages import MessageReader, RunSpec, send
 from mst.bench.measure.outcome import Outcome
 from mst.bench.measure.processes import ProcessorSeconds, module_command, pinned_environment
 from mst.bench.measure.runner import Request, measure_runs
+from mst.bench.measure.sampler import Sampler
 from mst.bench.planning.experiment import Measure
+from mst.bench.records.schema import ForestFacts
 from mst.bench.records.store import Run, load_ids, read_measurement
 from mst.commands._interrupt import interrupt_on_signals
 from mst.cores import granted_cores
@@ -83,6 +85,13 @@ def transfer(problem, started=set()):
     return problem
 """,
     "probe-counters": 'problem["seen"] = {marker}',
+    "probe-time": """
+    return np.array([0, 1])
+
+
+def timed_solve(problem):
+    return solve(problem), {marker}
+""",
     "probe-fork-differs": """
     import os, pathlib
     flag = pathlib.Path("{marker}")
@@ -418,6 +427,22 @@ def test_values_that_a_record_cannot_hold_are_an_error_of_the_run(probe, returne
     found = probe("probe-counters", **{"marker": "{}"} | returned, processes=1)
     assert found["status"] == "error" and re.search(reason, found["reason"]), found["reason"]
     read_measurement(found["path"])
+
+
+@pytest.mark.parametrize("marker", ["-0.5", "float('nan')", "float('inf')"])
+def test_a_time_that_cannot_be_is_an_error_of_the_run(probe, marker):
+    """A record of it would be refused when it is read, which would end the proofs of all other runs."""
+    found = probe("probe-time", marker=marker, processes=1)
+    assert found["status"] == "error" and "probe-time states that it took" in found["reason"]
+    read_measurement(found["path"])
+
+
+def test_a_record_can_hold_more_edges_than_a_forest_has():
+    """Those of a program with a fault, which its proof then refutes; a refused record would end all proofs."""
+    graph = Graph(3, [0] * 4, [1] * 4, [1] * 4)
+    sampler = Sampler(RunSpec("command-mine", {}, 1, "graph.arrow", "", {}), None, graph, loaded=True)
+    facts = sampler.forest_facts(np.arange(4), graph.w)
+    assert (facts["edges"], ForestFacts.model_validate(facts).components) == (4, None)
 
 
 def test_processes_draw_different_random_numbers(probe):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import math
 import os
 import statistics
 import sys
@@ -19,7 +20,7 @@ from mst.bench.measure.energy import measure_energy, per_solve
 from mst.bench.measure.messages import RunSpec
 from mst.bench.measure.samples import peak, reset_peak, storable, take_calls, take_samples, warm_seconds
 from mst.bench.measure.warm_up import Edges
-from mst.errors import UnsupportedError
+from mst.errors import ConfigError, UnsupportedError
 from mst.execute import Implementation, Timed, timed
 from mst.forest import digest
 from mst.kernels.primitives.recycled import keeping_if_large
@@ -134,7 +135,12 @@ class Sampler:
 
     def solve(self, problem: Any) -> tuple[Any, float]:
         """Return the result and the seconds of one solve."""
-        return self.implementation.timed_solve(problem)
+        result, seconds = self.implementation.timed_solve(problem)
+        if not 0 <= seconds < math.inf:
+            raise ConfigError(
+                f"{self.spec.algorithm} states that it took {seconds} s: give seconds of at least 0"
+            )
+        return result, seconds
 
     def counters(self, problem: Any, result: Any) -> dict[str, Any]:
         """Return the algorithm's counters."""
@@ -156,7 +162,8 @@ class Sampler:
             np.save(self.spec.ids_file, ids)
         return {
             "edges": len(ids),
-            "components": self.graph.n - len(ids),
+            # More edges than vertices are no forest, as its proof will say.
+            "components": self.graph.n - len(ids) if len(ids) <= self.graph.n else None,
             "weight": str(total(weights)),
             "digest": digest(ids),
         }
