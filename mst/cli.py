@@ -101,7 +101,7 @@ def _in_words(error: Exception) -> str | None:
     """Return the problem that an error reports; None for a defect of this package, which needs a traceback."""
     match error:
         case MSTError():
-            return str(error)
+            return f"{error}{_remedy(error)}"
         case MemoryError():
             return f"out of memory: {error}"
         case ModuleNotFoundError():
@@ -111,6 +111,18 @@ def _in_words(error: Exception) -> str | None:
             place = "" if error.filename is None else f"{error.filename}: "
             return f"{place}{error.strerror or error}"
     return None
+
+
+def _remedy(error: MSTError) -> str:
+    """Return where a graph of the catalogue has its file, if its name was given instead."""
+    cause = error.__cause__
+    if isinstance(cause, FileNotFoundError):
+        from mst import catalog
+
+        with contextlib.suppress(MSTError, OSError):
+            if (name := str(cause.filename)) in catalog.load():
+                return f"; it is a graph of the catalogue: `mst fetch {name}` prints the path of its file"
+    return ""
 
 
 def _drop_unwritable_output() -> None:

@@ -35,6 +35,14 @@ def triangle(tmp_path) -> Path:
     return file
 
 
+@pytest.mark.parametrize("command", ["solve", "advise"])
+def test_a_graph_of_the_catalogue_in_place_of_a_file_is_named(command, capsys):
+    assert main([command, "rmat-17"]) == 2
+    assert "rmat-17 cannot be read: No such file or directory; it is a graph" in capsys.readouterr().err
+    assert main([command, "no-graph"]) == 2
+    assert capsys.readouterr().err.endswith("no-graph cannot be read: No such file or directory\n")
+
+
 def test_solve_prints_one_json_object(triangle, capsys):
     chosen = ["--algorithm", "kruskal", "--option", "sort=comparison"]
     assert main(["solve", str(triangle), "--json", *chosen]) == 0
