@@ -165,7 +165,8 @@ def columns_of(given: tuple) -> tuple:
     try:
         n, u, v, w = given
     except ValueError:
-        raise InputError(f"a graph as a tuple must be (n, u, v, w), got {len(given)} values") from None
+        first = ": put n, the number of vertices, first" if len(given) == 3 else ""
+        raise InputError(f"a graph as a tuple must be (n, u, v, w), got {len(given)} values{first}") from None
     if isinstance(n, tuple | list):
         raise InputError(
             f"a graph as a tuple must be (n, u, v, w), but n is a {type(n).__name__}: give batches of edges as a list"

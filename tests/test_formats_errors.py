@@ -599,12 +599,20 @@ def test_damaged_canonical_files_are_refused(tmp_path):
     for metadata, columns, message in (
         ({"n": "2", "m": "1"}, dict(u=u, v=u), "expected columns u, v"),
         ({"n": "2", "m": "1"}, dict(u=u, v=w, w=w), "expected columns u, v"),
-        ({"n": "2", "m": "1"}, dict(u=u, v=u.astype(np.int64), w=w), "expected columns u, v"),
+        (
+            {"n": "2", "m": "1"},
+            dict(u=u, v=u.astype(np.int64), w=w),
+            "v int64, w double; of an Arrow file that",
+        ),
         ({"n": "2", "m": "1"}, dict(u=u, v=u, w=["1"]), "expected columns u, v"),
         ({"n": "2", "m": "2"}, dict(u=u, v=u, w=w), "declares m = 2 but has 1 row"),
         ({"n": "2", "m": "0"}, dict(u=u, v=u, w=w), "declares m = 0 but has 1 row"),
         ({"n": "-1", "m": "1"}, dict(u=u, v=u, w=w), "expected metadata n"),
-        ({"m": "1"}, dict(u=u, v=u, w=w), "expected metadata n"),
+        (
+            {"m": "1"},
+            dict(u=u, v=u, w=w),
+            "n, the vertex count, found None; of an Arrow file that mst convert has not",
+        ),
         ({"n": '"2"', "m": "1"}, dict(u=u, v=u, w=w), "expected metadata n"),
         ({"n": "{", "m": "1"}, dict(u=u, v=u, w=w), "the metadata cannot be read"),
         ({"n": "0", "m": "1"}, dict(u=u, v=u, w=w), "the columns are not a valid graph"),

@@ -24,7 +24,7 @@ from scripts import run_python
 import mst
 from mst import advice, solver
 from mst.cli import main
-from mst.graph import frozen
+from mst.graph import Graph, frozen
 from mst.kernels.parallel.pool import Pool
 from mst.kernels.primitives import recycled
 from mst.kernels.streaming.filter import Joined, keep_open, mark_up_to, sort_by_level
@@ -307,7 +307,15 @@ ILLEGAL = {
         [1, 1],
     ),
     "batch 1: w[1] = 9223372036854775808 does not fit int64": ([0, 1], [1, 2], np.array([1, 2**63], np.uint64)),
-    "batch 1: a batch must be a tuple (u, v, w) of three arrays, got 4 values": ([0], [1], [1], [1]),
+    "batch 1: a batch must be a tuple (u, v, w) of three arrays, got 4 values: a list holds the batches of one graph": (
+        [0],
+        [1],
+        [1],
+        [1],
+    ),
+    "batch 1: a batch must be a tuple (u, v, w) or a table, got a Graph: a list holds the batches of one graph": Graph(
+        2, [0], [1], [1]
+    ),
     "batch 1: u must hold integers, got dtype float64": ([0.5], [1], [1]),
     "batch 1: a batch must be a tuple (u, v, w) of three arrays, got 2 values": ([0], [1]),
     "batch 1: a batch must be a tuple (u, v, w) of three arrays, got one edge, (0, 1, 2.5): pass all edges at once": (

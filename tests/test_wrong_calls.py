@@ -356,7 +356,10 @@ WRONG = {
         lambda: solve(io.BytesIO(b"0 1 5\n")),
         "batch 0: .* got text: to read a file, give its path",
     ),
-    "three in a tuple": (lambda: solve((3, [0], [1])), r"a tuple must be \(n, u, v, w\), got 3 values"),
+    "three in a tuple": (
+        lambda: solve((3, [0], [1])),
+        r"\(n, u, v, w\), got 3 values: put n, the number of vertices",
+    ),
     "nothing in a tuple": (lambda: solve(()), "got 0 values"),
     "three in a tuple, maximum": (lambda: solve((3, [0], [1]), maximum=True), "got 3 values"),
 }

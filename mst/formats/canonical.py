@@ -24,6 +24,9 @@ from mst.units import counted
 
 _MAGIC_BYTES = b"ARROW1\0\0"
 _END_TYPES, _WEIGHT_TYPES = ("int32", "int64"), ("int32", "int64", "float", "double")
+_TABLES = (
+    "; of an Arrow file that mst convert has not written, pass the table in Python, or use mst solve --memory"
+)
 _STRING_KEYS = frozenset(("name", "source", "raw_sha256", "digest"))
 
 
@@ -252,12 +255,12 @@ class _Reader:
         ):
             found = ", ".join(map(" ".join, columns))
             raise FormatError(
-                self.path, f"expected columns u, v (int32 or int64) and w (a number), found {found}"
+                self.path, f"expected columns u, v (int32 or int64) and w (a number), found {found}{_TABLES}"
             )
         n, m = self.metadata.get("n"), self.metadata.get("m")
         rows = sum(part.num_rows for part in self._parts)
         if not isinstance(n, int) or n < 0:
-            raise FormatError(self.path, f"expected metadata n, the vertex count, found {n!r}")
+            raise FormatError(self.path, f"expected metadata n, the vertex count, found {n!r}{_TABLES}")
         if m != rows:
             raise FormatError(self.path, f"declares m = {m!r} but has {counted(rows, 'row')}")
         if any(column.null_count for part in self._parts for column in part.columns):

@@ -15,13 +15,14 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 
 from mst.errors import InputError
-from mst.graph import column, frozen, weight_dtype
+from mst.graph import Graph, column, frozen, weight_dtype
 from mst.interop.tables import edge_columns
 from mst.kernels.parallel.pool import Future, Pool
 from mst.rounding import refuse_rounded
 
 _T = TypeVar("_T")
 _Sized = TypeVar("_Sized", bound=Sized)
+_SEVERAL = "a list holds the batches of one graph; of several graphs, solve each by its own call"
 
 
 class Batch(NamedTuple):
@@ -73,7 +74,10 @@ def batch_of(given: Any, name: str) -> Batch:
     try:
         if isinstance(given, tuple | list):
             if len(given) != 3:
-                raise InputError(f"a batch must be a tuple (u, v, w) of three arrays, got {len(given)} values")
+                several = f": {_SEVERAL}" if len(given) == 4 else ""
+                raise InputError(
+                    f"a batch must be a tuple (u, v, w) of three arrays, got {len(given)} values{several}"
+                )
             if isinstance(given[0], int | float | str | np.generic):
                 raise InputError(
                     f"a batch must be a tuple (u, v, w) of three arrays, got one edge, {tuple(given)!r}: pass all "
@@ -91,6 +95,8 @@ def batch_of(given: Any, name: str) -> Batch:
                 f"a batch must be a tuple (u, v, w) or a table, got {type(given).__name__}: a whole graph is a tuple "
                 "(n, u, v, w), not a list or an iterator"
             )
+        elif isinstance(given, Graph):
+            raise InputError(f"a batch must be a tuple (u, v, w) or a table, got a Graph: {_SEVERAL}")
         else:
             u, v, w, _ = edge_columns(given)
         return Batch(*_same_type(_ends(u, "u"), _ends(v, "v")), _weights(w, len(u), len(v)), name)
