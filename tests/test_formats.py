@@ -120,6 +120,9 @@ FILES = [
         3,
         [(1, 0, 4), (0, 2, 5)],
     ),
+    ("header row, weight with a unit", b"from_id,to_id,length_m,name\n0,1,5,A1\n", "edges", 2, [(0, 1, 5)]),
+    ("header row, weight with a unit in brackets", b"u;v;cost (eur);note\n0;1;5;6\n", "edges", 2, [(0, 1, 5)]),
+    ("header row, no weight but an id of edges", b"from,to,value_id,note\n0,1,5,6\n", "edges", 2, [(0, 1)]),
     ("header row, ids of edges", b"id,source,target\n5,7,3\n6,3,9\n", "edges", 3, [(1, 0), (0, 2)]),
     (
         "numbered rows",

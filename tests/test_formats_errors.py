@@ -346,6 +346,11 @@ def test_malformed_file_error_names_file_line_and_expectation(tmp_path, content,
             "(a whole number): read names with pandas",
         ),
         (
+            "road.csv",
+            b"city_a,city_b,km\nOslo,Bergen,463\n",
+            "road.csv, line 1: 'city_a,city_b,km': expected the third column to be named weight, cost or distance",
+        ),
+        (
             "road.of.any.name",
             b"a b 5\n",
             "line 1: 'a b 5': expected `<u> <v> <weight>`; 'a' is not a vertex id",

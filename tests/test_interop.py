@@ -475,7 +475,10 @@ def test_tables_that_are_not_graphs_are_refused(make):
         ({"u": [True], "v": [False]}, "u holds booleans"),
         ({"u": [None], "v": [None]}, r"u\[0\] is missing"),
         ({"u": ["x", "y"], "v": ["y", None]}, r"v\[1\] is missing"),
-        ({"u": [0.5], "v": [1.5]}, "not vertex ids"),
+        (
+            {"u": [0.5], "v": [1.5]},
+            r"not vertex ids: convert whole ones by astype\(int\), or number the vertices",
+        ),
         ({"u": [0, 1], "v": [1, None]}, r"v\[1\] is missing"),
         ({"u": [0], "v": [1], "w": [float("nan")]}, "missing|NaN"),
         ({"u": [0], "v": [1], "w": ["far"]}, "w has dtype"),
@@ -484,6 +487,11 @@ def test_tables_that_are_not_graphs_are_refused(make):
         ({"u": [0], "v": [2**60]}, "the largest id is [0-9,]+, with only 1 edge: number the vertices from 0"),
         ({"u": [0], "v": [1], "cost": [5]}, "no column w or weight, but cost: rename"),
         ({"source": [0], "target": [1], "Weight": [5]}, "no column w or weight, but Weight: rename"),
+        ({"source": [0], "target": [1], "rating": [5]}, "no column w or weight, but rating: rename"),
+        (
+            {"u": [0], "v": [1], "name": ["A1"], "length_km": [5]},
+            "no column w or weight, but length_km: rename",
+        ),
     ):
         with pytest.raises(InputError, match=message):
             as_graph(make(columns))

@@ -54,8 +54,9 @@ _END_NAME = re.compile(
 WEIGHT_NAME = re.compile(
     r"(w|wt|weights?|costs?|dist|distances?|len|lengths?|values?|val|"
     r"(edge|arc)[ _-]?(weight|cost|length|value))"
+    r"([ _-]?[(\[]?(k?m|cm|mm|mi|ft|miles|met(er|re)s|s|ms|h|hours|kg|eur|usd)[)\]]?)?"
 )
-"""The names of columns of weights, in lower case."""
+"""The names of columns of weights, in lower case, with or without a unit."""
 
 
 @dataclass(frozen=True)
@@ -81,10 +82,9 @@ def sniff(source: Source) -> bool:
 
 
 def has_names(source: Source) -> bool:
-    """Return whether this is text whose first row is two words, such as names of vertices, and a number."""
-    sample = _first_rows(source)
-    row = _split(sample[0], delimiter_in(sample[0])) if sample else []
-    return len(row) == 3 and _NUMBER.fullmatch(row[2]) is not None
+    """Return whether this is text whose first or second row is two words, such as names of vertices, and a number."""
+    rows = [_split(line, delimiter_in(line)) for line in (_first_rows(source) or [])[:2]]
+    return any(len(row) == 3 and _NUMBER.fullmatch(row[2]) for row in rows)
 
 
 def _first_rows(source: Source) -> list[bytes] | None:

@@ -31,7 +31,8 @@ def from_table(table: Any, *, threads: int = 1) -> Graph:
     table : pandas.DataFrame, pyarrow.Table, polars.DataFrame, …
         The ends are in columns ``u, v``, ``source, target``, ``src, dst`` or ``from, to``; the weights in ``w`` or
         ``weight``. Other columns are ignored. Without weights, every edge weighs 1; but a column such as ``cost`` or
-        ``distance``, which would be the weight in an edge list, is then an error.
+        ``distance``, which would be the weight in an edge list, or a single other one of any name but ``id``, is then an
+        error.
 
         Ends are vertex ids from 0, or labels of any hashable type other than floats and booleans. Labels are numbered
         in the order of their first appearance; `vertices` and the ``labels`` of the graph list them. With ids, the
@@ -83,8 +84,15 @@ def meaningful(names: list[Any]) -> list[Any]:
     >>> from mst.interop.tables import meaningful
     >>> meaningful(["u", "v", "w", "cost"]), meaningful(["u", "v", "cost", "colour"])
     (['u', 'v', 'w'], ['u', 'v', 'cost'])
+
+    A single column behind the ends may be the weight whatever its name, as in an edge list:
+
+    >>> meaningful(["u", "v", "km"])
+    ['u', 'v', 'km']
     """
     refused = set() if set(names) & set(_WEIGHTS) else set(filter(_may_be_weight, names))
+    if len(names) == 3 and tuple(names[:2]) in _ENDS and names[2] != "id":
+        refused.add(names[2])
     return [name for name in names if name in _READ | refused]
 
 
@@ -312,8 +320,9 @@ def _ids(column: Any, name: str) -> np.ndarray:
     array = _numbers(column, name)
     if array.size and array.dtype.kind not in "iu":
         kind = {"f": "floats", "U": "strings", "b": "booleans"}.get(array.dtype.kind, f"{array.dtype} values")
+        whole = "convert whole ones by astype(int), or " if array.dtype.kind == "f" else ""
         raise InputError(
-            f"{name} holds {kind} such as {array[:1].tolist()[0]!r}, not vertex ids: number the vertices from 0, for "
-            "example with pandas.factorize"
+            f"{name} holds {kind} such as {array[:1].tolist()[0]!r}, not vertex ids: {whole}number the vertices from "
+            "0, for example with pandas.factorize"
         )
     return array if array.size else array.astype(np.int32)
