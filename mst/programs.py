@@ -56,7 +56,7 @@ class Program:
         file ``{output}`` if the command names it, else in standard output. ``^`` and ``$`` match at each line.
     total : str, optional
         A regular expression whose only group is the forest's total weight in standard output. At least one of `edges`
-        and `total` must be given; `edges` proves more.
+        and `total` must be given; `edges` proves more, and `total` is then not read.
     first_vertex : int
         The number of the first vertex in `edges`.
     seconds : str, optional
