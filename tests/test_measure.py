@@ -139,6 +139,25 @@ def test_results_whose_folder_cannot_be_made_are_refused(experiment, tmp_path, c
     )
 
 
+def test_runs_that_end_in_an_error_are_counted(experiment, tmp_path, add_algorithm, capsys):
+    add_algorithm("""
+        ALGORITHM = dict(id="broken", paradigm="sequential", title="Broken")
+
+        def prepare(graph, *, width):
+            raise RuntimeError("a fault")
+
+        def solve(problem):
+            return problem
+
+        def collect(problem, result):
+            return result
+    """)
+    file = tmp_path / "config.yaml"
+    file.write_text(file.read_text().replace("boruvka", "broken"))
+    assert cli.main(experiment) == 0
+    assert "2 runs measured, 0 wrong, 1 not finished, " in capsys.readouterr().out
+
+
 @pytest.mark.slow
 def test_refill_repeats_runs_with_fewer_processes(experiment, tmp_path, capsys):
     assert cli.main(experiment) == 0

@@ -54,9 +54,10 @@ def run(arguments: argparse.Namespace) -> int:
     # Wrong runs of earlier calls count, too: they are not measured again, and fail the workflow each time.
     wrong, unmade = _failed(settings, arguments.scopes)
     named = f" ({', '.join(wrong)})" if wrong else ""
+    unfinished = f", {failed} not finished" if (failed := statuses.count("unproved")) else ""
     without = f", {counted(len(unmade), 'graph')} unusable ({', '.join(unmade)})" if unmade else ""
     print(
-        f"{counted(len(statuses), 'run')} measured, {len(wrong)} wrong{named}{without}, "
+        f"{counted(len(statuses), 'run')} measured, {len(wrong)} wrong{named}{unfinished}{without}, "
         f"{time.monotonic() - begun:.0f} s"
     )
     return 1 if wrong or unmade else 0
