@@ -260,6 +260,10 @@ def get(algorithm: str) -> Algorithm:
     known = algorithms()
     if not isinstance(algorithm, str) or algorithm not in known:
         hint = nearest(str(algorithm), known)
+        if str(algorithm).startswith("command-") and not any(
+            program.startswith("command-") for program in known
+        ):
+            hint = ": a program of the configuration is measured, as by `mst run`, but solves no other graphs"
         raise ConfigError(f"no algorithm {algorithm!r}{hint}; `mst list` shows them all")
     return known[algorithm]
 

@@ -236,6 +236,10 @@ def test_unknown_option_or_algorithm_is_refused_with_the_nearest_known():
         registry.get("kruscal")
     with pytest.raises(ConfigError, match="'kruskal'"):
         mst.minimum_spanning_forest((0, [], [], []), algorithm="Kruskal")
+    with pytest.raises(
+        ConfigError, match="no algorithm 'command-mine': a program of the configuration is measured"
+    ):
+        registry.get("command-mine")
     with pytest.raises(ConfigError, match="no algorithm None; `mst list` shows them all"):
         mst.minimum_spanning_forest((0, [], [], []), algorithm=None)
     with pytest.raises(ConfigError, match=r"has no option 'memory'.*; n and memory are for batches of edges"):
