@@ -83,6 +83,10 @@ def _problem(error: yaml.YAMLError, content: bytes, mark: yaml.Mark | None) -> s
         return "a tab, which YAML does not allow here: indent with spaces"
     if seen and "cannot start any token" in problem:
         return f"no value can begin with {seen[0]!r}: put it in quotes"
+    if "unknown escape character" in problem:
+        return (
+            "in double quotes, a backslash begins an escape: use single quotes, in which it stands for itself"
+        )
     return problem
 
 

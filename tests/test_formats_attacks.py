@@ -262,6 +262,7 @@ NESTED_ALIASES = "a0: &a0 [x, x]\n" + "".join(
         ("a: !!bool maybe", "a value cannot be read"),
         ("a:\n\tb: 1", "line 2: a tab, which YAML does not allow here: indent with spaces"),
         ("a:\n  b: 1\n\tc: 2", "line 3: a tab, which YAML does not allow here: indent with spaces"),
+        ('a: b\nc: "\\d"', "line 2: in double quotes, a backslash begins an escape: use single quotes"),
         ("a: @x", "line 1: no value can begin with '@': put it in quotes"),
     ],
 )
