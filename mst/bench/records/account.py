@@ -17,7 +17,7 @@ from mst.errors import MSTError, printable
 from mst.units import counted
 
 FAILED = "failed.json"
-_REMEDY = "\na wrong run counts until its code is repaired, or its folder below results/records is removed"
+_REMEDY = "\na wrong run counts until its code is repaired, or its folder below results/records is removed: "
 _RUN = re.compile(r"^SLURM run ID: (\S+)$", re.MULTILINE)
 _FAILED = re.compile(r"^(?:    message: )?Error in (group|rule) (\S+?):?$", re.MULTILINE)
 _REFUSED = re.compile(r"SLURM sbatch failed\. The error message was '(.+?)'\.$", re.DOTALL | re.MULTILINE)
@@ -150,7 +150,12 @@ def check_table(table: Path, out: Path, *, strict: bool = False) -> None:
         if r["status"] in refused
     ]
     if problems:
-        remedy = _REMEDY if any(problem.startswith("wrong") for problem in problems) else ""
+        folders = dict.fromkeys(
+            "/".join((r["machine"], r["graph"], r["algorithm"], r["options"]))
+            for r in rows
+            if r["status"] == "wrong"
+        )
+        remedy = _REMEDY + ", ".join(folders) if folders else ""
         raise MSTError("\n".join(dict.fromkeys(problems)) + remedy)
     write_json(out, {"status": _counts(rows), "reference": _counts(elsewhere), "strict": strict})
 
