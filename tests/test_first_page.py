@@ -135,6 +135,15 @@ def test_the_pages_of_all_targets_are_named_at_the_end(code, tmp_path, monkeypat
     assert set(planned) == set(scopes[:2])  # a file has no plan
 
 
+def test_a_page_that_a_failing_engine_has_written_is_named(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(experiment, "_plan", lambda settings, scope: [])
+    own = types.SimpleNamespace(root=tmp_path, records=tmp_path / "records")
+    page = tmp_path / "report.html"
+    script = f"import pathlib; pathlib.Path({str(page)!r}).touch(); exit(1)"
+    experiment._watched([sys.executable, "-c", script], own, ["default"])
+    assert capsys.readouterr().out == f"report: {page}\n"
+
+
 def test_the_page_of_an_experiment_with_a_name_is_looked_for_in_its_folder(settings, tmp_path, monkeypatch):
     named = settings.model_copy(
         update={"page": "mine", "experiment": settings.experiment.model_copy(update={"first": None})}

@@ -150,7 +150,7 @@ def _run_engine(command: list[str], settings: Config, scopes: list[str]) -> int:
     from mst.bench.measure.processes import end_with_parent
     from mst.bench.records import account
 
-    file = settings.root / "logs/workflow.log"
+    file, begun = settings.root / "logs/workflow.log", time.time()
     file.parent.mkdir(parents=True, exist_ok=True)
     environment = {**os.environ, VARIABLE: str(2 * _POLL_SECONDS), "PYTHONUNBUFFERED": "1"}
     with file.open("w") as log, step("the workflow") as whole, step("planning") as job:
@@ -185,19 +185,29 @@ def _run_engine(command: list[str], settings: Config, scopes: list[str]) -> int:
         if any(line.startswith("LockException") for line in lines):
             unlock = "; `make report ARGS=--unlock` removes the lock of a workflow that was killed"
         print(f"the workflow failed; its whole output is in {file}{unlock}", file=sys.stderr)
+        # A wrong forest fails the workflow when the page that shows it is finished.
+        for page in _pages(settings, scopes):
+            if page.stat().st_mtime >= begun:
+                print(f"report: {page.resolve()}")
     else:
         _print_pages(settings, scopes)
     return engine.returncode
+
+
+def _pages(settings: Config, scopes: list[str]) -> list[Path]:
+    """Return the pages of the scopes that there are."""
+    from mst.scopes import scope_folder
+
+    pages = (scope_folder(settings, scope) / "report.html" for scope in scopes)
+    return list(filter(Path.is_file, pages))
 
 
 def _print_pages(settings: Config, scopes: list[str]) -> None:
     """Print the paths of the scopes' pages, and why graphs are missing from them."""
     from mst import catalog
     from mst.config import graph_folder
-    from mst.scopes import scope_folder
 
-    pages = (scope_folder(settings, scope) / "report.html" for scope in scopes)
-    for page in filter(Path.is_file, pages):
+    for page in _pages(settings, scopes):
         print(f"report: {page.resolve()}")
     rows = _planned(settings, scopes)
     if graphs := dict.fromkeys(row.graph for row in rows if row.status == "unavailable"):
