@@ -443,7 +443,11 @@ def test_title_names_the_one_graph_or_algorithm(rows, scope, title):
 def test_gate_names_the_wrong_run(report, tmp_path):
     with pytest.raises(MSTError, match="wrong: ") as refused:
         check_table(report / "table.parquet", tmp_path / "checked.json")
-    folders = str(refused.value).partition("its folder below results/records is removed: ")[2].split(", ")
+    folders = (
+        str(refused.value)
+        .partition("its folder below results/records is removed and `mst report` called: ")[2]
+        .split(", ")
+    )
     assert all(len(list((report / "records").glob(f"{folder}/w*"))) for folder in folders)
     assert not (tmp_path / "checked.json").exists()
 

@@ -17,7 +17,11 @@ from mst.errors import MSTError, printable
 from mst.units import counted
 
 FAILED = "failed.json"
-_REMEDY = "\na wrong run counts until its code is repaired, or its folder below results/records is removed: "
+# The workflow makes the table again if a planned run is missing, but not if another is.
+_REMEDY = (
+    "\na wrong run counts until its code is repaired, or its folder below results/records is removed and `mst report` "
+    "called: "
+)
 _RUN = re.compile(r"^SLURM run ID: (\S+)$", re.MULTILINE)
 _FAILED = re.compile(r"^(?:    message: )?Error in (group|rule) (\S+?):?$", re.MULTILINE)
 _REFUSED = re.compile(r"SLURM sbatch failed\. The error message was '(.+?)'\.$", re.DOTALL | re.MULTILINE)
