@@ -31,8 +31,8 @@ def from_table(table: Any, *, threads: int = 1) -> Graph:
     table : pandas.DataFrame, pyarrow.Table, polars.DataFrame, …
         The ends are in columns ``u, v``, ``source, target``, ``src, dst`` or ``from, to``; the weights in ``w`` or
         ``weight``. Other columns are ignored. Without weights, every edge weighs 1; but a column such as ``cost`` or
-        ``distance``, which would be the weight in an edge list, or a single other one of any name but ``id``, is then an
-        error.
+        ``distance``, which would be the weight in an edge list, or a single further column of any name but ``id``, is
+        then an error.
 
         Ends are vertex ids from 0, or labels of any hashable type other than floats and booleans. Labels are numbered
         in the order of their first appearance; `vertices` and the ``labels`` of the graph list them. With ids, the
