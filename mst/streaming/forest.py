@@ -15,6 +15,9 @@ from mst.units import counted
 class StreamForest:
     """A minimum spanning forest of a stream of edges.
 
+    For clusters, paths and bottlenecks, solve its edges again in memory, which returns a `mst.Forest`:
+    ``mst.minimum_spanning_forest((forest.n, *forest.edges()))``.
+
     Attributes
     ----------
     n, m : int
