@@ -104,6 +104,19 @@ def test_an_interruption_kills_an_engine_that_does_not_end(tmp_path, monkeypatch
     interrupted_by(tmp_path, signal.SIGTERM)
 
 
+def test_while_the_engine_runs_no_lock_is_taken_that_an_interruption_could_leave_locked(tmp_path, monkeypatch):
+    wait = subprocess.Popen.wait
+
+    def wait_at_the_end(engine, timeout=None):
+        assert os.waitid(os.P_PID, engine.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT), "it still runs"
+        return wait(engine, timeout)
+
+    monkeypatch.setattr(subprocess.Popen, "wait", wait_at_the_end)
+    monkeypatch.setattr(subprocess.Popen, "poll", lambda engine: pytest.fail("poll takes a lock, too"))
+    own = types.SimpleNamespace(root=tmp_path, records=tmp_path / "records")
+    assert experiment._run_engine([sys.executable, "-c", "import time; time.sleep(0.3); exit(3)"], own, []) == 3
+
+
 @pytest.mark.parametrize("code", [0, 3])
 def test_the_output_of_the_engine_goes_to_a_log_and_its_end_to_the_screen_if_it_fails(code, tmp_path, capsys):
     own = types.SimpleNamespace(root=tmp_path, records=tmp_path / "records")
@@ -140,7 +153,7 @@ def test_a_page_that_a_failing_engine_has_written_is_named(tmp_path, monkeypatch
     own = types.SimpleNamespace(root=tmp_path, records=tmp_path / "records")
     page = tmp_path / "report.html"
     script = f"import pathlib; pathlib.Path({str(page)!r}).touch(); exit(1)"
-    experiment._watched([sys.executable, "-c", script], own, ["default"])
+    experiment._run_engine([sys.executable, "-c", script], own, ["default"])
     assert capsys.readouterr().out == f"report: {page}\n"
 
 

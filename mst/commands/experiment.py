@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 HELP = "run the experiment with Snakemake: first a preliminary page, then the whole experiment"
 
 _POLL_SECONDS = 1.0
+_LOOKING_SECONDS = 0.02
 _ENDING_SECONDS = 60.0
 _COMPILE_SECONDS = 6.0
 """Seconds that an algorithm's first run compiles, as a mean over those of the default experiment on two cores."""
@@ -167,17 +168,16 @@ def _run_engine(command: list[str], settings: Config, scopes: list[str]) -> int:
         )
         try:
             progress = _Progress(settings, scopes, file)
-            while engine.poll() is None:
+            progress.show(whole, job)
+            while not _ends_within(engine, _POLL_SECONDS):
                 progress.show(whole, job)
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    engine.wait(_POLL_SECONDS)
         except KeyboardInterrupt:
             _end_engine(engine)
             # The engine's jobs were interrupted: they did not fail.
             (settings.root / account.FAILED).unlink(missing_ok=True)
             print(f"interrupted; the same command continues. Log: {file}", file=sys.stderr)
             return 130
-    if engine.returncode:
+    if engine.wait():
         with file.open(errors="replace") as log:
             lines = [line for line in log if not line.startswith(PREFIX)]
         print("".join(lines[-30:]), end="", file=sys.stderr)
@@ -218,16 +218,27 @@ def _print_pages(settings: Config, scopes: list[str]) -> None:
         print("after `mst retry` the same command looks for unavailable graphs again")
 
 
+def _ends_within(engine: subprocess.Popen, seconds: float) -> bool:
+    """Return whether the engine ends within some seconds, without reaping it.
+
+    `Popen.wait` and `Popen.poll` take a lock that an interruption can leave locked; they would then never return.
+    """
+    until = time.monotonic() + seconds
+    while not os.waitid(os.P_PID, engine.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+        if time.monotonic() >= until:
+            return False
+        time.sleep(_LOOKING_SECONDS)
+    return True
+
+
 def _end_engine(engine: subprocess.Popen) -> None:
     """End the engine and its jobs; a second interruption ends the waiting."""
     with contextlib.suppress(KeyboardInterrupt):
         os.killpg(engine.pid, signal.SIGTERM)
-        try:
-            engine.wait(_ENDING_SECONDS)
-        except subprocess.TimeoutExpired:
+        if not _ends_within(engine, _ENDING_SECONDS):
             # The engine can wait forever for a lock that it holds itself (`end_with_job`).
             os.killpg(engine.pid, signal.SIGKILL)
-            engine.wait()
+        engine.wait()
 
 
 class _Progress:
