@@ -1,8 +1,8 @@
-"""Merging parallel edges: into a simple graph, or to the lightest of each pair.
+"""Merges parallel edges, for `mst.simplify` and for peers that accept only simple graphs.
 
-`merge_edges` distributes edges over buckets, ranges of their smaller end, which fit into a core's cache. It then sorts
-each bucket by both ends and passes over each run of equal pairs. All steps are shared by threads. In the kernels,
-`schedule` is a `Schedule`, and `buckets` a `_Buckets`.
+`merge_edges` distributes edges over buckets by their smaller end; a bucket fits into a core's cache. It then sorts each
+bucket by both ends and merges each run of equal pairs. Threads share every step. In the kernels, `schedule` is a
+`Schedule`, and `buckets` a `_Buckets`.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from mst.kernels.primitives.out_of_line import call
 from mst.kernels.primitives.radix import id_at, sort_words
 
 _BUCKET_BITS = 11
-_BUCKET = 1 << 13  # edges of a bucket: few enough for the second-level cache, many enough to be worth a sort
-_SPLIT = 1 << 17  # edges of a bucket beyond which it is split once more
+_BUCKET = 1 << 13  # edges per bucket: few enough for the second-level cache, many enough to be worth a sort
+_SPLIT = 1 << 17  # edges from which a bucket is split once more
 _CHUNK = 1 << 16
 _BLOCK = 512
 _ZERO, _ONE, _HALF = np.uint64(0), np.uint64(1), np.uint64(32)
@@ -43,11 +43,11 @@ class Merged(NamedTuple):
     w : numpy.ndarray of any weight dtype, shape (k,)
         ``-0.0`` becomes ``0.0``.
     loops : int
-        Self-loops.
+        Self-loops dropped.
     reciprocal : int
-        One for each pair with arcs both ways.
+        Pairs with arcs in both directions: one row of each was dropped as the reverse of another.
     parallel : int
-        The rest.
+        All other rows dropped.
     """
 
     u: np.ndarray
@@ -59,22 +59,22 @@ class Merged(NamedTuple):
 
 
 class _Buckets(NamedTuple):
-    """Edges in buckets of their smaller end.
+    """Edges in buckets by their smaller end.
 
     Attributes
     ----------
     shift : int
-        The number of bits of the smaller end below those of its bucket.
+        The bucket of an edge is its smaller end without its lowest `shift` bits.
     bits : int
-        Bits of an end.
+        Number of bits of an end.
     starts : numpy.ndarray of int64, shape (buckets + 1,)
-        The place of each bucket's first edge, and the end.
+        The place of each bucket's first edge, and the end of the last bucket.
     words : numpy.ndarray of uint64, shape (m,)
-        From the highest bit to the lowest: the smaller end's bits below `shift`, the larger end, and whether the
-        smaller end came second.
+        From the highest bit to the lowest: the lowest `shift` bits of the smaller end, the larger end, and whether
+        the smaller end came second.
     weights : numpy.ndarray of any weight dtype, shape (m,)
     counts : numpy.ndarray of int64, shape (buckets, 3)
-        Of each bucket: edges kept, pairs with arcs both ways, other rows dropped.
+        For each bucket: edges kept, pairs with arcs in both directions, other rows dropped.
     """
 
     shift: int
@@ -91,7 +91,7 @@ def merge_edges(n: int, u: np.ndarray, v: np.ndarray, w: np.ndarray, width: int 
     Parameters
     ----------
     n : int
-        At most 2³⁷ (the graph's vertices or those in use).
+        Number of vertices, at most 2³⁷.
     u, v : numpy.ndarray of int32 or int64, shape (m,), read-only
     w : numpy.ndarray of any weight dtype, shape (m,), read-only
     width : int
@@ -99,7 +99,7 @@ def merge_edges(n: int, u: np.ndarray, v: np.ndarray, w: np.ndarray, width: int 
 
     Notes
     -----
-    Besides input and result it needs a word and a weight per edge, and the same again for the largest bucket of each
+    Besides input and result, this needs a word and a weight per edge, and the same again for the largest bucket of each
     thread. Arrays that are sorted and simple already are returned as they are.
 
     Examples
@@ -150,7 +150,7 @@ def _in_buckets(n: int, u: np.ndarray, v: np.ndarray, w: np.ndarray, width: int)
 
 @njit
 def _is_simple(u, v, w):
-    """Return whether `merge_edges` would change nothing: `u`, `v`, `w` as there."""
+    """Return whether `merge_edges` would return its arguments `u`, `v` and `w` as they are."""
     a, b = -1, -1
     for e in range(u.size):
         if not (u[e] < v[e] and (a < u[e] or (a == u[e] and b < v[e]))):
@@ -163,15 +163,15 @@ def _is_simple(u, v, w):
 
 @njit(inline="always")
 def _bucket(a, b, shift, loops):
-    """Return the bucket, int, of an edge between `a` and `b`; that of self-loops is `loops`, and `shift` is an int."""
+    """Return the bucket of an edge between `a` and `b`: `loops` for a self-loop, else the smaller end ``>> shift``."""
     return loops if a == b else min(a, b) >> shift
 
 
 @njit
 def _count(schedule, u, v, shift, counts):
-    """Add to ``counts[c, k]``, int64 of shape (chunks, buckets + 1), the edges of chunk `c` in bucket `k`.
+    """Add the number of edges of chunk `c` in bucket `k` to ``counts[c, k]``: int64 of shape (chunks, buckets + 1).
 
-    `u` and `v` are as for `merge_edges`, `shift` is that of `_Buckets`.
+    `u` and `v` are the ends of all edges, and `shift` is that of `_Buckets`.
     """
     reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, _count_worker, schedule, u, v, shift, counts)
@@ -200,8 +200,8 @@ def _count_worker(worker, schedule, u, v, shift, counts):
 def _scatter(schedule, edges, numbers, places, words, weights):
     """Write the edges, ``u, v, w`` of shape (m,), to their buckets in `words` and `weights`, as in `_Buckets`.
 
-    `numbers` are the shift and the bits of `_Buckets`. ``places[c, k]``, int64 of shape (chunks, buckets + 1), is the
-    place of the first edge of chunk `c` in bucket `k`; overwritten.
+    `numbers` are the fields `shift` and `bits` of `_Buckets`. ``places[c, k]``, int64 of shape (chunks, buckets + 1),
+    is the place of the first edge of chunk `c` in bucket `k`; it is overwritten.
     """
     reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, _scatter_worker, schedule, edges, numbers, places, words, weights)
@@ -237,7 +237,7 @@ def _scatter_worker(worker, schedule, edges, numbers, places, words, weights):
 
 @njit
 def _merge_buckets(schedule, buckets):
-    """Merge the edges of each bucket to its front and write its counts; `words` lose their lowest bit."""
+    """Merge parallel edges to the front of each bucket, whose words lose their lowest bit, and write its counts."""
     reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, _merge_worker, schedule, buckets)
 
@@ -277,7 +277,8 @@ def _scratch(size, dtype):
 def _split(words, weights, scratch, begins):
     """Sort a bucket, `words` and `weights` of shape (m,), by the highest bits in which its pairs differ.
 
-    `scratch` is from `_scratch`. The edges with the value `k` of these bits begin at ``begins[k]``, int64 (2049,).
+    `scratch` is from `_scratch`. `begins`, int64 (2049,), is overwritten by the place of the first edge for each value
+    of these bits.
     """
     differing = _ZERO
     for i in range(words.size):
@@ -306,17 +307,17 @@ def _split(words, weights, scratch, begins):
 
 @njit
 def _merge_range(words, weights, start, stop, scratch, counts):
-    """Merge the edges ``start … stop - 1``, write them after those merged before, and add to the bucket's counts.
+    """Merge the edges ``start … stop - 1`` of a bucket, append them to its merged edges, and add to its counts.
 
-    `words` and `weights`, (m,), are those of a bucket, `scratch` is from `_scratch`, and `counts`, int64 (3,), is the
-    bucket's row in `_Buckets`.
+    `words` and `weights`, of shape (m,), are those of the bucket, `scratch` is from `_scratch`, and `counts`, int64
+    (3,), is the bucket's row of the counts in `_Buckets`.
     """
     spare, lightest, ids, spare_ids = scratch
     mine, here = words[start:stop], weights[start:stop]
     highest = _ZERO
     for i in range(mine.size):
         highest |= mine[i]
-    # Keys of 32 bits and less are sorted with their places below them, in the same words.
+    # Keys of at most 32 bits are sorted together with their places, which fit below them in the same words.
     packed = highest >> _HALF == 0
     for i in range(np.uint64(mine.size)):
         if packed:
@@ -339,11 +340,11 @@ def _merge_range(words, weights, start, stop, scratch, counts):
 
 @njit
 def _merge_runs(words, ids, weights, pairs, lightest):
-    """Write the pair of each run of equal pairs to the front of `pairs`, and the smallest weight to that of `lightest`.
+    """Write the pair of each run of equal pairs to the front of `pairs`, and its smallest weight to `lightest`.
 
     `words` and `ids` are sorted records of places in `weights`, (m,), with the keys of `_Buckets`. `pairs`, uint64
     (m,), may be `words`; `lightest` has the dtype of `weights` and at least m places. Returns the numbers of runs, of
-    those with both directions, and of the other edges dropped.
+    runs with both directions, and of the other edges dropped.
     """
     kept = reciprocal = parallel = 0
     below = _HALF if ids.size == 0 else _ZERO
@@ -358,7 +359,7 @@ def _merge_runs(words, ids, weights, pairs, lightest):
             key = words[i] >> below
             count += 1
             i += _ONE
-        # The direction is the lowest bit of the keys, in order of which the run is sorted.
+        # The lowest bit of a key is the direction, and keys ascend: both occur if the first and the last differ.
         both = key & _ONE != first
         reciprocal += both
         parallel += count - 1 - both
@@ -370,9 +371,9 @@ def _merge_runs(words, ids, weights, pairs, lightest):
 
 @njit
 def _unpack_buckets(schedule, buckets, places, u, v, w):
-    """Write the merged edges of each bucket to `u`, `v` and `w`, those of `Merged`, from ``places[bucket]`` on.
+    """Write the merged edges of each bucket to `u`, `v` and `w`, the columns of `Merged`, from ``places[bucket]`` on.
 
-    `places` is int64, of shape (buckets + 1,).
+    `places` is int64 of shape (buckets + 1,).
     """
     reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, _unpack_worker, schedule, buckets, places, u, v, w)

@@ -1,12 +1,13 @@
-"""Parses numbers and rows of numbers from bytes: one pass, exact, without allocation per row.
+"""Parses numbers and rows of numbers from bytes, for text formats: in one pass, exactly, without allocating per row.
 
-In all functions, `buffer` is uint8 of shape (size,), and indices in it, such as `i`, are int.
-Every function requires that the last byte of its input cannot continue a number, so that scanning a number never
-leaves the buffer; `parse_rows` and `parse_numbers` return plain tuples, since an interruption would crash numba while
-it makes a named one. Decimal fractions are rounded correctly: by one exact floating-point operation if that is enough
-(Clinger, "How to read floating point numbers accurately", 1990), else by one 64 × 128-bit product (Lemire, "Number
-parsing at a gigabyte per second", 2021, section 5). The few numbers that neither method decides (more than 19 digits,
-subnormal and overflowing values) are deferred to the caller as a span of bytes.
+In all functions, `buffer` is uint8 of shape (size,), and indices into it, such as `i`, are int. The last byte of the
+input must be one that cannot continue a number, so that scanning a number never leaves the buffer. `parse_rows` and
+`parse_numbers` return plain tuples, because an interruption would crash numba while it builds a named one.
+
+Decimal fractions are rounded correctly: by one exact floating-point operation if that is enough (Clinger, "How to read
+floating point numbers accurately", 1990), else by one 64 × 128-bit product (Lemire, "Number parsing at a gigabyte per
+second", 2021, section 5). The few numbers that neither method decides (more than 19 digits, subnormal and overflowing
+values) are left to the caller as spans of bytes.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ import numpy as np
 
 from mst.kernels.primitives.jit import njit
 
-# Reasons why `parse_rows` and `parse_numbers` stop.
+# Reasons why `parse_rows` and `parse_numbers` stop. A line may be too short or too long for its columns, the output
+# full, and an integer inexact as a float.
 END, FLOAT, WORD, ID_WORD, WEIGHT_WORD, ID_RANGE, TOO_LARGE, NAN, SHORT, LONG, FULL, INEXACT = range(12)
 
 # Position of `parse_numbers` within a line.
@@ -79,7 +81,7 @@ def _product(a, b):
 
 @njit
 def _leading_zeros(x):
-    """Return the number of leading zero bits of a uint64 other than 0."""
+    """Return the number of leading zero bits of a nonzero uint64."""
     count = 0
     for width in (32, 16, 8, 4, 2, 1):
         if x >> np.uint64(64 - width) == 0:
@@ -100,7 +102,7 @@ def round_decimal(digits, power):
     Returns
     -------
     decided : bool
-        Whether this method decides the result.
+        False if neither method determines the nearest float64.
     value : float64
         The result, or 0.0 if it is undecided.
     """
@@ -129,7 +131,7 @@ def round_decimal(digits, power):
     # Subnormal results lose bits, overflowing ones become infinite; both are rare enough to be left to the caller.
     if exponent <= -1022 or exponent >= 1023:
         return False, 0.0
-    # Half-way cases are possible only for powers that fit the significand; truncation hides them.
+    # Only for these powers can the product lie half-way between two floats: such ties round to even.
     if (
         low <= np.uint64(1)
         and -4 <= power <= 23
@@ -143,7 +145,7 @@ def round_decimal(digits, power):
 
 @njit
 def _is_word(buffer, i, word):
-    """Return whether the bytes of `buffer` at `i` spell `word`, uint8 in lower case, in upper or lower case."""
+    """Return whether `buffer` spells `word`, uint8 in lower case, from index `i` on, ignoring case."""
     for letter in word:
         if buffer[i] | 0x20 != letter:
             return False
@@ -158,7 +160,7 @@ _NAN_WORD = np.frombuffer(b"nan", np.uint8)
 
 @njit
 def _special(buffer, i, negative):
-    """Parse infinity or NaN at `i`, after its sign; results as for `parse_number`."""
+    """Parse infinity or NaN at `i`, after a sign, a minus if `negative`; return the same as `parse_number`."""
     if _is_word(buffer, i, _NAN_WORD):
         return _NAN, i + 3, 0, 0.0
     if _is_word(buffer, i, _INFINITY):
@@ -170,7 +172,7 @@ def _special(buffer, i, negative):
 
 @njit
 def parse_number(buffer, i):
-    """Parse the decimal number at `i`.
+    """Parse the decimal number that begins at `buffer[i]`, including infinity and NaN.
 
     Parameters
     ----------
@@ -180,7 +182,7 @@ def parse_number(buffer, i):
     Returns
     -------
     kind : int
-        `_INTEGER`; `_REAL`, infinities included; `_DEFERRED` for a well-formed number that is left to the caller;
+        `_INTEGER`; `_REAL`, which includes infinities; `_DEFERRED` for a well-formed number that is left to the caller;
         `_LARGE` for an integer outside int64; `_NAN`; `_NONE` if there is no number.
     end : int
         The index after the number.
@@ -226,8 +228,8 @@ def parse_number(buffer, i):
     last = i
     if follower | 0x20 == 101:
         i += 1
-        below = buffer[i] == 45
-        if below or buffer[i] == 43:
+        is_negative = buffer[i] == 45
+        if is_negative or buffer[i] == 43:
             i += 1
         start = i
         exponent: Any = 0
@@ -238,7 +240,7 @@ def parse_number(buffer, i):
             digit = np.uint8(buffer[i] - 48)
         if i == start:
             return _NONE, first, 0, 0.0
-        power += -exponent if below else exponent
+        power += -exponent if is_negative else exponent
     if count > 19 and _significant(buffer, first, last) > 19:
         return _DEFERRED, i, 0, 0.0
     decided, value = round_decimal(digits, power)
@@ -280,9 +282,9 @@ class RowSyntax(NamedTuple):
     extra_columns : bool
         Whether more text may follow the last column.
     delimiter : int
-        The byte between columns, with or without blanks around it; 0 for blanks alone.
+        The byte between columns, with or without blanks around it; 0 if only blanks separate columns.
     low, high : int
-        Valid range of `u` and `v`, bounds included.
+        The smallest and the largest valid `u` and `v`.
     """
 
     comments: np.ndarray
@@ -322,11 +324,11 @@ class RowStop(NamedTuple):
     status : int
         The reason, such as `END` or `WORD`.
     at : int
-        Index of the byte that it stopped at.
+        Index of the byte at which it stopped.
     line_start : int
-        Index at which that line begins.
+        Index of the first byte of that line.
     rows, lines, deferred : int
-        Numbers of complete rows, of complete lines, and of deferred weights before.
+        Numbers of complete rows, of complete lines and of deferred weights so far.
     """
 
     status: int
@@ -339,7 +341,7 @@ class RowStop(NamedTuple):
 
 @njit
 def skip_comments(buffer, start, stop, comments, words):
-    """Skip blank lines and comments, except those whose first word begins with one of `words`.
+    """Skip blank lines and comments, but stop at a comment whose first word begins with one of `words`.
 
     Parameters
     ----------
@@ -350,12 +352,12 @@ def skip_comments(buffer, start, stop, comments, words):
     comments : array of bool, shape (256,)
         Whether a line that begins with this byte is a comment.
     words : array of uint8, shape (words, length)
-        In lower case, padded with zeros.
+        Words in lower case, padded with zeros.
 
     Returns
     -------
     at : int
-        The index at which the first other line begins; `stop` if there is none.
+        Index of the first byte of the first line that is not skipped; `stop` if all are.
     lines : int
         Number of lines skipped.
     """
@@ -406,10 +408,10 @@ class NumberArrays(NamedTuple):
     Attributes
     ----------
     out : array of int64 or float64, shape (capacity,)
-        The numbers; once it is full, the next number stops with `FULL`.
+        The numbers; once it is full, parsing stops with `FULL` at the next number.
     line_ends : array of int64, shape (lines, 2)
-        For each line that ends and is not a comment: how many numbers and how many line feeds there were up to
-        its end. It must hold a row for every byte of the input.
+        For each complete line other than a comment: how many numbers and how many line feeds there are up to its
+        end. It must have as many rows as the input has bytes.
     deferred : array of int64, shape (capacity, 3)
         ``(index in out, start, end)`` of each number that is left to the caller.
     """
@@ -427,7 +429,7 @@ class NumberStop(NamedTuple):
     status : int
         The reason: `END`, `FULL`, `FLOAT`, or an error.
     at : int
-        Index of the byte that it stopped at.
+        Index of the byte at which it stopped.
     state : int
         Position in the line: `LINE_START`, `AFTER_NUMBER`, `AFTER_DELIMITER` or `IN_COMMENT`.
     numbers, lines, line_feeds, deferred : int
@@ -457,9 +459,9 @@ def _is_rounded(integer, real):
 
 @njit
 def _weight_error(kind, integer, real, integers):
-    """Return the reason to stop at a weight of this kind of number, or `END` if it is valid.
+    """Return the reason to stop at an invalid weight, or `END` if the weight is valid.
 
-    `integer` and `real` are those of `parse_number`, `integers` is that of `RowArrays`.
+    `kind`, `integer` and `real` are from `parse_number`; `integers` says whether a fraction is invalid.
     """
     if kind == _INTEGER:
         return END if integers or not _is_rounded(integer, real) else INEXACT
@@ -474,9 +476,9 @@ def _weight_error(kind, integer, real, integers):
 
 @njit
 def _number_error(kind, integer, real, integers):
-    """Return the reason to stop at a number of this kind in a sequence, or `END` if it is valid or missing.
+    """Return the reason to stop at an invalid number of a sequence, or `END` if the number is valid or missing.
 
-    `integer` and `real` are those of `parse_number`, `integers` is that of `NumberSyntax`.
+    `kind`, `integer` and `real` are from `parse_number`; `integers` says whether a fraction is invalid.
     """
     if kind == _NONE:
         return WORD
@@ -487,7 +489,7 @@ def _number_error(kind, integer, real, integers):
 
 @njit
 def _id_error(kind, integer, low, high):
-    """Return the reason to stop at a vertex id, or `END` if its kind is an integer, from `low` to `high`."""
+    """Return the reason to stop at an invalid vertex id, or `END` if it is an integer from `low` to `high`."""
     if kind != _INTEGER:
         return ID_RANGE if kind == _LARGE else ID_WORD
     return END if low <= integer <= high else ID_RANGE
@@ -495,7 +497,7 @@ def _id_error(kind, integer, low, high):
 
 @njit
 def parse_rows(buffer, start, stop, syntax, arrays):
-    """Parse lines of fixed columns up to the first line that does not fit.
+    """Parse lines of fixed columns, up to the first invalid line.
 
     Parameters
     ----------
@@ -512,12 +514,12 @@ def parse_rows(buffer, start, stop, syntax, arrays):
     tuple of int
         The fields of `RowStop`.
     """
-    # Tuples are unpacked once because each access to an array in a tuple counts a reference. Loops over blanks are
-    # not factored out: functions that take the buffer, even inlined ones, make parsing slower by at least a fifth.
+    # Tuples are unpacked once because each access to an array in a tuple would update its reference count. Loops over
+    # blanks are not factored out: functions that take the buffer, even inlined ones, slow parsing by at least a fifth.
     comments, tag, columns, extra_columns, delimiter, low, high = syntax
     u, v, w, integers, deferred = arrays
     i = start
-    row = lines = held = 0
+    row = lines = deferrals = 0
     while i < stop:
         line_start = i
         while _is_blank(buffer[i]):
@@ -535,20 +537,20 @@ def parse_rows(buffer, start, stop, syntax, arrays):
             continue
         if tag:
             if first != tag or not _is_blank(buffer[i + 1]):
-                return (WORD, i, line_start, row, lines, held)
+                return (WORD, i, line_start, row, lines, deferrals)
             i += 1
         for c in range(columns.size):
             while _is_blank(buffer[i]):
                 i += 1
             if delimiter and c:
                 if buffer[i] == 10:
-                    return (SHORT, i, line_start, row, lines, held)
+                    return (SHORT, i, line_start, row, lines, deferrals)
                 i += 1
                 while _is_blank(buffer[i]):
                     i += 1
             at = i
             if buffer[i] == 10:
-                return (SHORT, i, line_start, row, lines, held)
+                return (SHORT, i, line_start, row, lines, deferrals)
             column = columns[c]
             if column == SKIP:
                 while not _ends_column(buffer[i], delimiter):
@@ -563,7 +565,7 @@ def parse_rows(buffer, start, stop, syntax, arrays):
                     else _id_error(kind, integer, low, high)
                 )
                 if error != END:
-                    return (error, at, line_start, row, lines, held)
+                    return (error, at, line_start, row, lines, deferrals)
                 if column == U:
                     u[row] = integer
                 elif column == V:
@@ -571,15 +573,15 @@ def parse_rows(buffer, start, stop, syntax, arrays):
                 elif kind == _INTEGER:
                     w[row] = integer
                 elif kind == _DEFERRED:
-                    deferred[held, 0], deferred[held, 1], deferred[held, 2] = row, at, i
-                    held += 1
+                    deferred[deferrals, 0], deferred[deferrals, 1], deferred[deferrals, 2] = row, at, i
+                    deferrals += 1
                 else:
                     w[row] = real
             if delimiter:
                 while _is_blank(buffer[i]):
                     i += 1
                 if c + 1 < columns.size and buffer[i] != delimiter and buffer[i] != 10:
-                    return (LONG, i, line_start, row, lines, held)
+                    return (LONG, i, line_start, row, lines, deferrals)
         if extra_columns:
             while buffer[i] != 10:
                 i += 1
@@ -587,18 +589,18 @@ def parse_rows(buffer, start, stop, syntax, arrays):
             while _is_blank(buffer[i]):
                 i += 1
             if buffer[i] != 10:
-                return (LONG, i, line_start, row, lines, held)
+                return (LONG, i, line_start, row, lines, deferrals)
         i += 1
         row += 1
         lines += 1
-    return (END, i, i, row, lines, held)
+    return (END, i, i, row, lines, deferrals)
 
 
 @njit
 def parse_numbers(buffer, start, stop, state, syntax, arrays):
-    """Parse consecutive numbers regardless of lines, and record the line ends.
+    """Parse consecutive numbers regardless of lines, and record where lines end.
 
-    A line may continue in the next call: `state` is the position within it.
+    The input may end within a line, which the next call continues: `state` is the position within it.
 
     Parameters
     ----------
@@ -620,13 +622,13 @@ def parse_numbers(buffer, start, stop, state, syntax, arrays):
     comment, delimiter, integers = syntax
     out, line_ends, deferred = arrays
     i = start
-    count = lines = line_feeds = held = 0
+    count = lines = line_feeds = deferrals = 0
     while i < stop:
         byte = buffer[i]
         if byte == 10:
             if state == AFTER_DELIMITER:
                 if count == out.size:
-                    return (FULL, i, state, count, lines, line_feeds, held)
+                    return (FULL, i, state, count, lines, line_feeds, deferrals)
                 out[count] = MISSING if integers else math.nan
                 count += 1
             line_feeds += 1
@@ -640,7 +642,7 @@ def parse_numbers(buffer, start, stop, state, syntax, arrays):
         elif state == LINE_START and comment and byte == comment:
             state = IN_COMMENT
         elif count == out.size:
-            return (FULL, i, state, count, lines, line_feeds, held)
+            return (FULL, i, state, count, lines, line_feeds, deferrals)
         elif delimiter and byte == delimiter:
             if state != AFTER_NUMBER:
                 out[count] = MISSING if integers else math.nan
@@ -648,7 +650,7 @@ def parse_numbers(buffer, start, stop, state, syntax, arrays):
             state = AFTER_DELIMITER
             i += 1
         elif delimiter and state == AFTER_NUMBER:
-            return (LONG, i, state, count, lines, line_feeds, held)
+            return (LONG, i, state, count, lines, line_feeds, deferrals)
         else:
             kind, end, integer, real = parse_number(buffer, i)
             follower = buffer[end]
@@ -662,15 +664,15 @@ def parse_numbers(buffer, start, stop, state, syntax, arrays):
                 kind = _NONE
             error = _number_error(kind, integer, real, integers)
             if error != END:
-                return (error, i, state, count, lines, line_feeds, held)
+                return (error, i, state, count, lines, line_feeds, deferrals)
             if integers:
                 out[count] = integer
             elif kind == _DEFERRED:
-                deferred[held, 0], deferred[held, 1], deferred[held, 2] = count, i, end
-                held += 1
+                deferred[deferrals, 0], deferred[deferrals, 1], deferred[deferrals, 2] = count, i, end
+                deferrals += 1
             else:
                 out[count] = real
             count += 1
             state = AFTER_NUMBER
             i = end
-    return (END, i, state, count, lines, line_feeds, held)
+    return (END, i, state, count, lines, line_feeds, deferrals)

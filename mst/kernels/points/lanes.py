@@ -1,9 +1,9 @@
-"""Operations on all `LEAF` points of a block at once, one in each lane of a vector.
+"""Operations on the `LEAF` points of a block at once, one point in each lane of a vector.
 
-They are written with LLVM's vectors, since LLVM unrolls loops of so few steps to scalar code before it vectorises.
-Sums are added up in the order of the dimensions. `blocks`, `boxes` and `points` are those of a
-`mst.kernels.points.kd_tree.KdTree`; blocks, places, nodes and sets of lanes, one bit each, are int64; distances are
-squared, and float64.
+They are the inner loops of this package, written with LLVM's vectors: LLVM would unroll loops of so few steps to scalar
+code before vectorising them. Squares are summed in the order of the dimensions. `blocks`, `boxes` and `points` are
+fields of a `mst.kernels.points.kd_tree.KdTree`. Blocks, places and nodes are int64, and so are sets of lanes, with
+one bit for each. Distances are squared, and float64.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from mst.kernels.primitives.jit import intrinsic
 
 LEAF = 32
 ROW = 16
-"""The largest number of items in a row of `insert`."""
+"""The most neighbours in a row that `insert` can handle."""
 _I32, _I64, _DOUBLE = ir.IntType(32), ir.IntType(64), ir.DoubleType()
 _FLOATS, _INTS = ir.VectorType(_DOUBLE, LEAF), ir.VectorType(_I32, LEAF)
 
@@ -31,10 +31,10 @@ def point_distances(typing_context, blocks, block, place, distances):
         blocks_value, block, place, distances_value = arguments
         coordinates = context.make_array(blocks)(context, builder, blocks_value)
         size = builder.extract_value(coordinates.shape, 1)
-        own, lane = builder.lshr(place, _I64(LEAF.bit_length() - 1)), builder.and_(place, _I64(LEAF - 1))
+        own_block, lane = builder.lshr(place, _I64(LEAF.bit_length() - 1)), builder.and_(place, _I64(LEAF - 1))
         total = cgutils.alloca_once_value(builder, ir.Constant(_FLOATS, [0.0] * LEAF))
         with cgutils.for_range(builder, size) as loop:
-            x = _item(context, builder, blocks, coordinates, own, loop.index, lane)
+            x = _item(context, builder, blocks, coordinates, own_block, loop.index, lane)
             points = _vector(context, builder, blocks, coordinates, block, loop.index, _I64(0))
             _add_square(builder, total, builder.fsub(points, _spread(builder, builder.load(x), _FLOATS)))
         _write(context, builder, distances, distances_value, builder.load(total))
@@ -45,7 +45,10 @@ def point_distances(typing_context, blocks, block, place, distances):
 
 @intrinsic
 def box_distances(typing_context, blocks, block, boxes, node, distances):
-    """Write lower bounds on the distances between the points of a block and those of a node to float64 (LEAF,)."""
+    """Write a lower bound on the distance between each point of a block and all points of a node to `distances`.
+
+    `distances` is float64 (LEAF,).
+    """
 
     def generate(context, builder, signature, arguments):
         blocks_value, block, boxes_value, node, distances_value = arguments
@@ -95,9 +98,9 @@ def node_distance(typing_context, boxes, a, b):
 
 @intrinsic
 def lanes_within(typing_context, distances, limits):
-    """Return the lanes whose distance is at most their limit, as one bit each.
+    """Return the set of lanes whose distance is at most their limit.
 
-    `distances` are float64 (LEAF,), `limits` the same or one float64 for all lanes.
+    `distances` is float64 (LEAF,), and so is `limits`, unless it is one float64 for all lanes.
     """
 
     def generate(context, builder, signature, arguments):
@@ -114,7 +117,7 @@ def lanes_within(typing_context, distances, limits):
 
 @intrinsic
 def lanes_of_bounds(typing_context, numbers, start, limit):
-    """Return which of the `LEAF` items of a float64 array, from `start` on, are at most a limit, a bit each."""
+    """Return the set of lanes `j` whose ``numbers[start + j]`` is at most `limit`; `numbers` is a float64 array."""
 
     def generate(context, builder, signature, arguments):
         numbers_value, start, limit = arguments
@@ -128,10 +131,11 @@ def lanes_of_bounds(typing_context, numbers, start, limit):
 
 @intrinsic
 def keep_apart(typing_context, bounds, of, start, component, cores, core):
-    """Raise lower bounds, float64 (LEAF,), to the core distances of both ends; to infinity within the component.
+    """Turn lower bounds on the distance from each lane to another end into lower bounds on the weight of that edge.
 
-    `cores`, float64 (LEAF,), are the core distances of the lanes, and `core` is that of the other end; `component` is
-    the component of the other end, and those of the lanes are the int32 of `of`, from `start` on.
+    Each of `bounds`, float64 (LEAF,), is raised to the core distances of both ends, or to infinity if both ends are in
+    one component. `cores`, float64 (LEAF,), are the core distances of the lanes, and ``of[start + j]``, int32, is the
+    component of lane `j`; `core` and `component` are those of the other end.
     """
 
     def generate(context, builder, signature, arguments):
@@ -149,7 +153,7 @@ def keep_apart(typing_context, bounds, of, start, component, cores, core):
 
 @intrinsic
 def raise_to(typing_context, numbers, bounds, start, bound, raised):
-    """Write numbers, raised to `bound` and to those of `bounds` from `start` on; arrays are float64 (LEAF,)."""
+    """Write ``max(numbers[j], bounds[start + j], bound)`` to ``raised[j]`` for each lane `j`; all are float64."""
 
     def generate(context, builder, signature, arguments):
         numbers_value, bounds_value, start, bound, raised_value = arguments
@@ -165,9 +169,9 @@ def raise_to(typing_context, numbers, bounds, start, bound, raised):
 
 @intrinsic
 def lower_beyond(typing_context, numbers, bounds, limits):
-    """Lower numbers to the bounds that are above their limit; return the other lanes, one bit each.
+    """Lower ``numbers[j]`` to ``bounds[j]`` in each lane `j` whose bound is above its limit; return the other lanes.
 
-    All are float64 (LEAF,).
+    All three arrays are float64 (LEAF,).
     """
 
     def generate(context, builder, signature, arguments):
@@ -184,7 +188,7 @@ def lower_beyond(typing_context, numbers, bounds, limits):
 
 @intrinsic
 def exclude(typing_context, distances, of, start, own):
-    """Set the distances, float64 (LEAF,), to infinity where the int32 of `of`, from `start` on, is `own`."""
+    """Set ``distances[j]``, float64, to infinity in each lane `j` whose component, ``of[start + j]``, is `own`."""
 
     def generate(context, builder, signature, arguments):
         distances_value, of_value, start, own = arguments
@@ -199,22 +203,22 @@ def exclude(typing_context, distances, of, start, own):
 
 @intrinsic
 def least(typing_context, numbers):
-    """Return the smallest of float64 (LEAF,)."""
+    """Return the smallest of `numbers`, float64 (LEAF,)."""
     return types.float64(numbers), _reduction(numbers, "<")
 
 
 @intrinsic
 def greatest(typing_context, numbers):
-    """Return the largest of float64 (LEAF,)."""
+    """Return the largest of `numbers`, float64 (LEAF,)."""
     return types.float64(numbers), _reduction(numbers, ">")
 
 
 @intrinsic
 def rank(typing_context, numbers, ranks, size):
-    """Write the ranks of float64 (LEAF,), from 0, to int32 (LEAF,); return the lanes of the `size` smallest as bits.
+    """Write the rank of each number, from 0, to `ranks`; return the set of lanes with the `size` smallest numbers.
 
-    No lanes are returned if two numbers may be equal. They are compared as float32, in half as many instructions:
-    rounding keeps their order unless it makes two equal.
+    `numbers` is float64 (LEAF,) and `ranks` int32 (LEAF,). The set is empty if two numbers may be equal. Numbers are
+    compared as float32, in half as many instructions: rounding two of them keeps their order or makes them equal.
     """
 
     def generate(context, builder, signature, arguments):
@@ -233,7 +237,7 @@ def rank(typing_context, numbers, ranks, size):
 
 @intrinsic
 def order_points(typing_context, points, start, order):
-    """Write the order of the points, int32 from `start` on, of a block: int32 (LEAF,), from 0."""
+    """Write the rank of each of the points ``points[start : start + LEAF]`` to `order`; all are int32, ranks from 0."""
 
     def generate(context, builder, signature, arguments):
         points_value, start, order_value = arguments
@@ -246,10 +250,11 @@ def order_points(typing_context, points, start, order):
 
 @intrinsic
 def rank_ties(typing_context, numbers, order, ranks, size):
-    """Do the same as `rank`, but by (number, point), without infinite numbers; `order` is from `order_points`.
+    """Write ranks by (number, point) to `ranks`; return the set of the first `size` lanes, without infinite numbers.
 
-    If the bits of all numbers, minus those of the smallest, leave room for the order in the lowest bits, such words are
-    compared, which takes half as many instructions.
+    `numbers` is float64, `ranks` int32 and `order`, int32, from `order_points`; all have the shape (LEAF,). If the bits
+    of all numbers, minus those of the smallest, leave room for the order of the points, both are compared as one word,
+    in half as many instructions.
     """
 
     def generate(context, builder, signature, arguments):
@@ -290,10 +295,11 @@ def rank_ties(typing_context, numbers, order, ranks, size):
 
 @intrinsic
 def insert(typing_context, lanes, near, block, points, distances, places, row):
-    """Insert lanes of a block into a row of neighbours, sorted by (distance, point); return its largest distance.
+    """Insert lanes of a block into a row of neighbours, sorted by (distance, point); return the row's largest distance.
 
-    The lanes have finite distances `near`, float64 (LEAF,). A row of `distances`, float64, and `places`, int32, has at
-    most ROW items; ROW items are read, even beyond the last row. `points`, int32, has the point of each place.
+    `near`, float64 (LEAF,), holds the distances of the lanes, which are finite. The rows of `distances`, float64, and
+    `places`, int32, have at most `ROW` items; `ROW` items are read, even beyond the last row. `points`, int32, has the
+    point at each place.
     """
 
     def generate(context, builder, signature, arguments):
@@ -313,7 +319,7 @@ def insert(typing_context, lanes, near, block, points, distances, places, row):
         for kind, array, vector in columns:
             address = builder.bitcast(_item(context, builder, kind, array, row, _I64(0)), vector.as_pointer())
             given = builder.load(address, align=4)
-            # No distance is smaller: numbers beyond the row stay.
+            # Nothing is inserted before minus infinity, so lanes beyond the row never move.
             outside = ir.Constant(vector, [float("-inf") if vector.element == _DOUBLE else 0] * ROW)
             states.append(cgutils.alloca_once_value(builder, builder.select(inside, given, outside)))
         # The points of the row are looked up only if two distances are equal.
@@ -369,7 +375,7 @@ def insert(typing_context, lanes, near, block, points, distances, places, row):
 
 @intrinsic
 def first_lane(typing_context, lanes):
-    """Return the first of some lanes; there is at least one."""
+    """Return the first lane of a set that is not empty."""
 
     def generate(context, builder, signature, arguments):
         return builder.cttz(arguments[0], ir.IntType(1)(1))
@@ -378,13 +384,13 @@ def first_lane(typing_context, lanes):
 
 
 def _in_component(context, builder, of_type, of_value, start, component):
-    """Return which of the int32 of an array, from `start` on, equal a number."""
+    """Return a vector that says for each lane `j` whether ``of[start + j]``, int32, equals `component`."""
     components = _ints(context, builder, of_type, of_value, start)
     return builder.icmp_signed("==", components, _spread(builder, component, _INTS))
 
 
 def _ints(context, builder, array_type, value, start):
-    """Return the vector of int32 of an array from `start` on."""
+    """Return `LEAF` items of an int32 array, from `start` on, as a vector."""
     array = context.make_array(array_type)(context, builder, value)
     address = _item(context, builder, array_type, array, start)
     return builder.load(builder.bitcast(address, _INTS.as_pointer()), align=4)
@@ -406,7 +412,7 @@ def _while_set(builder, bits):
 
 
 def _ranks(builder, given, compare):
-    """Return for each lane of a vector how many lanes are less."""
+    """Return for each lane of a vector how many other lanes are less, by the comparison that `compare` builds."""
     counts = ir.Constant(_INTS, [0] * LEAF)
     for lane in range(LEAF):
         one = builder.shuffle_vector(given, given, ir.Constant(_INTS, [lane] * LEAF))
@@ -415,6 +421,8 @@ def _ranks(builder, given, compare):
 
 
 def _reduction(numbers, order):
+    """Return a generator of code for the smallest (`order` is ``<``) or largest (``>``) number of all lanes."""
+
     def generate(context, builder, signature, arguments):
         given = _read(context, builder, numbers, arguments[0])
         return _halved(builder, given, lambda a, b: _choose(builder, order, a, b))
@@ -423,7 +431,7 @@ def _reduction(numbers, order):
 
 
 def _halved(builder, vector, join):
-    """Return all lanes of a vector joined into one value, half by half."""
+    """Return one value for all lanes of a vector, whose halves are combined by `join` until one lane is left."""
     lanes = LEAF
     while lanes > 1:
         lanes //= 2
@@ -438,12 +446,12 @@ def _halved(builder, vector, join):
 
 
 def _item(context, builder, array_type, array, *indices):
-    """Address of an item; indices are trusted, as everywhere in these kernels."""
+    """Return the address of an item; indices are not checked, as everywhere in these kernels."""
     return cgutils.get_item_pointer(context, builder, array_type, array, list(indices), wraparound=False)
 
 
 def _vector(context, builder, array_type, array, *indices):
-    """Return the vector of float64 from an item on."""
+    """Return `LEAF` items of a float64 array, from the given one on, as a vector."""
     address = _item(context, builder, array_type, array, *indices)
     return builder.load(builder.bitcast(address, _FLOATS.as_pointer()), align=8)
 
@@ -465,7 +473,7 @@ def _spread(builder, number, kind):
 
 
 def _choose(builder, order, a, b):
-    """Return the smaller or the larger of both in each lane."""
+    """Return the smaller (`order` is ``<``) or the larger (``>``) of `a` and `b` in each lane."""
     return builder.select(builder.fcmp_ordered(order, a, b), a, b)
 
 

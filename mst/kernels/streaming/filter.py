@@ -1,7 +1,7 @@
-"""The filter of a stream: drops edges that close a cycle with lighter edges of the forest so far.
+"""The filter of `mst.streaming`: drops edges that close a cycle with lighter edges of the forest so far.
 
 In the functions, `u` and `v` are uint32 or uint64, and `w` has any weight dtype; all three are of shape (k,). Several
-threads may call a function that takes `first` and `last` for disjoint ranges at once.
+threads may call a function that takes `first` and `last` at the same time, for disjoint ranges.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from mst.kernels.union_find.concurrent import find, unite
 _ZERO, _ONE, _WORD, _WORDS = np.uint64(0), np.uint64(1), np.uint64(64), np.uint64(64)
 
 _EDGES_AHEAD, _PARENTS_AHEAD, _GRANDPARENTS_AHEAD = np.uint64(32), np.uint64(16), np.uint64(8)
-"""Distance in edges at which an edge, the parents of its ends, and the parents of these are prefetched."""
+"""How many edges ahead an edge, the parents of its ends, and their grandparents are prefetched."""
 
 _FEW = _WORDS * _WORD // np.uint64(2)
-"""The most open edges of a block to prefetch for: if there are more, they are mostly neighbours, already in cache."""
+"""The most open edges of a block that are prefetched for: the ends of more are mostly neighbours, already in cache."""
 
 _BLOCK = np.uint64(1024)
 """Vertices whose parents are prefetched before the first is read."""
@@ -32,7 +32,7 @@ OUTSIDE = np.uint8(255)
 
 
 class Joined(NamedTuple):
-    """The trees formed by the lightest edges of a forest, by level: up to a bound, up to a higher bound, and so on.
+    """The trees that the lightest edges of a forest form, at several levels: each has a higher bound on their weight.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ def sort_by_level(first, last, w, bounds, places, starts):
     bounds : numpy.ndarray of the same dtype, shape (levels,)
         Ascending; fewer than 255.
     places : numpy.ndarray of uint32 or uint64, shape (k,)
-        Overwritten within the slice.
+        Overwritten from `first` to ``last - 1``.
     starts : numpy.ndarray of int64, shape (levels + 2,)
         Overwritten: edges of level `i` are at ``places[starts[i] : starts[i + 1]]``, those above all bounds come last.
     """
@@ -132,10 +132,12 @@ def set_level(first, last, parent, giant, number, level):
     ----------
     first, last : int
     parent : numpy.ndarray of uint32 or uint64, shape (n,)
-        As for `join_edges`.
+        The union-find; vertices are linked to their roots.
     giant : scalar of the same dtype
     number : numpy.uint8
+        The level to set.
     level : numpy.ndarray of uint8, shape (n,)
+        Overwritten for vertices whose level is `OUTSIDE`.
     """
     first, last = np.uint64(first), np.uint64(last)
     some = np.empty(_BLOCK, np.uint32)
@@ -157,9 +159,10 @@ def set_level(first, last, parent, giant, number, level):
 
 @njit(nogil=True)
 def mark_up_to(first, last, level, number, shift, in_giant):
-    """Write words ``first … last - 1`` of `in_giant`, which has a bit for each group of ``2 ** shift`` vertices.
+    """Write words ``first … last - 1`` of `in_giant`, a bitmap of the groups of ``2 ** shift`` vertices.
 
-    It says whether all of these are of level `number`, a uint8, or lower; `level` and `shift` are as in `Joined`.
+    A bit says whether all vertices of the group have at most the level `number`, a uint8. `level` and `shift` are as in
+    `Joined`.
     """
     for word in range(first, last):
         bits = _ZERO
@@ -174,7 +177,7 @@ def mark_up_to(first, last, level, number, shift, in_giant):
 
 @njit(nogil=True)
 def survey(u, v, w):
-    """Return the largest end and the number of NaN weights, as `keep_open` does."""
+    """Return the largest end of some edges, a uint64, and how many of their weights are NaN, an int64."""
     largest, unordered = u.dtype.type(0), _ZERO
     for e in range(np.uint64(u.size)):
         largest = max(largest, u[e], v[e])
@@ -186,7 +189,7 @@ def survey(u, v, w):
 def gather(u, v, w, ids, start, places):
     """Return the edges at `places`, uint32 (j,), as ``(u, v, w, ids)``, all of shape (j,).
 
-    `ids` is int64 of shape (k,), or (0,): ids are then the places, counted from `start`.
+    `ids` is int64 of shape (k,), or empty if the id of each edge is `start` plus its place.
     """
     count = np.uint64(places.size)
     ends, others, weights = np.empty(count, u.dtype), np.empty(count, v.dtype), np.empty(count, w.dtype)
@@ -200,11 +203,11 @@ def gather(u, v, w, ids, start, places):
 
 @njit(nogil=True)
 def keep_open(u, v, w, bounds, marked, joined, places):
-    """Find the edges that may belong to the forest: all except those whose ends lighter edges connect.
+    """Find the edges that may belong to the forest: all except those whose ends are connected by lighter edges.
 
-    The edges come after all forest edges, so one as heavy as a bound is above forest edges of that weight.
-    The ends of an edge are connected at the level at which both are in the largest tree, and at the last if they
-    share a label. Edges with an end of n or more are kept, self-loops dropped.
+    The edges come after all forest edges, so an edge as heavy as a bound is above forest edges of that weight. The ends
+    of an edge are connected at each level at which both are in the largest tree, and at the last level if they have the
+    same label. Edges with an end of n or more are kept; self-loops are dropped.
 
     Parameters
     ----------
@@ -213,7 +216,7 @@ def keep_open(u, v, w, bounds, marked, joined, places):
     bounds : numpy.ndarray of the same dtype, shape (levels,)
         The weight up to which forest edges are joined at each level; at least one.
     marked : int
-        The level of the bitmap, which drops most edges.
+        The level of the bitmap in `joined`, which drops most edges.
     joined : Joined
     places : numpy.ndarray of uint32, shape (k,)
         Overwritten: the places of the edges to keep, ascending.
@@ -234,7 +237,7 @@ def keep_open(u, v, w, bounds, marked, joined, places):
     words, some = np.empty(_WORDS, np.uint64), np.empty(_WORDS * _WORD, np.uint32)
     for begin in range(_ZERO, np.uint64(u.size), _WORDS * _WORD):
         end = min(begin + _WORDS * _WORD, np.uint64(u.size))
-        # All words first: a branch on one would delay looking up the next one's bits.
+        # All words come first: a branch on one would delay looking up the bits of the next.
         count = _ZERO
         for first in range(begin, end, _WORD):
             word, far, nan = _possibly_open(u, v, w, first, min(first + _WORD, end), highest, joined)
@@ -275,9 +278,9 @@ def keep_open(u, v, w, bounds, marked, joined, places):
 
 @njit(nogil=True)
 def _above_levels(u, v, w, bounds, level, some, count):
-    """Of the first `count` of `some` edges, keep those that the levels of their ends do not drop; return how many.
+    """Of the first `count` edges in `some`, keep those that the levels of their ends do not drop; return how many.
 
-    `some` is uint32 of shape (k,), `level` that of `Joined`; the others are as for `keep_open`.
+    `some`, uint32 of shape (k,), is overwritten; `level` is that of `Joined`, the others are as for `keep_open`.
     """
     n, levels = np.uint64(level.size), np.uint64(bounds.size)
     left = _ZERO
@@ -295,10 +298,10 @@ def _above_levels(u, v, w, bounds, level, some, count):
 
 @njit(nogil=True)
 def _keep_of_many(u, v, w, bounds, joined, begin, words, places, kept):
-    """Write the places of open edges from `begin` on that have a bit in `words`, after `kept` others.
+    """Append the open edges among those with a bit in `words` to the first `kept` of `places`; return the new number.
 
-    Their ends are usually neighbours, with levels and labels in cache. `words` is uint64 of shape (k,), a bit for each
-    edge from `begin` on; the others are as for `keep_open`.
+    The ends of so many edges are usually neighbours, with levels and labels in cache. `words`, uint64 of shape (k,),
+    has a bit for each edge from `begin` on; the others are as for `keep_open`.
     """
     label, level, _, _ = joined
     n, levels = np.uint64(label.size), np.uint64(bounds.size)
