@@ -1,7 +1,7 @@
 """Sorts distinct edge ids in parallel: ids are spread over ranges that fit in cache, then sorted by bitmaps.
 
-In the kernels, `ids`, `spread` and `out` are of shape (k,), the first two uint32 or uint64, the last int64; the range
-of an id is ``id >> shift``, `shift` a uint64; `schedule` is a `Schedule`, which cuts the ids into chunks.
+In the kernels, `ids` and `spread` are uint32 or uint64, and `out` is int64, all of shape (k,). The range of an id is
+``id >> shift``; `shift` is a uint64. `schedule` is a `Schedule`, which cuts the ids into chunks.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.out_of_line import call
 
 _FEW, _LARGE = 7, 17
-"""Bits that number the ranges to which ids are written fastest, and the ids whose bitmap fits the first-level cache."""
+"""Binary logarithms: how many ranges are written fastest, and how many ids have a bitmap that fits the L1 cache."""
 
 
 def ascending(ids: np.ndarray, m: int, width: int, delay_seed: int = 0) -> tuple[np.ndarray, int]:
@@ -28,14 +28,14 @@ def ascending(ids: np.ndarray, m: int, width: int, delay_seed: int = 0) -> tuple
         Below `m`.
     m : int
     width : int
-        Threads; the caller has set them (`mst.kernels.parallel.runtime.workers`).
+        Threads; the caller has entered `mst.kernels.parallel.runtime.workers`.
     delay_seed : int
         As for `mst.kernels.parallel.runtime.new_tallies`.
 
     Returns
     -------
     ids : numpy.ndarray of int64, shape (k,)
-        Valid if all are different.
+        Valid only if all differ.
     different : int
 
     Examples
@@ -48,7 +48,7 @@ def ascending(ids: np.ndarray, m: int, width: int, delay_seed: int = 0) -> tuple
     (array([ 3, 64, 70]), 3)
     """
     tallies = new_tallies(width, delay_seed)
-    # A range is a power of two of ids, at least a word of a bitmap.
+    # A range has a power of two of ids, at least the 64 of a word of a bitmap.
     bits = (max(m, 1) - 1).bit_length()
     shift = max(6, min(bits - _FEW, _LARGE), bits - 11)
     ranges = ((max(m, 1) - 1) >> shift) + 1
@@ -76,7 +76,7 @@ def ascending(ids: np.ndarray, m: int, width: int, delay_seed: int = 0) -> tuple
 
 @njit
 def _spread(schedule, ids, shift, places, spread):
-    """Write each id to the next place of its range in `spread`; `places`, int64 (chunks, ranges), advance."""
+    """Write each id to the next place of its range in `spread`; `places`, int64 (chunks, ranges), is overwritten."""
     reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, _spread_worker, schedule, ids, shift, places, spread)
 
@@ -103,9 +103,9 @@ def _spread_worker(worker, schedule, ids, shift, places, spread):
             mine[d] += 1
             spread[to_a], spread[to_b], spread[to_c], spread[to_d] = ids[i], ids[i + 1], ids[i + 2], ids[i + 3]
         for i in range(fours, last):
-            at = np.uint64(ids[i]) >> shift
-            spread[mine[at]] = ids[i]
-            mine[at] += 1
+            r = np.uint64(ids[i]) >> shift
+            spread[mine[r]] = ids[i]
+            mine[r] += 1
         first, last = next_chunk(tallies, worker, width, grain, ids.size)
 
 
@@ -113,8 +113,8 @@ def _spread_worker(worker, schedule, ids, shift, places, spread):
 def _write(schedule, spread, shift, bounds, out, different):
     """Write the ids of each range to `out`, ascending, and the number of different ids to `different`.
 
-    `spread` is from `_spread`; `bounds`, int64 (ranges + 1,), are the first places of ranges, and the end; `different`
-    is int64, of shape (ranges,). A chunk is `grain` ranges.
+    `spread` is from `_spread`; `bounds`, int64 (ranges + 1,), holds the first place of each range and the end of the
+    last; `different` is int64 of shape (ranges,). A chunk is `grain` ranges.
     """
     reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, _write_worker, schedule, spread, shift, bounds, out, different)

@@ -1,8 +1,8 @@
-"""Parallel compaction: count the elements to keep per chunk, sum the counts, write each chunk to its place.
+"""Parallel compaction: counts the elements to keep in each chunk, sums the counts, and writes each chunk to its place.
 
-The result keeps the input's order at every width and schedule. The elements to keep are the set bits of a bitmap
-of 64-bit words, so the second pass repeats no test.
-The kernels' `width`, `grain` and `tallies` are those of a `mst.kernels.parallel.runtime.Schedule`.
+The result keeps the input's order at every width and schedule. The elements to keep are the set bits of a bitmap of
+64-bit words, so the second pass repeats no test. The kernels' `width`, `grain` and `tallies` are those of a
+`mst.kernels.parallel.runtime.Schedule`.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ def compact(mask: np.ndarray, width: int, grain: int, tallies: np.ndarray, dtype
     mask : numpy.ndarray of uint64, shape (words,)
         Bit `i` of word `j` stands for element ``64 * j + i``.
     width : int
-        Threads; the caller has set them (`mst.kernels.parallel.runtime.workers`).
+        Threads; the caller has entered `mst.kernels.parallel.runtime.workers`.
     grain : int
         Words of `mask` per chunk.
     tallies : numpy.ndarray of int64, shape (80 + 16 * width,)
         From `mst.kernels.parallel.runtime.new_tallies`.
     dtype : dtype
-        Of the positions.
+        The dtype of the positions.
 
     Returns
     -------

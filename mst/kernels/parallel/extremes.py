@@ -1,4 +1,4 @@
-"""The largest of many words, in parallel: checks the columns of a graph.
+"""Finds the largest of many words in parallel, to check the columns of a graph and the coordinates of points.
 
 The kernels' `width`, `grain` and `tallies` are those of a `mst.kernels.parallel.runtime.Schedule`; `words` are uint32
 or uint64, of shape (m,), and `tops`, (chunks,), has their dtype.

@@ -32,7 +32,7 @@ def words_of(weights: np.ndarray, width: int) -> tuple[np.ndarray, int]:
     weights : numpy.ndarray, shape (m,)
         int32, int64, float32 or float64 without NaN; uint32 are already keys.
     width : int
-        Threads to use; the caller has set them (`mst.kernels.parallel.runtime.workers`).
+        Threads; the caller has entered `mst.kernels.parallel.runtime.workers`.
 
     Returns
     -------

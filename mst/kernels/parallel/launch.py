@@ -17,7 +17,7 @@ from mst.kernels.primitives.out_of_line import address_of, called_as, unpacked
 
 _I32, _I64 = ir.IntType(32), ir.IntType(64)
 _ANY = ir.IntType(8).as_pointer()
-# The types of functions called by the thread pool, and of the pool's own; see `numba.np.ufunc.parallel`.
+# Types of the functions that the thread pool calls, and of the pool's entry point: see `numba.np.ufunc.parallel`.
 _TASK = ir.FunctionType(ir.VoidType(), [_ANY.as_pointer(), _I64.as_pointer(), _I64.as_pointer(), _ANY])
 _POOL = ir.FunctionType(ir.VoidType(), [_ANY] * 5 + [_I64] * 3)
 
@@ -26,9 +26,9 @@ _POOL = ir.FunctionType(ir.VoidType(), [_ANY] * 5 + [_I64] * 3)
 def run(typing_context, width, function, *arguments):
     """Call ``function(worker, *arguments)`` for workers ``0 … width - 1``, each in a thread; return when all are done.
 
-    A single worker runs in the caller's thread.
-    `width` is int, and `function` a function of a module, compiled by `njit`, that returns nothing; `worker` is an
-    int64. Other Python threads may run meanwhile. Raises MemoryError if a worker did. For compiled code only.
+    A single worker runs in the caller's thread. `width` is an int and `worker` an int64; `function`, at the top of a
+    module and compiled by `njit`, returns nothing. The GIL is released meanwhile. Raises MemoryError if a worker did.
+    For compiled code only.
     """
     called = called_as(typing_context, function, (types.int64, *arguments))
     if called.return_type != types.none:
@@ -44,7 +44,8 @@ def run(typing_context, width, function, *arguments):
         builder.store(_I32(0), failed)
         target = address_of(context, builder, function.dispatcher, called)
         task = _task(context, builder.module, target, called, arguments, frame.type)
-        # For each worker, the pool adds one more step to the address of the only argument: a byte each, to null.
+        # The pool moves the address of the only argument one step further for each worker: from null, in steps of a
+        # byte, it is the worker's number.
         address = cgutils.alloca_once_value(builder, cgutils.get_null_value(_ANY))
         workers, step = (cgutils.alloca_once_value(builder, value) for value in (width_value, _I64(1)))
         pointers = [builder.bitcast(pointer, _ANY) for pointer in (task, address, workers, step, frame)]
@@ -55,7 +56,7 @@ def run(typing_context, width, function, *arguments):
         lock = python.gil_ensure()
         state = python.save_thread()
         with builder.if_else(builder.icmp_signed("==", width_value, width_value.type(1))) as (alone, several):
-            # Not in the pool, which a fork of a process with threads lacks.
+            # A single worker does without the pool, which is missing in a fork of a process with threads.
             with alone:
                 nothing = _I64.as_pointer()(None)
                 builder.call(task, [address, nothing, nothing, builder.bitcast(frame, _ANY)])
@@ -76,7 +77,7 @@ def _field(builder, frame, number):
 
 
 def _task(context, module, target, called, arguments, frame_type):
-    """Return a new function of type `_TASK`: it calls `target`, of the signature `called`, as one worker.
+    """Return a new function of type `_TASK` that calls `target`, whose signature is `called`, as one worker.
 
     `arguments` are the types of the elements of the tuple in the frame, to which the function's last argument points.
     """

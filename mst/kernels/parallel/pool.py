@@ -1,8 +1,8 @@
 """A pool of threads that no interruption can leave locked.
 
-`concurrent.futures` and `threading.Thread.start` lock in Python. Interrupted there, the thread that waits keeps a lock,
-for which those of the pool wait forever, or it raises a RuntimeError. Here each lock is taken by a statement that runs
-no Python code.
+`concurrent.futures` and `threading.Thread.start` take locks in Python code. A thread that is interrupted there keeps a
+lock for which the pool's threads wait forever, or raises a RuntimeError. Here each lock is taken by a statement that
+runs no Python code.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _T = TypeVar("_T")
 
 
 class Future(Generic[_T]):
-    """The result of a call, which another thread makes; its methods are those of `concurrent.futures.Future`."""
+    """The result of a call in another thread; methods are named as in `concurrent.futures.Future`."""
 
     def __init__(self) -> None:
         self._value: Any = None
@@ -27,12 +27,12 @@ class Future(Generic[_T]):
         self._pending.acquire()
 
     def set_result(self, value: _T) -> None:
-        """Note that the call returned this."""
+        """Store the value that the call has returned."""
         self._value = value
         self._pending.release()
 
     def set_exception(self, error: BaseException) -> None:
-        """Note that the call raised this."""
+        """Store the exception that the call has raised."""
         self._error = error
         self._pending.release()
 
@@ -53,7 +53,7 @@ class Future(Generic[_T]):
 
 
 class Pool:
-    """Threads that make calls, in the order of `submit`, until the context ends.
+    """Threads that run submitted calls, first come first served, until the context ends.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ class Pool:
     def __enter__(self) -> Pool:
         try:
             for _ in range(self._width):
-                # The start of a `threading.Thread` locks in Python, too.
+                # `threading.Thread.start` would take a lock in Python code.
                 _thread.start_new_thread(self._work, ())
         except BaseException:
             self._calls.put(None)
@@ -85,12 +85,12 @@ class Pool:
 
     def __exit__(self, *error: object) -> None:
         self._calls.put(None)
-        # Once the interpreter ends, its other threads run no more.
+        # While the interpreter shuts down, its other threads no longer run.
         for _ in range(0 if sys.is_finalizing() else self._width):
             self._ended.get()
 
     def submit(self, function: Callable[..., _T], *arguments: Any) -> Future[_T]:
-        """Have a thread call the function."""
+        """Let a thread of the pool call the function; return the future result."""
         future: Future[_T] = Future()
         self._calls.put((future, function, arguments))
         return future
@@ -105,7 +105,7 @@ class Pool:
                 future.set_result(function(*arguments))
             except BaseException as error:
                 future.set_exception(error)
-            del future, function, arguments  # they would be kept until the next call
-        # Ends the next thread, too: a loop that puts one for each could be interrupted.
+            del future, function, arguments  # else they would live until the next call
+        # This ends the next thread; a loop in `__exit__` with one item for each thread could be interrupted.
         self._calls.put(None)
         self._ended.put(None)

@@ -1,7 +1,7 @@
 """Parallel stable least-significant-digit radix sort of (key, id) by key.
 
-Each pass counts digits per chunk and takes the prefix sum of the counts over (digit, chunk); every chunk then writes
-its own keys: the order is the same at every width and schedule. In the kernels, `schedule` is a `Schedule` that cuts
+Each pass counts digits per chunk and takes the prefix sum of the counts over (digit, chunk); then every chunk writes
+its own keys, so the order is the same at every width and schedule. In the kernels, `schedule` is a `Schedule` that cuts
 the keys into chunks.
 """
 
@@ -35,7 +35,7 @@ class Pairs(NamedTuple):
 
 
 def argsort(keys: np.ndarray, width: int, delay_seed: int = 0) -> np.ndarray:
-    """Return the places of `keys` in their stable ascending order.
+    """Return the places of `keys` in stable ascending order of the keys.
 
     The places are int32, or int64 from 2³¹ keys on.
 
@@ -43,7 +43,7 @@ def argsort(keys: np.ndarray, width: int, delay_seed: int = 0) -> np.ndarray:
     ----------
     keys : numpy.ndarray of uint32 or uint64, shape (m,)
     width : int
-        Threads; the caller has set them (`mst.kernels.parallel.runtime.workers`).
+        Threads; the caller has entered `mst.kernels.parallel.runtime.workers`.
     delay_seed : int
         As for `mst.kernels.parallel.runtime.new_tallies`.
 

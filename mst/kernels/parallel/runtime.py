@@ -4,8 +4,8 @@ Every parallel kernel has the same shape: `width` workers, each taking chunks fr
 empty. The queue balances the load for any input order and any other load on the cores, at one atomic addition per
 chunk. A worker is a function ``…_worker`` that takes its number, `worker` (int64, below `width`), and the arguments of
 the kernel; `schedule` is a `Schedule`, and `width`, `grain` and `tallies` are its fields. Unless a docstring says
-otherwise, if a worker writes an element that another one uses in the same pass, both use
-`mst.kernels.primitives.atomics`, for that element or to order the two.
+otherwise, an element that one worker writes and another uses in the same pass is accessed by
+`mst.kernels.primitives.atomics`, or atomics order the two accesses.
 
 A parallel kernel unpacks the named tuples it writes to before its loop: inside a `prange`, numba takes a store through
 an attribute, ``edges.a[i] = x``, for dead code and drops it (`tests/test_parallel_kernels.py` looks for
@@ -92,7 +92,7 @@ def next_chunk(tallies, worker, width, grain, size):
     ----------
     tallies : array of int64, shape (80 + 16 * width,)
     worker, width, grain, size : int
-        This worker, the number of workers, and the lengths of a chunk and of the work.
+        This worker's number, the number of workers, the length of a chunk, and the number of elements.
     """
     chunks = (size + grain - 1) // grain
     for step in range(width):

@@ -30,7 +30,7 @@ def ascending(ids: np.ndarray, m: int) -> tuple[np.ndarray, int]:
     Returns
     -------
     ids : numpy.ndarray of int64, shape (k,)
-        Valid if all are different and below `m`.
+        Valid only if all differ and are below `m`.
     different : int
         -1 if some are not below `m`.
 
@@ -47,9 +47,9 @@ def ascending(ids: np.ndarray, m: int) -> tuple[np.ndarray, int]:
 
 @njit
 def _write_below(ids, m, words, out):
-    """Return -1 if some of `ids` are not below `m`, else the result of `write_ascending` for all.
+    """Write `ids` to `out`, ascending; return how many of them differ, or -1 if some are not below `m`.
 
-    `ids` and `m` are as for `ascending`; `words`, uint64 (⌈m / 64⌉,), is zero; `out`, int64 (k,), is overwritten.
+    `ids`, uint32 or uint64, and `out`, int64, have the shape (k,); `words`, uint64 (⌈m / 64⌉,), is zero.
     """
     if ids.size == 0:
         return 0
@@ -58,7 +58,7 @@ def _write_below(ids, m, words, out):
         largest = max(largest, ids[i])
     if np.uint64(largest) >= np.uint64(m):
         return -1
-    # The edges of a forest do, if rows are sorted by weight.
+    # The ids of a forest come in this order if the graph's rows are sorted by weight.
     if _ascend(ids, _ZERO, _ONE):
         for i in range(np.uint64(ids.size)):
             out[i] = ids[i]

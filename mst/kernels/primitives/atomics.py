@@ -15,7 +15,7 @@ from mst.kernels.primitives.jit import intrinsic, njit
 
 
 def _element(context, builder, array_type, array, index_type, index):
-    """Address of ``array[index]``; indices are trusted, as everywhere in these kernels."""
+    """Return the address of ``array[index]``; indices are not checked, as everywhere in these kernels."""
     struct = context.make_array(array_type)(context, builder, array)
     index = context.cast(builder, index, index_type, types.intp)
     return cgutils.get_item_pointer(context, builder, array_type, struct, [index], wraparound=False)
@@ -48,7 +48,7 @@ def store(typing_context, array, index, value):
 def store_where(typing_context, condition, array, index, other, place, value):
     """Store `value` in ``array[index]`` if the condition holds, else in ``other[place]``, without a branch (release).
 
-    Both arrays have one dtype.
+    Both arrays have the same dtype.
     """
 
     def generate(context, builder, signature, arguments):

@@ -1,7 +1,6 @@
 """Bitmaps: element `i` is bit ``i % b`` of word ``i // b``, in words of `b` = 32 or 64 bits.
 
-With 32-bit words, random single-word reads take half the cache; 64-bit words are compacted
-with fewer instructions.
+With 32-bit words, random single-word reads take half the cache; 64-bit words are compacted with fewer instructions.
 """
 
 from __future__ import annotations
@@ -73,7 +72,7 @@ def count_trailing_zeros(typing_context, word):
 
 @njit(inline="always")
 def bits_of_bytes(words):
-    """Return 64 bytes of 0 or 1, given as `words`, uint64 (8,), as the bits of a uint64: byte i is bit i."""
+    """Return a uint64 whose bit `i` is byte `i`, which is 0 or 1, of the 64 bytes in `words`, uint64 (8,)."""
     bits = np.uint64(0)
     for i in range(np.uint64(8)):
         # The product has byte j of the word, a single bit, at bit 56 + j.

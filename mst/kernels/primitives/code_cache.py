@@ -1,7 +1,7 @@
 """Machine code on disk, keyed by everything that determines it.
 
-numba's own cache only checks the function's file: editing a callee in another file leaves stale
-machine code. Here every file gets its own cache folder, named by the fingerprint of everything it reaches, the
+numba's own cache only checks the function's file: editing a callee in another file leaves stale machine code. Here
+every file gets its own cache folder, named by the fingerprint of everything it reaches, the
 versions of numba, llvmlite and numpy, and the processor; a change to any of these leads to a new folder.
 """
 
@@ -38,7 +38,7 @@ from mst.kernels.primitives import (
 )
 
 _LAYOUT = 2
-"""Version of the layout of kept code: code of another one is not loaded."""
+"""Version of the layout of kept code: code with another version is not loaded."""
 
 _ORPHANED = 3600.0
 """Seconds after which a file that no index names is removed."""
@@ -51,7 +51,7 @@ _MARK = b"sha256:"
 
 
 def _load_numba_without_linear_algebra() -> None:
-    """Load the numba module that asks for SciPy's linear algebra, which no kernel calls, without loading the latter.
+    """Load the numba module that looks for SciPy's linear algebra, without loading that, since no kernel calls it.
 
     numba loads it with the first compiled function only to learn whether there is a BLAS: 0.2 of a first call's 0.4
     seconds of CPU time. Here SciPy's presence is the answer. Compiled code that does call BLAS loads it then.
@@ -92,13 +92,13 @@ def keep_code(dispatcher: Any, function: Callable) -> None:
 
 
 def _compile(compile: Callable[[Any], Any], cache: _Cache, signature: Any) -> Any:
-    """Load or compile a function with the lock that keeps other processes from compiling it at the same time."""
+    """Load or compile a function; while compiling, hold a lock that keeps other processes from doing the same."""
     with global_compiler_lock:
-        within = cache.locked
+        was_locked = cache.locked
         try:
             return compile(signature)
         finally:
-            if not within:
+            if not was_locked:
                 cache.unlock()
 
 
@@ -235,7 +235,7 @@ class _Cache(FunctionCache):
         return found
 
     def _waited(self) -> bool:
-        """Take the lock; return whether another process had it, and may have kept the code."""
+        """Take the lock; return whether another process held it before, which may have compiled the function."""
         try:
             folder = Path(self._cache_path)
             place = folder.with_name("locks") / f"{folder.name}.{self._impl.filename_base}"

@@ -1,6 +1,6 @@
 """Parallel kernels in a fork of a process that has launched threads: their workers take turns on one thread.
 
-GNU's OpenMP, whose threads a fork lacks, would end the process.
+A fork lacks the threads of GNU's OpenMP, which would end the process.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ import numba  # noqa: F401
 from numba.np.ufunc import parallel
 
 _forked = ctypes.c_int32(0)
-# The thread pool, with the arguments of numba's own; the task takes the four after it, and is called once for all.
+# A stand-in for numba's thread pool, with the same arguments. The task takes the four that follow it; in a fork, one
+# call of it runs all workers.
 _POOL = """
 target triple = "{triple}"
 define void @pool(ptr %task, ptr %0, ptr %1, ptr %2, ptr %3, i64 %4, i64 %5, i64 %6) {{
@@ -41,7 +42,7 @@ def _note_fork() -> None:
 
 
 def _pool_for_forks(pool: int) -> tuple[int, object]:
-    """Return the address of a function like numba's at the address `pool`, and the owner of its code."""
+    """Return the address of a stand-in for numba's function at the address `pool`, and the owner of its code."""
     text = _POOL.format(triple=llvm.get_process_triple(), flag=ctypes.addressof(_forked), pool=pool)
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()

@@ -1,7 +1,7 @@
 """`njit` and `intrinsic` with the settings of this package, and machine code kept on disk (`code_cache`).
 
-A module that imports a part of numba first imports numba, even if unused: while another thread loads
-numba, it then waits for all of it instead of finding the part half loaded.
+A module that imports a part of numba imports numba first, even if it does not use that: while another thread loads
+numba, the module then waits for all of numba instead of finding the part half loaded.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from mst.cores import usable_cores
 
 # numba prefers TBB if it is installed, which differs between machines: always use the same layer.
 os.environ.setdefault("NUMBA_THREADING_LAYER", "omp")
-# GNU's OpenMP lets idle threads spin for about 10 ms by default: on a busy machine they keep the core from
-# the thread they wait for. Half a millisecond bridges the serial steps between two passes; with one or two cores,
-# one of which is often busy, a tenth of that costs nothing.
+# By default, GNU's OpenMP lets idle threads spin for about 10 ms: on a busy machine they keep the core from the thread
+# that they wait for. Half a millisecond bridges the serial steps between two passes; with one or two cores, one of
+# which is often busy, a tenth of that costs nothing.
 if "OMP_WAIT_POLICY" not in os.environ:
     os.environ.setdefault("GOMP_SPINCOUNT", "10000" if usable_cores() > 2 else "1000")
 
@@ -27,7 +27,7 @@ from numba.core import serialize
 from mst.kernels.primitives.code_cache import keep_code
 
 # Compiled code calls this function for the dtype of each array it returns, where nothing handles an exception:
-# an interruption in its Python code would cause a SystemError or a crash. A hit in this cache runs none.
+# an interruption in its Python code would cause a SystemError or a crash. A hit in this cache runs no Python code.
 serialize._numba_unpickle = functools.lru_cache(maxsize=None)(serialize._numba_unpickle)
 
 if TYPE_CHECKING:

@@ -84,7 +84,7 @@ event.register("numba:compile", Notice())
 
 
 def code_seconds() -> float:
-    """Return how many seconds this thread has compiled and loaded machine code since this module was imported.
+    """Return how many seconds this thread has spent compiling and loading machine code since this module's import.
 
     A function that another inlines is compiled within the other's time, and counts once.
 

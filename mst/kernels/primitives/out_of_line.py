@@ -1,4 +1,4 @@
-"""Calls between compiled functions that are compiled once: callers get no copy of the callee.
+"""Calls by address between compiled functions: the callee is compiled once, not again in each caller.
 
 numba copies the code of a compiled function into each of its callers, to inline it, and optimises it there again: code
 at the end of a call chain is compiled once for every function above it. That pays off for small functions in loops.
@@ -21,7 +21,7 @@ from mst.kernels.primitives.jit import BY_NAME, intrinsic
 
 @intrinsic
 def call(typing_context, function, *arguments):
-    """Return ``function(*arguments)``; `function` is a function of a module, compiled by `njit`.
+    """Return ``function(*arguments)``; `function` is at the top of a module and compiled by `njit`.
 
     For compiled code only.
     """
@@ -45,7 +45,7 @@ def called_as(typing_context: Any, function: Any, argument_types: tuple) -> Any:
     Raises
     ------
     numba.TypingError
-        It is not a function of a module.
+        The function is not at the top of a module.
     """
     python = function.dispatcher.py_func
     if "." in python.__qualname__:
@@ -78,7 +78,7 @@ def address_of(context: Any, builder: Any, dispatcher: Any, signature: Any) -> A
 def _load(module: str, name: str, arguments: tuple) -> str:
     """Compile a function of a module for arguments of these types, or load its code; return its address's symbol.
 
-    The module is loaded: the caller's module imports it.
+    The module is loaded already, since the caller's module imports it.
     """
     dispatcher = BY_NAME[module, name]
     dispatcher.compile(arguments)

@@ -1,7 +1,7 @@
 """Edges as 64-bit words that compare by the order: one type for every weight dtype.
 
-A word is ``key << 32 | edge id`` if keys and ids fit in 32 bits each: then words are distinct. If not, it is
-the key alone, ids are in a separate array, and equal words compare by their ids.
+A word is ``key << 32 | edge id`` if keys and ids fit in 32 bits each, so words are distinct. If not, it is the key
+alone, ids are in a separate array, and equal words compare by their ids.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from mst.kernels.primitives.jit import njit
 
 NONE = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
-"""Above every packed word. A 64-bit key may equal it, which does no harm: a minimum over such keys is right, too."""
+"""A word above every packed one. A 64-bit key may equal it without harm: the minimum of such keys is still right."""
 
 _HALF = np.uint64(32)
 _LOW_HALF = np.uint64(0xFFFF_FFFF)
@@ -95,7 +95,7 @@ def edge_id(words, ids, i):
 
 @njit(inline="always")
 def lighter(words, ids, i, j):
-    """Return whether word `i` comes before word `j` in the order; shapes as in `edge_id`."""
+    """Return whether word `i` comes before word `j` in the order; `words` and `ids` are as for `edge_id`."""
     if words[i] != words[j]:
         return words[i] < words[j]
     return ids.size > 0 and ids[i] < ids[j]

@@ -37,5 +37,5 @@ def prefetch(typing, array, index):
 
 @intrinsic
 def prefetch_to_write(typing, array, index):
-    """Like `prefetch`, for a line that is going to be written."""
+    """Prefetch the cache line of ``array[index]``, as `prefetch` does, when it is going to be written."""
     return types.void(array, index), _generator(1)

@@ -62,7 +62,7 @@ def records(keys: np.ndarray) -> Records:
 def _write_words(keys, packed, words):
     """Write the word of each of `keys`, uint32 or uint64 (m,), to `words`, uint64 (m,): see `Records`.
 
-    If `packed`, a bool, that is the key with its place below it, else the key alone.
+    A word is the key with its place below it if `packed`, a bool, else the key alone.
     """
     for i in range(np.uint64(keys.size)):
         words[i] = (np.uint64(keys[i]) << _HALF) | i if packed else np.uint64(keys[i])
@@ -91,7 +91,7 @@ def argsort(keys: np.ndarray) -> np.ndarray:
 
 
 def sorted_records(words: np.ndarray, ids: np.ndarray) -> Records:
-    """Return the records in order; the given arrays, as in `Records`, are overwritten, and may be the ones returned."""
+    """Return records in order; the given arrays, fields of `Records`, are overwritten, and may be those returned."""
     given = Records(words, ids)
     spare = given.empty()
     return spare if sort_words(*given, 0, len(words), *spare) else given

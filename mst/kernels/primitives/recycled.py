@@ -131,7 +131,7 @@ def empty(shape: int | tuple[int, ...], dtype: Any) -> np.ndarray:
 def recycling(memory: _Memory | None = None) -> Iterator[None]:
     """Let arrays from `empty` in this thread reuse the memory of those that no longer exist.
 
-    It is kept in `memory`; without one, it is returned to the system at the end.
+    That memory is kept in `memory`, if given; otherwise it goes back to the system at the end.
 
     Examples
     --------
@@ -159,7 +159,7 @@ if hasattr(os, "register_at_fork"):
 
 @contextmanager
 def keeping() -> Iterator[None]:
-    """Let arrays from `empty` in this thread reuse memory of those of the last call, unless in `recycling`.
+    """Let arrays from `empty` in this thread reuse the memory that the last call left, unless within `recycling`.
 
     Up to `MOST_KEPT` bytes are kept. They count as used by this process, but if the system is short of memory, it takes
     them first. Of several concurrent calls, the last one to end leaves its memory.
