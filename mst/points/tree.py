@@ -1,4 +1,4 @@
-"""The minimum spanning tree of points on threads."""
+"""The minimum spanning tree of points, computed by threads: the steps of `mst.kernels.points` in turn."""
 
 from __future__ import annotations
 
@@ -24,13 +24,14 @@ from mst.kernels.points.state import Edges, Lists, allocate
 from mst.kernels.primitives import radix
 from mst.solver import minimum_spanning_forest
 
+# Places per chunk of a round: the most, and the fewest; and leaves per chunk of the search for neighbours.
 _PLACES, _FEWEST_PLACES, _BLOCKS = 2048, 256, 16
-# Weights that tell whether most edges tie.
+# Weights that are sampled to find out whether most edges tie.
 _SAMPLE = 1024
 _ROWS = 1 << 13
-# Edges that NumPy sorts in less time than one compiled function after another.
+# Up to this many edges, NumPy sorts faster than a series of compiled functions.
 _FEW = 1 << 9
-# Levels of the k-d tree in a part whose points are joined before those of others are looked at.
+# Levels of the parts of the k-d tree within which points are joined before the whole tree is considered.
 _PART_LEVELS, _FEWEST_PART_LEVELS = 9, 5
 
 
@@ -57,7 +58,17 @@ class Points(NamedTuple):
 def tree_of_points(
     coordinates: np.ndarray, samples: int, k: int | None, width: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the columns u, v and w of the tree's edges, sorted by (weight, u, v)."""
+    """Return the columns u, v and w of the edges of the minimum spanning tree of points, sorted by (weight, u, v).
+
+    Parameters
+    ----------
+    coordinates : numpy.ndarray of float64, shape (n, dimensions)
+        Finite.
+    samples, k : int
+        The `min_samples` and the `k` of `mst.from_points`; `k` is None for the exact tree.
+    width : int
+        Threads.
+    """
     if len(coordinates) < 2:
         return np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0)
     with several_workers(width):
@@ -73,7 +84,7 @@ def tree_of_points(
         schedule = schedule._replace(grain=_ROWS)
         names, weights = tree.points, np.empty(0)
         if len(points.counts):
-            # Points at one place are joined to the first of them: these are their first edges in the order.
+            # Points at one place are joined to the first of them, by their first edges in the order.
             names = points.ids[tree.points]
             if samples > 1:
                 cores = np.empty(len(coordinates))
@@ -118,17 +129,19 @@ def _neighbour_forest(
     """Return the components of the `k`-nearest-neighbour graph, as a member of each, and the edges of its forest."""
     n = len(tree.points)
     # Edges are listed in the order of the points, so that ties do not depend on the shape of the k-d tree.
-    at = np.empty(n, np.int32)
-    at[tree.points] = np.arange(n)
-    near = lists.places[at, :k]
+    place_of = np.empty(n, np.int32)
+    place_of[tree.points] = np.arange(n)
+    near = lists.places[place_of, :k]
     a, column = np.nonzero(near >= 0)
     b = near[a, column]
-    weights = np.maximum(np.maximum(lists.distances[at[a], column], lists.core[at[a]]), lists.core[b])
+    weights = np.maximum(
+        np.maximum(lists.distances[place_of[a], column], lists.core[place_of[a]]), lists.core[b]
+    )
     forest = minimum_spanning_forest(Graph(n, a, tree.points[b], weights), threads=width)
     labels = forest.labels(k=forest.components)[tree.points]
     _, first, labels = np.unique(labels, return_index=True, return_inverse=True)
     u, v, w = forest.edges()
-    return first.astype(np.int32)[labels], (at[u], at[v], w)
+    return first.astype(np.int32)[labels], (place_of[u], place_of[v], w)
 
 
 def _rounds(

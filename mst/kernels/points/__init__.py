@@ -4,14 +4,14 @@ A single worker is called without numba's thread pool: a process that was forked
 enter it.
 """
 
-# Neighbours that are found for each point before the first round: more of them cost more here, but save later searches.
+# Neighbours found for each point before the first round: more of them cost more then, but save later searches.
 _LISTED = 6
-# In a grid, six neighbours have the same distance; the next one is farther, so there are no others at that distance.
+# In a grid, six neighbours have the same distance; a seventh, which is farther, shows that these are all.
 _LISTED_IN_3D = 7
 
 
 def listed_neighbours(dimensions: int, samples: int) -> int:
-    """Return how many neighbours of each point are listed: enough to know the core distance of `samples`, too.
+    """Return how many neighbours of each point to list: at least enough for core distances that count `samples` points.
 
     Examples
     --------

@@ -27,9 +27,9 @@ def choose_worker(worker, schedule, tree, candidates, components, choices):
 
 @njit
 def collect(first, last, candidates, components, found):
-    """Write the places of ``first … last - 1`` whose candidate weighs as much as the limit to `found`, int32.
+    """Write the places of ``first … last - 1`` whose candidate weighs as much as its component's limit to `found`.
 
-    Place `first` begins a block. Returns the number of places written.
+    Place `first` begins a block, and `found` is int32. Returns the number of places written.
     """
     weights, _, _, _, awake, _ = candidates
     of, _, limits = components

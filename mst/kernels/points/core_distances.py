@@ -16,8 +16,8 @@ def core_distances(schedule, tree, counts, samples, lists):
     """Write the core distances of places and nodes to `lists`; those of nodes without points are infinite.
 
     `schedule` is a `Schedule`, `tree` a `KdTree`, `lists` is a `mst.kernels.points.state.Lists`. `counts`, int32 (n,),
-    says how many points have the coordinates of each, or is empty if all counts are 1. A core distance is that of the
-    `samples`-th nearest point, an int that counts the point itself; there are at least ``samples - 1`` neighbours.
+    says how many points have the coordinates of each, or is empty if all counts are 1. A core distance is the
+    distance to the `samples`-th nearest point, counting the point itself; at least ``samples - 1`` are listed.
     """
     reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, _core_worker, schedule, tree, counts, samples, lists)

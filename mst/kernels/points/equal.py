@@ -1,4 +1,4 @@
-"""Finds points with the same coordinates."""
+"""Finds points with the same coordinates, of which only the first enters the k-d tree."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mst.kernels.primitives.jit import njit
 
 _GRAIN = 1 << 12
 _BITS = np.uint64(64 - (BUCKETS - 1).bit_length())
-"""The number of bits of a hash below those of its bucket."""
+"""Bits of a hash below those that number its bucket."""
 
 
 def equal_points(given: np.ndarray, schedule: Schedule) -> tuple[np.ndarray, np.ndarray, int]:
@@ -30,8 +30,9 @@ def equal_points(given: np.ndarray, schedule: Schedule) -> tuple[np.ndarray, np.
     coordinates : numpy.ndarray of float64, shape (n, dimensions)
         Negative zeros become positive ones.
     first : numpy.ndarray of int32, shape (n,)
-        For a point that is itself the first, minus the number of points with its coordinates.
+        The first point with the coordinates of each; for that point itself, minus the number of such points.
     others : int
+        Number of points that are not the first.
 
     Examples
     --------
@@ -60,9 +61,9 @@ def equal_points(given: np.ndarray, schedule: Schedule) -> tuple[np.ndarray, np.
 def _find(schedule, given, coordinates, hashes, first, counts, starts, hashed):
     """Write the arrays that `equal_points` returns; return how many points are not the first at their coordinates.
 
-    `given` is as for `equal_points`. `hashes`, `Pairs` without ids, and `hashed`, `Pairs`, are overwritten by the
-    points' hashes, in `hashed` sorted by their first bits. `counts`, int64 (pieces, BUCKETS), and `starts`, int64
-    (BUCKETS + 1,), are scratch space; a piece is a chunk of `schedule`.
+    `given` is as for `equal_points`. `hashes`, `Pairs` without ids, is overwritten by the hashes of the points, and
+    `hashed`, `Pairs`, by the same hashes sorted by their first bits. `counts`, int64 (pieces, BUCKETS), and `starts`,
+    int64 (BUCKETS + 1,), are scratch space; a piece is a chunk of `schedule`.
     """
     width, _, tallies = schedule
     n = first.size

@@ -4,8 +4,8 @@ Points are numbered by *place*, in the order of the leaves: block `b` has the pl
 heap order: the root is node 1, node `i` has the children ``2 i`` and ``2 i + 1``, and the leaves, of one block or none
 each, are the last level.
 
-All distances are squared, and sums of squares are added up in the order of the dimensions: a lower bound from a box,
-even after rounding, is never above the distance of a point in it.
+All distances are squared, and squares are summed in the order of the dimensions, so that a lower bound from a box is
+never above the distance of a point in the box, even after rounding.
 
 In the functions, `coordinates`, `points`, `keys` and `blocks` are as in `mst.kernels.points.splits`, `tree` is a
 `KdTree`, and `schedule` a `Schedule`; levels, nodes, leaves and places are int.
@@ -25,21 +25,21 @@ from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.out_of_line import call
 
 LEVELS_EACH = 8
-"""Levels of the parts of the k-d tree that a thread takes at a time when it traverses nodes."""
+"""Levels of the part of the tree that a thread takes at a time when it traverses nodes."""
 
-# Numbers of levels: the lowest, whose nodes are split in a copy of their points, and those above, split in another.
+# The lowest levels, whose nodes are split in a small copy of their points, and those above, split in a larger copy.
 _LOCAL, _COPIED = 9, 3
 # The fewest levels that a worker splits as one piece of work.
 _FEWEST_LEVELS = 3
 
 
 class KdTree(NamedTuple):
-    """The tree.
+    """A k-d tree.
 
     Attributes
     ----------
     blocks : numpy.ndarray of float64, shape (blocks, dimensions, LEAF)
-        Coordinates; the rest of the last block is infinite.
+        Coordinates of the points; infinite in the lanes of the last block that have no point.
     boxes : numpy.ndarray of float64, shape (nodes, 2, dimensions)
         The smallest and largest coordinates of each node; infinity and minus infinity if it has no points.
     points : numpy.ndarray of int32, shape (n,)
@@ -62,7 +62,7 @@ def build(coordinates: np.ndarray, schedule: Schedule) -> KdTree:
     coordinates : numpy.ndarray of float64, shape (n, dimensions)
         Finite; n is at least 1.
     schedule : mst.kernels.parallel.runtime.Schedule
-        With grain 1. The caller has set the width.
+        With grain 1; the caller has entered `mst.kernels.parallel.runtime.workers`.
     """
     n, dimensions = coordinates.shape
     width, _, tallies = schedule
@@ -110,8 +110,8 @@ def _split(node, level, blocks, origin, coordinates, points, keys):
 def _split_parts(schedule, top, middle, coordinates, keys, tree):
     """Split all nodes from the level `top` on, and write all blocks and the boxes of all nodes from that level on.
 
-    Unless `top` is 0, the last bits of `keys`, float64 (n,), hold the points. Those below a node of that level are
-    copied, and again below a node of the level `middle`, so that the points to be split are in cache.
+    Unless `top` is 0, the last bits of `keys`, float64 (n,), hold the points. The points below a node of that level are
+    copied, and so are those below a node of the level `middle`, so that the points being split are in cache.
     """
     reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, _parts_worker, schedule, top, middle, coordinates, keys, tree)

@@ -1,4 +1,4 @@
-"""A step of `mst.kernels.points.rounds`: a component that fills a node gets a limit from an edge to the sibling."""
+"""A step of `mst.kernels.points.rounds`: a component that fills a node gets a limit from an edge to its sibling."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def limits_worker(worker, schedule, tree, lists, components):
 
 @njit
 def lower_limits(top, end, alone, tree, lists, components):
-    """Lower the limit of each component that fills a node below `top` by an edge from there to the sibling.
+    """Lower the limit of each component that fills a node below `top` by an edge from that node to its sibling.
 
-    Without this, the tree would be searched for most points of such a component before one that has a short edge. Nodes
-    from `end` on, the first of a level, are left out.
+    Otherwise the tree might be searched for most points of such a component before a point with a short edge comes. The
+    nodes from `end` on, which is the first node of a level, are left out.
     """
     of_node = components.of_node
     scratch, nodes, size = np.empty((3, LEAF)), np.empty(tree.levels + 2, np.int64), 0
@@ -62,8 +62,8 @@ def lower_limits(top, end, alone, tree, lists, components):
 def _lower_limit(a, b, alone, tree, lists, components, scratch):
     """Lower the limit of the component of node `a` by an edge to node `b`, of the same level, if a short one is found.
 
-    It descends from the pair of nodes to their nearest children, and in a leaf takes the point that is nearest to the
-    box of the other one. `scratch` is float64 (3, LEAF).
+    The search descends from the two nodes to their nearest children, and takes the point of the first leaf that is
+    nearest to the box of the second. `scratch` is float64 (3, LEAF).
     """
     blocks, boxes, _, levels = tree
     of, of_node, limits = components

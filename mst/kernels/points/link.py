@@ -1,4 +1,4 @@
-"""Two steps of `mst.kernels.points.rounds`: components are linked by chosen edges, then find roots."""
+"""Two steps of `mst.kernels.points.rounds`: components are linked by the chosen edges, then find their roots."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def link_worker(worker, schedule, roots, candidates, components, joins, edges):
 def link(roots, candidates, components, joins, edges, size, first, last):
     """Write the chosen edges that lead to the places ``first … last - 1``, and the parents of their components.
 
-    `roots`, int32 (k,), are some components; `edges`, an `Edges`, are written from `size` on. Returns their number
-    afterwards.
+    `roots`, int32 (k,), are some components; `edges`, an `Edges`, are written from `size` on. Returns how many
+    edges there are then.
     """
     weights, _, ends, _, _, _ = candidates
     of, _, _ = components
@@ -66,10 +66,11 @@ def settle_worker(worker, schedule, roots, left, components, joins):
 
 @njit
 def settle(roots, components, joins):
-    """Set the parent of components after `link` to their root and their limit to infinity, and clear their choice.
+    """After `link`, set the parent of some components to their root and their limit to infinity; clear their choice.
 
-    `roots`, int32 (k,), are some components; those that are still roots are moved to the front. Returns their number.
-    Several workers may do so for different `roots`: a parent that one replaces, and others read, remains an ancestor.
+    `roots`, int32 (k,), are these components; those that are still roots are moved to the front. Returns their number.
+    Several workers may call this for different `roots`: a parent that one replaces, and others read, is still an
+    ancestor.
     """
     limits = components.limits
     parent, choices = joins
@@ -95,9 +96,9 @@ def new_edges(size):
 
 @njit
 def append(some, size, edges, tallies):
-    """Append the first `size` of `some` to `edges`, of which ``tallies[FOREST]`` are written; for many threads.
+    """Append the first `size` of `some` to the ``tallies[FOREST]`` edges in `edges`; many threads may do so at once.
 
-    Both are `Edges`.
+    `some` and `edges` are `Edges`.
     """
     a_places, b_places, weights = edges
     start = fetch_add(tallies, FOREST, size)

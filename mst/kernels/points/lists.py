@@ -13,7 +13,7 @@ from mst.kernels.primitives.out_of_line import call
 
 @njit
 def lists_worker(worker, schedule, plain, lists, candidates, components):
-    """One worker of this step: it replaces candidates within components from the lists."""
+    """One worker of this step: it replaces candidates that lie within a component, from the lists."""
     width, grain, tallies = schedule
     n = components.of.size
     first, last = next_chunk(tallies, worker, width, grain, n)
@@ -24,7 +24,7 @@ def lists_worker(worker, schedule, plain, lists, candidates, components):
 
 @njit
 def read_lists(first, last, alone, plain, lists, candidates, components):
-    """Update the candidates of the places ``first … last - 1``, from the beginning of a block, and lower the limits."""
+    """Update the candidates of the places ``first … last - 1`` and lower the limits; `first` begins a block."""
     places, distances, core, _ = lists
     weights, apart, ends, bounds, awake, inexact = candidates
     of, _, limits = components

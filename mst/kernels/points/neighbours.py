@@ -111,7 +111,7 @@ def _neighbours_worker(worker, schedule, tree, places, distances):
 
 @njit(inline="always")
 def _find_in_leaf(own, blocks, points, places, distances, radius, near, ranks, order):
-    """Write the neighbours of the points of a block within it, and the radius in which others may be nearer.
+    """Write the nearest neighbours of each point of a block in the block, and the radius in which others may be nearer.
 
     `places` and `distances` are as for `find_neighbours`, `blocks` and `points` those of the k-d tree. `radius` and
     `near` are float64 (LEAF,), `ranks` and `order` int32 (LEAF,); all four but `radius` are scratch space.
@@ -141,9 +141,9 @@ def _find_in_leaf(own, blocks, points, places, distances, radius, near, ranks, o
 
 @njit
 def _insert(lanes, near, b, points, found, found_distances):
-    """Insert these lanes of block `b`, at the distances `near`, float64 (LEAF,), into sorted neighbours.
+    """Insert a set of lanes of block `b`, at the distances `near`, float64 (LEAF,), into the neighbours of a point.
 
-    These are `found`, places, int32 of shape (k,), and `found_distances`, float64 of the same shape.
+    The neighbours, sorted, are `found`, places, int32 (k,), and `found_distances`, float64 (k,).
     """
     last = found.size - 1
     while lanes != 0:

@@ -38,7 +38,7 @@ class _Part(NamedTuple):
 
 @njit
 def parts_worker(worker, schedule, plain, top, tree, lists, state, edges):
-    """One worker: it joins components of one point each by rounds within parts of the tree, the nodes of level `top`.
+    """One worker of the first step: it joins points by rounds within parts of the tree, the nodes of level `top`.
 
     The points of a part stay in cache. A component whose lightest edge leads out of the part waits for another one to
     join it, or for the rounds of the whole tree. The remaining components are written to the state's roots.
@@ -99,7 +99,7 @@ def _join_part(part, plain, tree, lists, state, roots, found, joined):
 
 @njit
 def _choose_nearest(first, last, lists, candidates, choices):
-    """Do the steps before `link` in a first round in which every point is a component and core distances do not count.
+    """Choose edges in a first round in which every point is a component and core distances do not count.
 
     The lightest edge of a point leads to its nearest neighbour, or to the first of several equally near ones.
     """

@@ -1,4 +1,4 @@
-"""Edges as rows of two words, so that each is read from one place in memory when they are sorted.
+"""Sorts edges as rows of two words, ends and weight, so that each edge is read from one place in memory.
 
 In the functions, `schedule` is a `mst.kernels.parallel.runtime.Schedule` that cuts the rows into chunks.
 """
@@ -15,7 +15,7 @@ from mst.kernels.primitives.jit import njit
 _HALF = np.uint64(32)
 _LOW = np.uint64((1 << 32) - 1)
 _RUN = 64
-"""The largest number of edges of one key that are sorted in place."""
+"""The most edges with the same key that are sorted in place."""
 
 
 @njit
@@ -34,9 +34,9 @@ def write_rows(schedule, edges, names, others, weights, rows, extremes):
     weights : numpy.ndarray of float64, shape (k,)
         Their squared weights; empty if all are zero.
     rows : numpy.ndarray of uint64, shape (rows, 2)
-        Overwritten: in the first word the smaller end, 32 bits, then the larger one; in the second the weight.
+        Overwritten: the smaller end above the larger one, 32 bits each, and the bits of the weight, not squared.
     extremes : numpy.ndarray of uint64, shape (2,)
-        All bits set; overwritten by the smallest weight, and by the largest, with each bit inverted.
+        All bits set; overwritten by the bits of the smallest weight and the inverted bits of the largest.
     """
     reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, _write_worker, schedule, edges, names, others, weights, rows, extremes)
@@ -78,8 +78,8 @@ def keys_of_rows(schedule, rows, order, column, base, shift, keys):
         The order in which the rows are read; if it is empty, they are read in sequence.
     column : int
     base, shift : numpy.uint64
-        From weights, column 1, `base` is subtracted, and the last `shift` bits are dropped. The smaller of two ends is
-        shifted by as many bits, which the larger one leaves free.
+        In column 1, weights, `base` is subtracted and the last `shift` bits are dropped. In column 0, ends, the smaller
+        one moves down by `shift` bits, which the larger one leaves free.
     keys : numpy.ndarray
     """
     reset_queue(schedule.tallies, schedule.width)
@@ -131,15 +131,15 @@ def read_rows(schedule, rows, order, base, shift, by_ends, u, v, w):
     order : numpy.ndarray of int32, shape (rows,)
         The rows in the order of the keys of their weights.
     base, shift : numpy.uint64
-        Those of these keys, as in `keys_of_rows`.
+        Those that `keys_of_rows` used for these keys.
     by_ends : bool
-        Whether the rows of each key are in the order of their ends; if not, they are sorted here.
+        Whether rows with the same key are in the order of their ends; if not, they are sorted here.
 
     Returns
     -------
     bool
-        Whether the order is right. It is not if too many rows have one key or, with `by_ends`, if the weights of one
-        key do not ascend.
+        Whether the order is right. It is not if too many rows have the same key or, with `by_ends`, if the weights of
+        rows with the same key do not ascend.
     """
     width, _, tallies = schedule
     reset_queue(tallies, width)
@@ -165,7 +165,7 @@ def _read_worker(worker, schedule, rows, order, u, v, w):
 
 @njit
 def _ties_worker(worker, schedule, base, shift, by_ends, u, v, w):
-    """One worker of the second step of `read_rows`: the rows of one key are sorted by the worker of their first one."""
+    """One worker of the second step of `read_rows`, which sorts the rows whose key begins in its chunk."""
     width, grain, tallies = schedule
     weights = w.view(np.uint64)
     first, last = next_chunk(tallies, worker, width, grain, w.size)

@@ -40,10 +40,10 @@ def search_worker(worker, schedule, tree, lists, candidates, components):
 
 @njit
 def search_leaves(first, last, alone, tree, lists, candidates, components):
-    """Search the tree for lighter edges of some points.
+    """Search the tree for lighter edges of points of the leaves ``first … last - 1``, and update their candidates.
 
-    These are the points of the leaves ``first … last - 1`` whose candidate is inexact and whose lower bound is at most
-    the limit; the tree is traversed once for all of them in a leaf.
+    A point takes part if its candidate is inexact and its lower bound is at most the limit of its component; the tree
+    is traversed once for all such points of a leaf.
     """
     blocks, boxes, points, levels = tree
     _, _, core, node_core = lists
@@ -123,7 +123,7 @@ def search_leaves(first, last, alone, tree, lists, candidates, components):
 
 @njit(inline="always")
 def _bound_of(node, home, common, home_core, boxes, of_node, node_core):
-    """Return the smallest possible weight of an edge from the leaf `home` to a node; infinity within `common`.
+    """Return the smallest possible weight of an edge from the leaf `home` to a node; infinity if that is in `common`.
 
     `boxes` are those of the k-d tree, `of_node` and `node_core` those of `Components` and `Lists`. `common` is the
     component of the points whose edges are searched, `home_core` the leaf's smallest core distance.
@@ -201,8 +201,8 @@ def _end_search(block, searched, rest, pruned, candidates, components):
 def _renew(p, b, near, heavy, points, core, candidates):
     """Update the candidate of place `p` by the points of block `b`, at the distances `near`, float64 (LEAF,).
 
-    These are infinite for the current candidate and for points of the same component; at least one is finite. `heavy`,
-    float64 (LEAF,), is overwritten. Returns the smallest weight of those edges that are not the candidate.
+    Distances are infinite for the current candidate and for points of the same component; at least one is finite.
+    `heavy`, float64 (LEAF,), is overwritten. Returns the smallest weight of the edges other than the new candidate.
     """
     weights, apart, ends, _, _, _ = candidates
     raise_to(near, core, b * LEAF, core[p], heavy)

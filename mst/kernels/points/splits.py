@@ -1,9 +1,9 @@
 """Splits the points of nodes of a k-d tree at a median of one coordinate, each node by one worker or by all of them.
 
-The last bits of a key, which stands for a coordinate, hold the point itself: only keys are moved, and no two are equal.
-In the functions, `coordinates` is float64 of shape (points, dimensions), `points`, int32, and `keys`, float64, are by
-place, and `blocks` is the number of blocks of the tree; `bits` are the keys' bits, int64, `last` is from `last_bits`,
-and levels, nodes and places are int.
+A key is a coordinate whose last bits are replaced by the point's number: only keys are moved, and no two are equal.
+In the functions, `coordinates` is float64 of shape (points, dimensions); `points`, int32, and `keys`, float64, are
+indexed by place; and `blocks` is the number of blocks of the tree. `bits` are the keys' bits, int64, and `last` is from
+`last_bits`; levels, nodes and places are int.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from mst.kernels.points.lanes import LEAF
 from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.out_of_line import call
 
+# Points of a node that are sampled, and how many of them with the same coordinate count as tied.
 _SAMPLE = 32
 _TIES = 3
 _KEYS = 1024
@@ -33,7 +34,7 @@ class Plan(NamedTuple):
     dimensions : numpy.ndarray of int64, shape (nodes,)
         The dimension.
     limits : numpy.ndarray of float64, shape (nodes, 3)
-        The number that is subtracted from that coordinate, and two keys between which the median is likely to be.
+        The number that is subtracted from that coordinate, and two keys between which the median is likely to lie.
     """
 
     dimensions: np.ndarray
@@ -42,9 +43,9 @@ class Plan(NamedTuple):
 
 @njit
 def bounds_of(node, level, blocks, origin, size):
-    """Return the first place of a node of a level, that of its second half, and the end.
+    """Return the first place of a node of a level, the first place of its second half, and the end.
 
-    The node is counted from 0 within its level, and the places from `origin` to ``origin + size``.
+    The node is counted from 0 within its level. Places are counted from `origin`, and end at `size`.
     """
     start = ((node * blocks) >> level) * LEAF - origin
     stop = min((((node + 1) * blocks) >> level) * LEAF - origin, size)
@@ -53,7 +54,7 @@ def bounds_of(node, level, blocks, origin, size):
 
 @njit
 def last_bits(points):
-    """Return a mask, int64, of all bits that a number below `points` may have."""
+    """Return a mask, int64, of the last bits, as many as any number below `points` may need."""
     last = 1
     while last < points:
         last *= 2
@@ -102,7 +103,7 @@ def split_level(schedule, level, blocks, coordinates, keys, spare, plan, counts)
 
 @njit
 def _key(x, point, last):
-    """Return a key, float64, of a number; the bits of `last` hold the point."""
+    """Return the key of a number: the float64 `x` with its bits in the mask `last` replaced by the point."""
     return np.int64(np.float64(x).view(np.int64) & ~last | point).view(np.float64)
 
 
@@ -219,9 +220,9 @@ def _halves_worker(worker, schedule, level, blocks, coordinates, keys, plan, cou
 
 @njit
 def _split_ties(keys, middle, split, coordinates):
-    """Split points with the median key, `split`, by another coordinate, if a sample has several with its coordinate.
+    """Split points that share the coordinate of the median key, `split`, by other coordinates, if there are many.
 
-    `keys` are those of a node, the second half of which begins at `middle`.
+    `keys` are those of a node whose second half begins at `middle`.
     """
     last, bits = last_bits(coordinates.shape[0]), keys.view(np.int64)
     tied = np.float64(split).view(np.int64) & ~last
@@ -239,10 +240,7 @@ def _split_ties(keys, middle, split, coordinates):
 
 @njit
 def split_range(low, middle, high, coordinates, points, keys):
-    """Move the points of the places ``low … high - 1`` to their sides of `middle`; `keys` is scratch space.
-
-    The last bits of a key hold its point: only keys are moved, and no two are equal.
-    """
+    """Move the points of the places ``low … high - 1`` to their sides of `middle`; `keys` is scratch space."""
     last = last_bits(coordinates.shape[0])
     bits = keys.view(np.int64)
     for _ in range(coordinates.shape[1]):
@@ -264,7 +262,7 @@ def split_range(low, middle, high, coordinates, points, keys):
 
 @njit
 def _is_tied(bits, last, split, low, high):
-    """Return whether several of a sample of the bits ``low … high - 1``, without those of `last`, are `split`."""
+    """Return whether several of a sample of ``bits[low:high]``, without the bits in `last`, equal `split`."""
     equal = 0
     for i in range(low, high, max((high - low) // _SAMPLE, 1)):
         equal += bits[i] & ~last == split
@@ -273,9 +271,9 @@ def _is_tied(bits, last, split, low, high):
 
 @njit
 def _gather(bits, points, last, split, low, high, middle):
-    """Move the points of ``low … high - 1`` whose bits without those of `last` are `split` to both sides of `middle`.
+    """Move the points of ``low … high - 1`` whose bits, without those in `last`, equal `split` next to `middle`.
 
-    Returns the first place of these, and the end.
+    None moves to the other side of `middle`. Returns the first place of these points, and their end.
     """
     first = middle
     for i in range(middle - 1, low - 1, -1):

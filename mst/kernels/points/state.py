@@ -13,7 +13,7 @@ from mst.kernels.primitives.jit import njit
 
 
 class Lists(NamedTuple):
-    """The nearest neighbours, and core distances.
+    """The nearest neighbours and the core distances of all points.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class Candidates(NamedTuple):
     weights, distances : numpy.ndarray of float64, shape (n,)
         Squared weight and distance of the candidate; the same array if core distances do not count.
     ends : numpy.ndarray of int32, shape (n,)
-        Its other end; -1 before the list is read, and if there is no candidate.
+        The place of its other end; -1 before the list is read, and if there is no candidate.
     bounds : numpy.ndarray of float64, shape (n,)
         A lower bound on the weights of all other edges that leave the component, except those of the list. Its memory
         extends to the end of the last block.
@@ -58,7 +58,7 @@ class Candidates(NamedTuple):
 
 
 class Components(NamedTuple):
-    """The components.
+    """The component of each place and node, and the limit of each component.
 
     Attributes
     ----------
@@ -76,14 +76,14 @@ class Components(NamedTuple):
 
 
 class Joins(NamedTuple):
-    """How components are joined.
+    """The joins of components.
 
     Attributes
     ----------
     parent : numpy.ndarray of int32, shape (n,)
-        Union-find of the components, by the place of each.
+        Union-find of the components, each numbered by one of its places.
     choices : numpy.ndarray of int32, shape (n,)
-        The place of the lightest candidate of each component between two steps of a round, else -1.
+        The place with the lightest candidate of each component, once it is chosen in a round; else -1.
     """
 
     parent: np.ndarray
@@ -99,7 +99,7 @@ class State(NamedTuple):
     components : Components
     joins : Joins
     roots, left : numpy.ndarray of int32, shape (n,)
-        The components, and scratch space.
+        The components that are left, and scratch space.
     """
 
     candidates: Candidates
@@ -157,7 +157,8 @@ def allocate(lists: Lists, plain: bool, nodes: int, schedule: Schedule) -> State
 def begin_worker(worker, schedule, start, lists, candidates, components, joins):
     """One worker of the step before the first round: it writes the state before any list is read.
 
-    `start` is as for `mst.kernels.points.rounds.join_all`, the others are named tuples of this module.
+    `start`, int32 (n,), holds the component of each place; if it is empty, each place is a component. The other
+    arguments are named tuples of this module.
     """
     width, grain, tallies = schedule
     _, distances, core, _ = lists
@@ -185,13 +186,13 @@ def as_float(bits):
 
 @njit
 def as_bits(number):
-    """Return the bits, a uint64, of a float64 that is at least 0: of the same order as the numbers."""
+    """Return the bits, a uint64, of a float64 that is at least 0; bits have the same order as the numbers."""
     return np.float64(number).view(np.uint64)
 
 
 @njit
 def lower(limits, component, weight, alone):
-    """Lower the limit of a component, that of `Components`, to a weight, a float64, if that is less.
+    """Lower the limit of a component, in the array of `Components`, to a weight, a float64, if that is less.
 
     `alone` says whether no other thread handles points of the component.
     """
