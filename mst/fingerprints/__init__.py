@@ -62,9 +62,9 @@ def algorithm_fingerprint(path: Path, roots: tuple[str, ...], options: tuple[tup
     ----------
     path : Path
     roots : tuple of str
-        Those that the file does not have are passed over.
+        Names of definitions; those that the file does not have are skipped.
     options : tuple of (str, object)
-        Names and defaults of the options, which come to the functions as keywords.
+        Names and defaults of the options, which functions receive as keywords.
     """
     with _one_reads:
         path = Path(path).resolve()

@@ -1,4 +1,4 @@
-"""Fingerprints kept on disk: hundreds of processes of an experiment need not follow the code again.
+"""Fingerprints kept on disk, so that hundreds of processes of an experiment need not follow the code again.
 
 A file of fingerprints is named by a hash of all files of the package and of Python's version, so that any change to the
 code, even one that changes no fingerprint, leads to another file. Neither paths nor time stamps count.
@@ -62,7 +62,7 @@ def _known() -> tuple[str | None, str, dict[str, str]]:
 
 
 def _append(file: Path, name: str, value: str) -> None:
-    """Add a line. It begins with a line break: the last one may have been cut off by a full disk."""
+    """Append a line. It begins with a line break, since a full disk may have cut off the line before."""
     file.parent.mkdir(parents=True, exist_ok=True)
     with file.open("ab", buffering=0) as lines:
         lines.write(f"\n{name} {value} {_check(name, value)}\n".encode())
@@ -91,7 +91,7 @@ def _state() -> str | None:
 
 
 def _stamp() -> str:
-    """Return a text that changes with every file of the package, by the time of change that nobody can set."""
+    """Return a text that changes with any file of the package: it holds change times, which no program can set."""
     with contextlib.suppress(OSError):
         stats = ((inside, entry.stat()) for inside, entry in _files(str(modules.PACKAGE)))
         return str([(inside, stat.st_ino, stat.st_size, stat.st_ctime_ns) for inside, stat in stats])

@@ -5,14 +5,14 @@ import sys
 
 from mst.cores import named_threads
 
-# `mst.kernels.primitives.jit` says why. A module that imports numba before that one would leave numba to choose.
+# For the reason see `mst.kernels.primitives.jit`, before which another module may import numba.
 os.environ.setdefault("NUMBA_THREADING_LAYER", "omp")
-# Before numba is loaded, whose error for a bad NUMBA_NUM_THREADS is less clear.
+# Checked before numba is loaded, since numba's own error for a bad NUMBA_NUM_THREADS is less clear.
 named_threads()
 
 
 class _Afresh:
-    """Makes numba load from scratch if an interrupted import left some of its modules, with which a second fails."""
+    """Makes numba load from scratch if an interrupted import left some of its modules: a second import would fail."""
 
     @staticmethod
     def find_spec(name: str, path: object = None, target: object = None) -> None:

@@ -13,7 +13,7 @@ _S32 = np.uint64(32)
 
 @njit(parallel=True)
 def fill_cliques(pairs, cliques, size):
-    """Write the edges of disjoint cliques over consecutive vertices, sorted.
+    """Write the edges of disjoint cliques over consecutive vertices, in sorted order.
 
     Parameters
     ----------
@@ -33,9 +33,7 @@ def fill_cliques(pairs, cliques, size):
 
 @njit
 def connect_cliques_in_ring(pairs, cliques, size):
-    """Connect cliques in a ring: the first edge of each now leads from its first vertex to the clique before.
-
-    There it ends at the last vertex.
+    """Connect cliques in a ring: replace the first edge of each by one to the last vertex of the clique before.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ _ERROR_BOUND = 6.0e-16
 
 @njit
 def insertion_order(n, key):
-    """Return a biased randomised order of insertion: a random half last, a random half of the rest before, and so on.
+    """Return a biased randomised insertion order: a random half comes last, half of the rest before that, and so on.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def _in_circumcircle(x, y, a, b, c, p):
 
 @njit
 def _locate(x, y, corners, twins, triangle, p):
-    """Return a triangle that contains p, or one of the ghost beyond a hull edge that has p on its outer side."""
+    """Return a triangle that contains p, or a ghost triangle beyond a hull edge that has p on its outer side."""
     ghost = x.size
     for i in range(3):  # start from a real triangle
         if corners[3 * triangle + i] == ghost:

@@ -1,4 +1,4 @@
-"""Edges of a two-dimensional grid, and paths in place of edges."""
+"""Edges of a two-dimensional grid, and the replacement of edges by paths."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LOW32 = np.uint64(0xFFFFFFFF)
 
 @njit(parallel=True)
 def fill_grid(pairs, rows, columns):
-    """Write the edges of a grid, sorted; the vertex at (row, column) is ``row * columns + column``.
+    """Write the edges of a grid in sorted order; the vertex at (row, column) is ``row * columns + column``.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def fill_grid(pairs, rows, columns):
 
 @njit(parallel=True)
 def fill_bends(bent, pairs, n):
-    """Write each edge as a path; new vertices, from `n` on, are spread evenly, along every path in order.
+    """Replace each edge by a path; new vertices, from `n` on, are shared evenly and numbered along each path.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
-"""Symmetric compressed sparse rows from an edge list, by counting sort.
+"""Builds symmetric compressed sparse rows from an edge list, by counting sort.
 
-A slot of a row is three values in separate arrays: once the rows outgrow the caches, six cache lines are
-fetched and written back for each edge. Then slots are first scattered to blocks of neighbouring rows, as records with
-consecutive writes to each block, and each block is sorted while it fits in cache. This is done for a third of the
-blocks at a time: their scratch space is reused and needs no new pages.
+A slot of a row is three values in separate arrays: once the rows outgrow the caches, six cache lines are fetched and
+written back for each edge. Slots of large graphs are therefore scattered to blocks of neighbouring rows first, as
+records with consecutive writes to each block; then each block is sorted in cache. A third of the blocks is processed at
+a time, so that their scratch space is reused and needs no new pages.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def _count(u, v, offsets):
 
 @njit
 def _fill(u, v, w, offsets, rows):
-    """Fill `rows`; `offsets`, from `_count`, becomes that of the CSR, as each entry moves to the end of its row.
+    """Fill `rows`; `offsets`, from `_count`, becomes that of the CSR, since each entry moves to the end of its row.
 
     `u`, `v` and `w` are as in `build_csr`.
     """

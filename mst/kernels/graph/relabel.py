@@ -1,4 +1,4 @@
-"""Sparse vertex ids to ``0 … n - 1``, in ascending order."""
+"""Renumbers sparse vertex ids to ``0 … n - 1``, in ascending order."""
 
 from __future__ import annotations
 

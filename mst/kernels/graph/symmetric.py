@@ -1,7 +1,7 @@
-"""The upper triangle of a symmetric matrix, without merging its two halves.
+"""Extracts the upper triangle of a symmetric matrix, without merging its two halves.
 
-Rows are read in order. For each j, the entries (i, j), i < j, then come in the order in which row j holds its entries
-(j, i), so a cursor in each row finds these. Each thread has a range of the rows and separate cursors.
+Rows are read in order, so for each j, the entries (i, j) with i < j come in the order in which row j holds their
+counterparts (j, i), and a cursor in row j finds these in turn. Each thread has a range of rows and separate cursors.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def upper_triangle(
     offsets : numpy.ndarray of int32 or int64, shape (n + 1,), read-only
         CSR form; ascending, from 0.
     columns : numpy.ndarray of int32 or int64, shape (k,), read-only
-        From 0 to n - 1. A row whose columns do not ascend, or with one twice, counts as not symmetric.
+        From 0 to n - 1. A row whose columns do not strictly ascend counts as not symmetric.
     weights : numpy.ndarray of any weight dtype, shape (k,), read-only
         NaN counts as not symmetric.
     width : int
@@ -73,7 +73,7 @@ def upper_triangle(
 
 @njit
 def _place_cursors(width, bounds, offsets, columns, weights, cursors, counts):
-    """In each row, place each worker's cursor at the first column of its rows; count the entries beside the diagonal.
+    """In each row, place each worker's cursor at the first column among its rows; count entries off the diagonal.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def _place_cursors(width, bounds, offsets, columns, weights, cursors, counts):
     offsets, columns, weights
         As for `upper_triangle`.
     cursors : numpy.ndarray of int32 or int64, shape (width, n)
-        Written for each row by its own worker, for this worker and those of the rows before.
+        Written in each row by the worker of that row, for itself and for the workers of earlier rows.
     counts : numpy.ndarray of int64, shape (width, 2)
         Written: entries above and below the diagonal in the rows of a worker; -1 if the diagonal has NaN.
     """
@@ -115,7 +115,7 @@ def _place_worker(worker, bounds, offsets, columns, weights, cursors, counts):
 
 @njit
 def _copy_above(width, bounds, matrix, cursors, counts, edges, symmetric):
-    """Copy the entries above the diagonal, while each finds its counterpart.
+    """Copy the entries above the diagonal, and find the counterpart of each below it.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def _copy_above(width, bounds, matrix, cursors, counts, edges, symmetric):
     edges : tuple
         ``u, v, w`` as returned by `upper_triangle`; written.
     symmetric : numpy.ndarray of bool, shape (width,)
-        Written: whether each entry in the rows of a worker found its counterpart, in the right row.
+        Written: whether each entry in the rows of a worker has a counterpart.
     """
     run(width, _copy_worker, bounds, matrix, cursors, counts, edges, symmetric)
 

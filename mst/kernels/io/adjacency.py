@@ -1,4 +1,4 @@
-"""Adjacency lists and compressed rows to arcs and back, and a check that arcs are symmetric."""
+"""Converts adjacency lists and compressed rows to arcs and back, and checks that arcs are symmetric."""
 
 from __future__ import annotations
 
@@ -81,13 +81,13 @@ def read_neighbours(numbers, line_ends, row, position, row_format, out):
         The row that the first number belongs to, and its position in that row.
     row_format : RowFormat
     out : ArcArrays
-        Filled from the beginning. An arc whose weight is not among `numbers` has its ends at index ``arcs``, where
-        the next call expects them at index 0.
+        Filled from the beginning. If the weight of the last arc is not among `numbers`, its ends are at index ``arcs``,
+        and the next call expects them at index 0.
 
     Returns
     -------
     tuple of int
-        The fields of `NeighbourStop`, in a plain tuple: an interruption would crash numba while it makes a named one.
+        The fields of `NeighbourStop`, as a plain tuple: an interruption would crash numba while it builds a named one.
     """
     n, skip, weighted = row_format
     u, v, w = out

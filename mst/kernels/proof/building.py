@@ -11,7 +11,7 @@ from mst.kernels.primitives.radix import Records, records, sorted_records
 from mst.kernels.proof.reconstruction import edge_dtype, gather_edges, link_trees, put_in_order, ties_among
 
 LARGE = 1 << 19
-"""From this many edges on, threads pay off, and so does their code, which takes seconds to compile."""
+"""From this many edges on, threads pay off even if their code has to be compiled first, which takes seconds."""
 
 MOST = 8
 """The most threads that pay off: more wait for each other and for memory."""
@@ -28,10 +28,10 @@ class Forest(NamedTuple):
     u, v : numpy.ndarray of uint32 or uint64, shape (m,)
         Ends of all edges of the graph.
     ids : numpy.ndarray of int, shape (k,)
-        The forest's, ascending.
+        Ids of the forest's edges, ascending.
     weights : numpy.ndarray of any weight dtype, shape (k,)
     keys : numpy.ndarray of uint32 or uint64, shape (k,)
-        Those of the weights (`mst.order.keys`).
+        Keys of the weights (`mst.order.keys`).
     """
 
     u: np.ndarray
@@ -91,7 +91,7 @@ def reconstruct(n: int, forest: Forest, width: int, keep_clusters: bool) -> Reco
 
 
 def sorted_by(keys: np.ndarray, parts: Parts) -> Records:
-    """Return the places of `keys`, uint32 or uint64 (k,), in their stable ascending order."""
+    """Return records whose ids are the places of `keys`, uint32 or uint64 (k,), in stable ascending order."""
     if parts.width == 1:
         return sorted_records(*records(keys))
     from mst.kernels.parallel.radix import argsort

@@ -1,9 +1,9 @@
 """The Kruskal reconstruction tree by many threads.
 
-Links depend on each other, so one worker makes them all, in order. It mostly searches for roots; the
-other workers do that for the edges that follow. A root they find may have been linked by the time its edge's
-turn comes, and is then a few steps from the root. Only that worker writes to `links` and `clusters` meanwhile, while
-all read `links`; a range of `ranked` is written by one worker, and `seen` by any.
+Links depend on each other, so the first worker makes all of them, in order. Most of the work is the search for roots,
+which the other workers do for the edges that follow. A root that they find may have been linked by the time its edge's
+turn comes, and is then a few steps from the root. Only the first worker writes to `links` and `clusters`, while all
+read `links`; a range of `ranked` is written by one worker, and `seen` by any.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ def link_trees_by(
 ) -> int:
     """Build the reconstruction tree as `mst.kernels.proof.reconstruction.link_trees` does, by `width` threads.
 
-    The caller has set them (`mst.kernels.parallel.runtime.workers`).
+    The caller has entered `mst.kernels.parallel.runtime.workers`.
 
     Parameters
     ----------
     width : int
     ranked, links, clusters : numpy.ndarray
-        As for that function. The ends of edges after one that closes a cycle may also be overwritten.
+        As for `link_trees`. The ends of edges after one that closes a cycle may also be overwritten.
     delay_seed : int
         As for `mst.kernels.parallel.runtime.new_tallies`.
 

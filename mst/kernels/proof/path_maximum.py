@@ -41,10 +41,10 @@ class PathMaxima(NamedTuple):
     ids : numpy.ndarray of int64, shape (k,)
         The forest's edges, ascending.
     ranked : numpy.ndarray of `mst.kernels.proof.reconstruction.edge_dtype`, shape (k,)
-        The same edges, lightest first. After `mst.kernels.proof.reconstruction.link_trees`, so that ``u`` and ``v`` are
-        a linked root and its parent; here, only ``weight`` and ``id`` are read.
+        The same edges, lightest first, as `mst.kernels.proof.reconstruction.link_trees` leaves them: ``u`` and ``v``
+        are a linked root and its parent. Only ``weight`` and ``id`` are read here.
     links : numpy.ndarray of uint32 or uint64, shape (n, 2)
-        The reconstruction tree, from the same.
+        The reconstruction tree, also from `link_trees`.
     root_paths : numpy.ndarray of `mst.kernels.proof.reconstruction.root_path_dtype`, shape (n,)
         From `mst.kernels.proof.reconstruction.find_root_paths`.
     tie_bounds : numpy.ndarray of uint32 or uint64, shape (n,) or (0,)
@@ -82,7 +82,7 @@ def first_violation(edges, forest, ties):
 def first_violation_by(width: int, edges: EdgeList, forest: PathMaxima, ties: int) -> tuple[int, int]:
     """Return the result of `first_violation`, by `width` threads.
 
-    The caller has set them, if several (`mst.kernels.parallel.runtime.workers`).
+    If there are several, the caller has entered `mst.kernels.parallel.runtime.workers`.
     """
     if width == 1:
         edge, rank = first_violation(edges, forest, ties)
@@ -188,8 +188,9 @@ def _keep_undecided_ties(w, root_paths, tie_bounds, ids, count, a, b):
 def _first_below_path(w, ranked, ids, ranks, count, ties):
     """Return the place in `ids` of the first violation, else `count`.
 
-    Edge ``ids[j]`` is one if it is below ``ranked[ranks[j]]``, or if there is no such rank; `ids` and `ranks` are
-    uint64, of shape (count,) or more, `ties` is as for `first_violation`, the others as in `PathMaxima`, `EdgeList`.
+    Edge ``ids[j]`` violates the forest if it is below ``ranked[ranks[j]]``, or if there is no such rank. `ids` and
+    `ranks` are uint64, of shape (count,) or more; `ties` is as for `first_violation`, `w` is as in `EdgeList`, `ranked`
+    as in `PathMaxima`.
     """
     for j in range(count):
         e, rank = ids[j], ranks[j]

@@ -1,15 +1,15 @@
 """The Kruskal reconstruction tree: the two trees that each forest edge joined, as parent and child.
 
-Edges are linked in ascending order, the root of the smaller tree below that of the larger (union by size). Each
-vertex is linked at most once, by an edge of one *rank*, its place in that order from 0, and ranks ascend on every
-path to a root: the edge that joined two vertices has the highest rank on their paths to the lowest common
+Edges are taken in ascending order; each links the root of the smaller tree below the root of the larger one (union by
+size). Each vertex is linked at most once, by an edge whose *rank* is its place in that order, from 0. Ranks ascend on
+every path to a root, so the edge that joined two vertices has the highest rank on their paths to their lowest common
 ancestor. Union by size keeps every path below log₂ n steps. (The structure is folklore; King, *A simpler minimum
 spanning tree verification algorithm*, 1997, builds the same tree from Borůvka's rounds.) Roots are found in a second
 array, whose paths are compressed.
 
 Callers allocate the randomly accessed arrays: the operating system gives numpy's allocations huge pages, but not
-numba's own, which costs a third of the speed. Their integers are unsigned: a signed index might
-count from the end, and checking for that takes time. Functions that release the GIL may be called by several threads
+numba's own, which costs a third of the speed. Integers are unsigned: a signed index might count from the end, and
+checking for that takes time. Functions that release the GIL may be called by several threads
 at once, for disjoint parts of the arrays that they write.
 """
 

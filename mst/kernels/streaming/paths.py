@@ -14,9 +14,9 @@ _ZERO, _ONE = np.uint64(0), np.uint64(1)
 
 @njit(nogil=True)
 def first_below_path(edges, ids, ranked, links, root_paths):
-    """Return the first edge that precedes the heaviest edge on its path in the order, and the latter's rank.
+    """Return the first edge that comes before the heaviest edge on its path in the order, and the rank of that edge.
 
-    A forest edge is itself the heaviest edge on its path, so it is not below it.
+    A forest edge is itself the heaviest edge on its path, so it is never returned.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ def first_below_path(edges, ids, ranked, links, root_paths):
     ids : numpy.ndarray of int64, shape (k,)
         Their ids.
     ranked, links, root_paths : numpy.ndarray
-        As in `mst.kernels.proof.path_maximum.PathMaxima`; ids are those of the stream.
+        As in `mst.kernels.proof.path_maximum.PathMaxima`, with the edge ids of the stream.
 
     Returns
     -------

@@ -13,19 +13,19 @@ _ONE = np.uint64(1)
 
 @njit(nogil=True)
 def find_joining(first, last, x, y, links, of_ranks, otherwise, values):
-    """Write a value for each of the pairs ``first … last - 1``: that of the edge that joined them.
+    """Write a value for each of the pairs ``first … last - 1`` of vertices: the value of the edge that joined them.
 
     Parameters
     ----------
     first, last : int
-        Several threads may do so for several slices.
+        Several threads may call this at once, for disjoint ranges.
     x, y : numpy.ndarray of uint32 or uint64, shape (q,)
     links : numpy.ndarray of the same dtype, shape (n, 2)
         From `mst.kernels.proof.reconstruction.link_trees`.
     of_ranks : numpy.ndarray, shape (k,)
-        The value of each rank's edge.
+        The value of the edge of each rank.
     otherwise : numpy.ndarray, shape (2,)
-        The values for a vertex with itself, and for two not joined by a path.
+        The values for a vertex with itself, and for two vertices without a path.
     values : numpy.ndarray of the same dtype, shape (q,)
         Overwritten.
     """

@@ -15,7 +15,7 @@ def write_linkage(merges, clusters, linkage):
     ----------
     merges : numpy.ndarray of `mst.kernels.proof.reconstruction.edge_dtype`, shape (k,)
     clusters : numpy.ndarray of uint32 or uint64, shape (k, 3)
-        From `mst.kernels.proof.reconstruction.link_trees`, as are the merges.
+        Both from `mst.kernels.proof.reconstruction.link_trees`.
     linkage : numpy.ndarray of float64, shape (k, 4)
         Overwritten: the numbers of both clusters, smaller first; height; vertices in the new cluster.
     """

@@ -21,8 +21,8 @@ _ZERO, _ONE = np.uint64(0), np.uint64(1)
 def find_roots(merges, limit, roots):
     """Find the root of each vertex in the clusters made by edges of ranks below `limit`.
 
-    Parents are linked after their children, so one sweep from the last edge to the first finds all, and no step waits
-    for another.
+    Parents are linked after their children, so one sweep from the last edge to the first finds all roots, and no step
+    waits for another.
 
     Parameters
     ----------

@@ -1,14 +1,14 @@
 """A forest with a root in each tree, and the paths between pairs of its vertices, by the reconstruction tree.
 
-The root of a tree is its root in the reconstruction tree. The path from there enters every other cluster at one of its
-vertices, its *entry*. A cluster is entered by the edge that linked it, unless it is on the path between the entry of
-the cluster that it became part of and the vertex after which that is named: there, links lead the other way. So the
-children's entries follow from the parent's, and clusters of the same depth are independent. No vertex needs to be
+The root of a tree is its root in the reconstruction tree. Paths from there enter every other cluster at one of its
+vertices, its *entry*. A cluster is entered by the edge that linked it to its parent, except on the way from the entry
+of the parent to the vertex that the parent is named after: there, paths follow links the other way. The entries of the
+children thus follow from the entry of the parent, and clusters of the same depth are independent. No vertex needs to be
 visited from its neighbours.
 
-`links` and `merges` are from `mst.kernels.proof.reconstruction.link_trees`: uint32 or uint64 of shape (n, 2), and
-records of shape (k,). Arrays of ends, ranks and vertices have the dtype of `links`. Several threads may call a function
-that takes `first` and `last`, or `ranks`, at once, each for other ranks.
+`links`, uint32 or uint64 of shape (n, 2), and `merges`, records of shape (k,), are from
+`mst.kernels.proof.reconstruction.link_trees`. Arrays of ends, ranks and vertices have the dtype of `links`. Several
+threads may call a function that takes `first` and `last`, or `ranks`, at once, for disjoint ranks.
 """
 
 from __future__ import annotations
@@ -66,12 +66,12 @@ def find_depths(merges, depths, of_rows):
 
 @njit(nogil=True)
 def root_clusters(ranks, merges, links, ends, entries, above, below):
-    """Direct the edges within the clusters linked by some merges, and the edges entering these, to the root.
+    """Direct the edges within the clusters linked by some merges, and the edges that enter these, towards the root.
 
     Parameters
     ----------
     ranks : numpy.ndarray of int, shape (r,)
-        The merges. Merges of the clusters these were linked to come earlier, or in a call that has returned.
+        The merges. Those of the clusters to which these were linked come earlier, or in a call that has returned.
     merges, links : numpy.ndarray
     ends : numpy.ndarray, shape (k, 2)
         From `gather_ends`.
