@@ -82,7 +82,7 @@ def imports_of(
 ) -> tuple[dict[str, str], list[str], list[str]]:
     """Return the target of each name that an import in a package binds, the modules that may be meant, and the stars.
 
-    Modules are dotted names; stars are those of modules all of whose names are imported.
+    Modules are dotted names; the stars are the modules from which all names are imported.
     """
     if isinstance(node, ast.Import):
         bound = {

@@ -229,7 +229,7 @@ def _coordinates(xp: Any, given: Any, samples: int, width: int = 1) -> tuple[Any
     _check_table(given)
     points = xp.ascontiguousarray(given, xp.float64)
     if xp is not np:
-        # Zeros lose their sign, so that equal points have equal bits; on the host, the search for equal points does so.
+        # Zeros lose their sign, so that equal points have equal bits; on the host, `equal_points` sees to that.
         points = points + 0.0
     elif not points.flags.aligned:
         points = points.copy()

@@ -1,4 +1,4 @@
-"""Random trees: recursive ones, each edge of which can be computed on its own, and uniform ones.
+"""Random trees: recursive trees, whose edges can be computed independently of each other, and uniform trees.
 
 In a random recursive tree, the vertices have random ranks (a seeded permutation), and the parent of the vertex of
 rank r ≥ 1 has a rank drawn uniformly below r. The depth is about e·ln n.

@@ -114,7 +114,7 @@ def _count(u, v, offsets):
 
 @njit
 def _fill(u, v, w, offsets, rows):
-    """Fill `rows`; `offsets`, from `_count`, becomes that of the CSR, since each entry moves to the end of its row.
+    """Fill `rows`; `offsets`, from `_count`, becomes the offsets of the CSR: each entry moves to the end of its row.
 
     `u`, `v` and `w` are as in `build_csr`.
     """

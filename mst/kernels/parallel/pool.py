@@ -41,7 +41,7 @@ class Future(Generic[_T]):
         return not self._pending.locked()
 
     def result(self) -> _T:
-        """Wait for the call, and return what it returned, or raise what it raised."""
+        """Wait until the call ends; return its value, or raise its exception."""
         with self._pending:
             pass
         if self._error is None:

@@ -46,9 +46,9 @@ def collect(first, last, candidates, components, found):
 
 @njit
 def choose(found, alone, points, candidates, components, choices):
-    """Choose the lightest candidate of each component among those of the places `found`, int32 of shape (k,).
+    """Choose the lightest candidate of each component at the places `found`, int32 of shape (k,).
 
-    `points` is that of the k-d tree.
+    `points` is a field of the k-d tree.
     """
     _, apart, ends, _, _, _ = candidates
     of, _, _ = components
@@ -67,7 +67,7 @@ def choose(found, alone, points, candidates, components, choices):
 
 @njit
 def _is_before(p, other, apart, ends, points):
-    """Return whether the candidate of place `p` comes before that of place `other`, which weighs the same.
+    """Return whether the candidate of place `p` comes before the one of place `other`, which weighs the same.
 
     `apart` are the distances of `Candidates`, and `ends` their ends; `points` is as for `choose`.
     """

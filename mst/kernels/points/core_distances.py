@@ -13,7 +13,7 @@ from mst.kernels.primitives.jit import njit
 
 @njit
 def core_distances(schedule, tree, counts, samples, lists):
-    """Write the core distances of places and nodes to `lists`; those of nodes without points are infinite.
+    """Write the core distances of places and nodes to `lists`: infinity for nodes without points.
 
     `schedule` is a `Schedule`, `tree` a `KdTree`, `lists` is a `mst.kernels.points.state.Lists`. `counts`, int32 (n,),
     says how many points have the coordinates of each, or is empty if all counts are 1. A core distance is the

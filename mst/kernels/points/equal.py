@@ -108,7 +108,7 @@ def _hash_worker(worker, schedule, given, coordinates, hashes, first):
 def _compare_worker(worker, schedule, coordinates, hashed, starts, first):
     """One worker of the last step of `_find`: it writes `first`, which is -1 before.
 
-    `hashed`, `Pairs` of hashes and points, has those of bucket `b` from ``starts[b]`` on, in ascending order.
+    `hashed`, `Pairs` of hashes and points, has bucket `b` from ``starts[b]`` on, in ascending order of points.
     """
     width, grain, tallies = schedule
     hashes, points = hashed
@@ -207,7 +207,7 @@ def _count_worker(worker, schedule, first, starts):
 
 @njit
 def _write_firsts(schedule, coordinates, first, starts, kept, ids, counts, pairs):
-    """Write the arrays that `without_equal` returns, of which `kept` are the coordinates.
+    """Write the arrays that `without_equal` returns; `kept` holds the coordinates.
 
     `starts`, int64 (chunks + 1,), has the number of first points before each chunk; `coordinates` and `first` are as
     for `without_equal`.

@@ -100,7 +100,7 @@ def leaf_block(leaf, levels, blocks):
 
 @njit
 def _split(node, level, blocks, origin, coordinates, points, keys):
-    """Split a node, counted from 0 within its level; `points` and `keys` are those of the places from `origin` on."""
+    """Split a node, counted from 0 within its level; `points` and `keys` begin at the place `origin`."""
     start, middle, stop = bounds_of(node, level, blocks, origin, points.size)
     if start < middle < stop:
         call(split_range, start, middle, stop, coordinates, points, keys)
@@ -188,7 +188,7 @@ def _split_part(part, middle, below, start, copied, order, ids, keys, tree):
 
 @njit
 def _fill_leaf(leaf, origin, coordinates, points, tree):
-    """Write the block and the box of a leaf; `points` are those of the places from `origin` on."""
+    """Write the block and the box of a leaf; `points` begins at the place `origin`."""
     blocks, boxes, _, levels = tree
     node, b = (1 << levels) + leaf, leaf_block(leaf, levels, blocks.shape[0])
     for k in range(blocks.shape[1]):
@@ -207,7 +207,7 @@ def _fill_leaf(leaf, origin, coordinates, points, tree):
 
 @njit
 def _join_boxes(boxes, top, below):
-    """Write the boxes of the inner nodes at and below node `top` from those of the nodes `below` levels under it."""
+    """Write the boxes of the inner nodes at and below node `top` from the boxes `below` levels under it."""
     for level in range(below - 1, -1, -1):
         for node in range(top << level, (top + 1) << level):
             for k in range(boxes.shape[2]):

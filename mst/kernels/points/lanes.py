@@ -75,7 +75,7 @@ def box_distances(typing_context, blocks, block, boxes, node, distances):
 
 @intrinsic
 def node_distance(typing_context, boxes, a, b):
-    """Return a lower bound on the distances between the points of node `a` and those of node `b`."""
+    """Return a lower bound on the distances between the points of node `a` and the points of node `b`."""
 
     def generate(context, builder, signature, arguments):
         boxes_value, *nodes = arguments

@@ -111,10 +111,10 @@ def _neighbours_worker(worker, schedule, tree, places, distances):
 
 @njit(inline="always")
 def _find_in_leaf(own, blocks, points, places, distances, radius, near, ranks, order):
-    """Write the nearest neighbours of each point of a block in the block, and the radius in which others may be nearer.
+    """For each point of a block, write its neighbours in the block, and the radius in which others may be nearer.
 
-    `places` and `distances` are as for `find_neighbours`, `blocks` and `points` those of the k-d tree. `radius` and
-    `near` are float64 (LEAF,), `ranks` and `order` int32 (LEAF,); all four but `radius` are scratch space.
+    `places` and `distances` are as for `find_neighbours`; `blocks` and `points` are fields of the k-d tree. `radius`,
+    float64 (LEAF,), is overwritten; `near`, like it, and `ranks` and `order`, int32 (LEAF,), are scratch space.
     """
     listed = min(places.shape[1], LEAF - 1)
     # Whether two distances in the leaf may be equal.

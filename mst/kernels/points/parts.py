@@ -1,4 +1,4 @@
-"""Borůvka's rounds within parts of the k-d tree, each by one worker, before those of the whole tree."""
+"""Borůvka's rounds within parts of the k-d tree, each by one worker, before the rounds of the whole tree."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ def _part_at(number, top, tree):
 def _join_part(part, plain, tree, lists, state, roots, found, joined):
     """Join the components `roots`, one point each, within a part, as long as a round joins enough of them.
 
-    `part` is a `_Part`, `roots` is int32 (k,). Returns the number of edges written to `joined`, an `Edges`, and that of
-    the remaining components, the first of `roots`. `found`, int32, is scratch space of at least the same length.
+    `part` is a `_Part`, and `roots` is int32 (k,); `found`, int32 and at least as long, is scratch space. Returns
+    how many edges were written to `joined`, an `Edges`, and how many components remain, at the front of `roots`.
     """
     candidates, components, joins, _, _ = state
     first, last, first_leaf, last_leaf, node, below = part

@@ -12,7 +12,7 @@ from mst.kernels.primitives.out_of_line import call
 
 @njit
 def relabel(schedule, parent, levels, components):
-    """Set the component of every place and node from `parent`, that of `Joins`; `levels` is that of the k-d tree."""
+    """Set the component of every place and node from `parent`, a field of `Joins`; `levels` is from the k-d tree."""
     reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, _relabel_worker, schedule, parent, levels, components)
     relabel_nodes(1, max(levels - LEVELS_EACH, 0), components.of_node)
@@ -33,7 +33,7 @@ def _relabel_worker(worker, schedule, parent, levels, components):
 
 @njit
 def relabel_leaves(first, last, parent, levels, components):
-    """Set the component of the leaves ``first … last - 1`` and of their places; `parent` is that of `Joins`."""
+    """Set the component of the leaves ``first … last - 1`` and of their places; `parent` is a field of `Joins`."""
     of, of_node, _ = components
     leaves, blocks = 1 << levels, (of.size + LEAF - 1) // LEAF
     for leaf in range(first, last):
@@ -61,7 +61,7 @@ def relabel_leaves(first, last, parent, levels, components):
 
 @njit
 def relabel_nodes(top, below, of_node):
-    """Set the component of the inner nodes at and below `top` from that of the leaves, `below` levels under it."""
+    """Set the component of the inner nodes at and below `top` from the leaves, `below` levels under it."""
     for level in range(below - 1, -1, -1):
         for node in range(top << level, (top + 1) << level):
             left, right = of_node[2 * node], of_node[2 * node + 1]

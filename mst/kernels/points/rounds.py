@@ -10,7 +10,7 @@ Each step is a module: in a round, `lists`, `limits`, `search` and `choose` find
 join components by them. `parts` takes these steps within parts of the tree first. All share the arrays of `state`.
 
 In the functions of these modules, `tree` is a `KdTree`; `lists`, `candidates`, `components` and `joins` are the named
-tuples of `state`; `choices` is that of `Joins`, `of_node` that of `Components`, `roots` and `left` those of `State`.
+tuples of `state`; `choices` is a field of `Joins`, `of_node` of `Components`, `roots` and `left` of `State`.
 `schedule` is a `Schedule`; places, nodes and levels are int. `plain` says whether core distances do not count, and
 `alone` whether no other thread has points of the component. If others have, all lower its limit and replace its choice
 by atomics; any other element is written by the worker of its place, node or component only.

@@ -41,7 +41,7 @@ class Candidates(NamedTuple):
     ends : numpy.ndarray of int32, shape (n,)
         The place of its other end; -1 before the list is read, and if there is no candidate.
     bounds : numpy.ndarray of float64, shape (n,)
-        A lower bound on the weights of all other edges that leave the component, except those of the list. Its memory
+        A lower bound on the weights of all other edges that leave the component, except those in the list. Its memory
         extends to the end of the last block.
     awake : numpy.ndarray of int64, shape (blocks,)
         The points of a block that have a candidate or a list to be read, one bit each.

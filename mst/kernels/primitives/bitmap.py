@@ -20,7 +20,7 @@ _BYTES_TO_TOP = np.uint64(0x0102040810204080)
 
 
 def zeroed(size: int, dtype: type = np.uint64) -> np.ndarray:
-    """Return a bitmap of `size` elements, all clear; `dtype` is that of its words.
+    """Return a bitmap of `size` elements, all clear; its words have the given dtype.
 
     Examples
     --------

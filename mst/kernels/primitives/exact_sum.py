@@ -1,7 +1,7 @@
 """Exact sums of floats: significands added up as integers, a bin for each exponent.
 
-The method is that of Neal, *Fast exact summation using small and large superaccumulators*, 2015, without its chunks: a
-bin per exponent needs no carries, and the few nonempty bins are combined once at the end, by `mst.order`.
+After Neal, *Fast exact summation using small and large superaccumulators*, 2015, but without chunks: a bin per exponent
+needs no carries, and `mst.order` combines the few nonempty bins once at the end.
 """
 
 from __future__ import annotations

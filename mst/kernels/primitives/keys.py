@@ -42,7 +42,7 @@ class LazyKeys(NamedTuple):
     """Weights as they are in memory, and the masks that convert them to keys when read: see `key_at`.
 
     An integer's key has the sign bit flipped, which turns two's complement into offset binary. That also moves positive
-    floats above negative ones; the order of the latter is reversed, and ``-0.0`` becomes ``0.0`` first.
+    floats above negative ones; the order of negative ones is reversed, and ``-0.0`` becomes ``0.0`` first.
 
     Attributes
     ----------

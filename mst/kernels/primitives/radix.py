@@ -104,7 +104,7 @@ def sort_words(words, ids, start, stop, spare_words, spare_ids):
     `words` and `ids` are as in `Records`, and so are `spare_words` and `spare_ids`, at least as long as the range; both
     are overwritten. Returns whether the result is in the spare arrays, from 0 on; if not, it is where the records were.
     Leading and trailing bits that all keys share cost nothing. If words hold the ids, these must ascend in the range:
-    the stable order of the keys is then that of the words.
+    the stable order of the keys is then the order of the words.
     """
     start, m = np.uint64(start), np.uint64(stop - start)
     if m <= _FEW:

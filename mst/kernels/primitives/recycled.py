@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 _LEAST, _PAGE = 1 << 25, 1 << 21
-"""Size in bytes from which the C library never reuses freed memory, and that of a huge page."""
+"""The size in bytes from which the C library never reuses freed memory, and the size of a huge page."""
 
 _SPARE, _LOOSEST = 4, 4
 """A new block is larger than its array by one part in this many; a reused one may be this many times larger."""
@@ -101,7 +101,7 @@ class _Memory:
             self._unmap(memory)
 
     def wake(self) -> None:
-        """Prepare for a call, which may use what the last one left."""
+        """Prepare for a call, which may use the memory that the last one left."""
         self._resting, self._most = False, 0
         self._used.clear()
 
@@ -129,7 +129,7 @@ def empty(shape: int | tuple[int, ...], dtype: Any) -> np.ndarray:
 
 @contextmanager
 def recycling(memory: _Memory | None = None) -> Iterator[None]:
-    """Let arrays from `empty` in this thread reuse the memory of those that no longer exist.
+    """Let arrays from `empty` in this thread reuse the memory of earlier ones that no longer exist.
 
     That memory is kept in `memory`, if given; otherwise it goes back to the system at the end.
 
@@ -192,7 +192,7 @@ def keeping() -> Iterator[None]:
 
 
 def keeping_if_large(size: int) -> AbstractContextManager[None]:
-    """Return `keeping()` if a graph has many vertices or edges, of which `size` is the larger number."""
+    """Return `keeping()` for a large graph; `size` is its number of vertices or of edges, whichever is larger."""
     return keeping() if size >= _LARGE else nullcontext()
 
 

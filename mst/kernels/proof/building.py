@@ -17,7 +17,7 @@ MOST = 8
 """The most threads that pay off: more wait for each other and for memory."""
 
 OUT_OF_CACHE = 1 << 22
-"""From this many edges on, two threads link faster than one, which waits for memory; more do so from `LARGE` on."""
+"""From this many edges on, two threads link faster than one, which waits for memory; more do from `LARGE` on."""
 
 
 class Forest(NamedTuple):

@@ -153,7 +153,7 @@ def keep_undecided(edges, root_paths, ids, count, a, b):
         The edges; overwritten with those kept, in order.
     count : numpy.uint64
     a, b : numpy.ndarray of the dtype of the ends, shape (count,) or more
-        Overwritten with the ends of those kept.
+        Overwritten with the ends of the edges kept.
     """
     u, v, w = edges
     kept = _ZERO

@@ -203,8 +203,8 @@ def find_root_paths(ranked, root_paths):
     ranked : numpy.ndarray of `edge_dtype`, shape (k,)
         From `link_trees`.
     root_paths : numpy.ndarray of `root_path_dtype`, shape (n,)
-        Overwritten. A root has no such edge: its weight is that of the lightest edge of all, or uninitialised
-        if there are no edges.
+        Overwritten. A root has no such edge, and gets the weight of the lightest edge of all, or an uninitialised
+        weight if there are no edges.
     """
     size = np.uint64(ranked.size)
     for x in range(np.uint64(root_paths.size)):

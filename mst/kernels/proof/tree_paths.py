@@ -51,8 +51,8 @@ def _longest(offsets, neighbours, seen, queue, before, depth):
 def _search(start, offsets, neighbours, queue, before, depth):
     """Breadth-first search of a tree from `start`: write its vertices, parents and depths; return how many there are.
 
-    `offsets` and `neighbours` are those of the forest's CSR. Overwritten are `queue` (the vertices, nearest first, so
-    that the last one is a farthest), `before` and `depth` (by vertex): int64 of shape (n,).
+    `offsets` and `neighbours` are the forest's CSR. `queue` (the vertices, nearest first, so that the last one is a
+    farthest), `before` (parents) and `depth`, all int64 of shape (n,), are overwritten.
     """
     queue[0], before[start], depth[start] = start, -1, 0
     size = 1
