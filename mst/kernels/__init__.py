@@ -5,7 +5,7 @@ import sys
 
 from mst.cores import named_threads
 
-# For the reason see `mst.kernels.primitives.jit`, before which another module may import numba.
+# `mst.kernels.primitives.jit` gives the reason. It is set here, too, since other modules may import numba before that.
 os.environ.setdefault("NUMBA_THREADING_LAYER", "omp")
 # Checked before numba is loaded, since numba's own error for a bad NUMBA_NUM_THREADS is less clear.
 named_threads()

@@ -27,7 +27,7 @@ from mst.kernels.primitives.radix import id_at, sort_words
 
 _BUCKET_BITS = 11
 _BUCKET = 1 << 13  # edges per bucket: few enough for the second-level cache, many enough to be worth a sort
-_SPLIT = 1 << 17  # edges from which a bucket is split once more
+_SPLIT = 1 << 17  # a bucket of more edges is split once more
 _CHUNK = 1 << 16
 _BLOCK = 512
 _ZERO, _ONE, _HALF = np.uint64(0), np.uint64(1), np.uint64(32)

@@ -228,8 +228,8 @@ def parse_number(buffer, i):
     last = i
     if follower | 0x20 == 101:
         i += 1
-        is_negative = buffer[i] == 45
-        if is_negative or buffer[i] == 43:
+        negative_power = buffer[i] == 45
+        if negative_power or buffer[i] == 43:
             i += 1
         start = i
         exponent: Any = 0
@@ -240,7 +240,7 @@ def parse_number(buffer, i):
             digit = np.uint8(buffer[i] - 48)
         if i == start:
             return _NONE, first, 0, 0.0
-        power += -exponent if is_negative else exponent
+        power += -exponent if negative_power else exponent
     if count > 19 and _significant(buffer, first, last) > 19:
         return _DEFERRED, i, 0, 0.0
     decided, value = round_decimal(digits, power)

@@ -44,8 +44,8 @@ def run(typing_context, width, function, *arguments):
         builder.store(_I32(0), failed)
         target = address_of(context, builder, function.dispatcher, called)
         task = _task(context, builder.module, target, called, arguments, frame.type)
-        # The pool moves the address of the only argument one step further for each worker: from null, in steps of a
-        # byte, it is the worker's number.
+        # The pool moves the address of the only argument one step further for each worker. From null, in steps of one
+        # byte, the address is the worker's number.
         address = cgutils.alloca_once_value(builder, cgutils.get_null_value(_ANY))
         workers, step = (cgutils.alloca_once_value(builder, value) for value in (width_value, _I64(1)))
         pointers = [builder.bitcast(pointer, _ANY) for pointer in (task, address, workers, step, frame)]

@@ -4,7 +4,7 @@ Every parallel kernel has the same shape: `width` workers, each taking chunks fr
 empty. The queue balances the load for any input order and any other load on the cores, at one atomic addition per
 chunk. A worker is a function ``…_worker`` that takes its number, `worker` (int64, below `width`), and the arguments of
 the kernel; `schedule` is a `Schedule`, and `width`, `grain` and `tallies` are its fields. Unless a docstring says
-otherwise, an element that one worker writes and another uses in the same pass is accessed by
+otherwise, an element that one worker writes and another uses in the same pass is accessed through
 `mst.kernels.primitives.atomics`, or atomics order the two accesses.
 
 A parallel kernel unpacks the named tuples it writes to before its loop: inside a `prange`, numba takes a store through

@@ -4,7 +4,7 @@ A single worker is called without numba's thread pool: a process that was forked
 enter it.
 """
 
-# Neighbours found for each point before the first round: more of them cost more then, but save later searches.
+# Neighbours found for each point before the first round: more take longer to find, but save searches later.
 _LISTED = 6
 # In a grid, six neighbours have the same distance; a seventh, which is farther, shows that these are all.
 _LISTED_IN_3D = 7

@@ -53,13 +53,13 @@ def choose(found, alone, points, candidates, components, choices):
     _, apart, ends, _, _, _ = candidates
     of, _, _ = components
     for p in found:
-        own = of[p]
-        other = load(choices, own)
+        component = of[p]
+        other = load(choices, component)
         while other < 0 or _is_before(p, other, apart, ends, points):
             if alone:
-                choices[own] = p
+                choices[component] = p
                 break
-            seen = compare_and_swap(choices, own, other, p)
+            seen = compare_and_swap(choices, component, other, p)
             if seen == other:
                 break
             other = seen

@@ -2,8 +2,8 @@
 
 They are the inner loops of this package, written with LLVM's vectors: LLVM would unroll loops of so few steps to scalar
 code before vectorising them. Squares are summed in the order of the dimensions. `blocks`, `boxes` and `points` are
-fields of a `mst.kernels.points.kd_tree.KdTree`. Blocks, places and nodes are int64, and so are sets of lanes, with
-one bit for each. Distances are squared, and float64.
+fields of a `mst.kernels.points.kd_tree.KdTree`. Blocks, places and nodes are int64, and so are sets of lanes, one bit
+for each lane. Distances are squared, and float64.
 """
 
 from __future__ import annotations

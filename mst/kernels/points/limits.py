@@ -37,8 +37,8 @@ def limits_worker(worker, schedule, tree, lists, components):
 def lower_limits(top, end, alone, tree, lists, components):
     """Lower the limit of each component that fills a node below `top` by an edge from that node to its sibling.
 
-    Otherwise the tree might be searched for most points of such a component before a point with a short edge comes. The
-    nodes from `end` on, which is the first node of a level, are left out.
+    Without such a limit, the tree would be searched for most points of the component before one with a short edge is
+    found. The nodes from `end` on, which is the first node of a level, are left out.
     """
     of_node = components.of_node
     scratch, nodes, size = np.empty((3, LEAF)), np.empty(tree.levels + 2, np.int64), 0

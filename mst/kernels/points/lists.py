@@ -36,14 +36,14 @@ def read_lists(first, last, alone, plain, lists, candidates, components):
             lane = lanes & -lanes
             lanes ^= lane
             p = block * LEAF + first_lane(lane)
-            own, q = of[p], ends[p]
-            if q < 0 or of[q] == own:
+            component, q = of[p], ends[p]
+            if q < 0 or of[q] == component:
                 exact, q = False, np.int32(-1)
                 if plain and listed < LEAF:
                     # Without a branch for each neighbour, which would be mispredicted.
                     outside = 1 << listed
                     for i in range(listed):
-                        outside |= np.int64(of[places[p, i]] != own) << i
+                        outside |= np.int64(of[places[p, i]] != component) << i
                     i = first_lane(outside)
                     if i < listed:
                         weights[p], q, exact = distances[p, i], places[p, i], True
@@ -55,7 +55,7 @@ def read_lists(first, last, alone, plain, lists, candidates, components):
                         if other < 0 or max(d, core[p]) >= weight:
                             break
                         w = max(d, core[p], core[other])
-                        if of[other] != own and (w < weight or (w == weight and d < distance)):
+                        if of[other] != component and (w < weight or (w == weight and d < distance)):
                             weight, distance, q = w, d, other
                     weights[p], apart[p] = weight, distance
                     # Points beyond the list come after its last one in the order of (distance, point).
@@ -64,7 +64,7 @@ def read_lists(first, last, alone, plain, lists, candidates, components):
                 ends[p] = q
                 unsure = unsure & ~lane if exact else unsure | lane
             if q >= 0:
-                lower(limits, own, weights[p], alone)
+                lower(limits, component, weights[p], alone)
             else:
                 left ^= lane
         awake[block], inexact[block] = left, unsure

@@ -52,7 +52,7 @@ def _neighbours_worker(worker, schedule, tree, places, distances):
     width, grain, tallies = schedule
     blocks, boxes, points, levels = tree
     leaves = 1 << levels
-    near, apart, radius = np.empty(LEAF), np.empty(LEAF), np.empty(LEAF)
+    near, to_box, radius = np.empty(LEAF), np.empty(LEAF), np.empty(LEAF)
     ranks, order = np.empty(LEAF, np.int32), np.empty(LEAF, np.int32)
     short = places.shape[1] <= ROW
     nodes, bounds = np.empty(levels + 2, np.int64), np.empty(levels + 2)
@@ -89,8 +89,8 @@ def _neighbours_worker(worker, schedule, tree, places, distances):
                         b = leaf_block(node - leaves, levels, blocks.shape[0])
                         if b < 0:
                             continue
-                        box_distances(blocks, own, boxes, node, apart)
-                        lanes = lanes_within(apart, radius)
+                        box_distances(blocks, own, boxes, node, to_box)
+                        lanes = lanes_within(to_box, radius)
                         while lanes != 0:
                             j = first_lane(lanes)
                             lanes &= lanes - 1

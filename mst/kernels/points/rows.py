@@ -165,7 +165,7 @@ def _read_worker(worker, schedule, rows, order, u, v, w):
 
 @njit
 def _ties_worker(worker, schedule, base, shift, by_ends, u, v, w):
-    """One worker of the second step of `read_rows`, which sorts the rows whose key begins in its chunk."""
+    """One worker of the second step of `read_rows`, which sorts the runs of equal keys that begin in its chunk."""
     width, grain, tallies = schedule
     weights = w.view(np.uint64)
     first, last = next_chunk(tallies, worker, width, grain, w.size)

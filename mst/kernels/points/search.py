@@ -165,10 +165,10 @@ def _begin_search(block, own, core, candidates, components, limit, rest, own_cor
         lanes ^= lane
         j = first_lane(lane)
         p = start + j
-        least_of_own = as_float(load(limits, of[p]))
-        if bounds[p] <= least_of_own:
+        component_limit = as_float(load(limits, of[p]))
+        if bounds[p] <= component_limit:
             searched |= lane
-            limit[j], rest[j] = min(weights[p] if ends[p] >= 0 else np.inf, least_of_own), np.inf
+            limit[j], rest[j] = min(weights[p] if ends[p] >= 0 else np.inf, component_limit), np.inf
             own_core[j] = core[p]
             least_core = min(least_core, core[p])
             common = of[p] if common == -2 or common == of[p] else -3

@@ -1,8 +1,8 @@
 """Machine code on disk, keyed by everything that determines it.
 
 numba's own cache only checks the function's file: editing a callee in another file leaves stale machine code. Here
-every file gets its own cache folder, named by the fingerprint of everything it reaches, the
-versions of numba, llvmlite and numpy, and the processor; a change to any of these leads to a new folder.
+every file gets its own cache folder, named by the fingerprint of everything it reaches, the versions of numba, llvmlite
+and numpy, and the processor; a change to any of these leads to a new folder.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _MARK = b"sha256:"
 
 
 def _load_numba_without_linear_algebra() -> None:
-    """Load the numba module that looks for SciPy's linear algebra, without loading that, since no kernel calls it.
+    """Load the numba module that looks for SciPy's linear algebra, which no kernel calls, without loading SciPy.
 
     numba loads it with the first compiled function only to learn whether there is a BLAS: 0.2 of a first call's 0.4
     seconds of CPU time. Here SciPy's presence is the answer. Compiled code that does call BLAS loads it then.

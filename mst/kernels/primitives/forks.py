@@ -1,6 +1,6 @@
 """Parallel kernels in a fork of a process that has launched threads: their workers take turns on one thread.
 
-A fork lacks the threads of GNU's OpenMP, which would end the process.
+GNU's OpenMP would end the process, since its threads do not exist in a fork.
 """
 
 from __future__ import annotations

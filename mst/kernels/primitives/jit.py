@@ -1,6 +1,6 @@
 """`njit` and `intrinsic` with the settings of this package, and machine code kept on disk (`code_cache`).
 
-A module that imports a part of numba imports numba first, even if it does not use that: while another thread loads
+A module that imports a part of numba imports numba first, even if it does not use the name: while another thread loads
 numba, the module then waits for all of numba instead of finding the part half loaded.
 """
 

@@ -2,8 +2,8 @@
 
 Links depend on each other, so the first worker makes all of them, in order. Most of the work is the search for roots,
 which the other workers do for the edges that follow. A root that they find may have been linked by the time its edge's
-turn comes, and is then a few steps from the root. Only the first worker writes to `links` and `clusters`, while all
-read `links`; a range of `ranked` is written by one worker, and `seen` by any.
+turn comes, and is then a few steps from the root. Meanwhile, only the first worker writes to `links` and `clusters`,
+and all read `links`; a range of `ranked` is written by one worker, and `seen` by any.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ array, whose paths are compressed.
 
 Callers allocate the randomly accessed arrays: the operating system gives numpy's allocations huge pages, but not
 numba's own, which costs a third of the speed. Integers are unsigned: a signed index might count from the end, and
-checking for that takes time. Functions that release the GIL may be called by several threads
-at once, for disjoint parts of the arrays that they write.
+checking for that takes time. Functions that release the GIL may be called by several threads at once, for disjoint
+parts of the arrays that they write.
 """
 
 from __future__ import annotations

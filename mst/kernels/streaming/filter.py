@@ -22,7 +22,7 @@ _EDGES_AHEAD, _PARENTS_AHEAD, _GRANDPARENTS_AHEAD = np.uint64(32), np.uint64(16)
 """How many edges ahead an edge, the parents of its ends, and their grandparents are prefetched."""
 
 _FEW = _WORDS * _WORD // np.uint64(2)
-"""The most open edges of a block that are prefetched for: the ends of more are mostly neighbours, already in cache."""
+"""With more open edges in a block, nothing is prefetched: their ends are mostly neighbours, already in cache."""
 
 _BLOCK = np.uint64(1024)
 """Vertices whose parents are prefetched before the first is read."""
