@@ -121,13 +121,17 @@ def _split_parts(schedule, top, middle, coordinates, keys, tree):
 def _parts_worker(worker, schedule, top, middle, coordinates, given_keys, tree):
     """One worker of `_split_parts`."""
     width, grain, tallies = schedule
-    bits, last_bit = given_keys.view(np.int64), last_bits(coordinates.shape[0])
+    bits, point_mask = given_keys.view(np.int64), last_bits(coordinates.shape[0])
     blocks, _, points, levels = tree
     between, below, dimensions = middle - top, levels - middle, coordinates.shape[1]
     large = ((blocks.shape[0] >> top) + 1) * LEAF if between > 0 else 0
     small = ((blocks.shape[0] >> middle) + 1) * LEAF
-    above, copied = np.empty((large, dimensions)), np.empty((small, dimensions))
-    all_above, order, spare = np.empty(large, np.int32), np.empty(small, np.int32), np.empty(small, np.int32)
+    large_copy, small_copy = np.empty((large, dimensions)), np.empty((small, dimensions))
+    large_order, small_order, spare = (
+        np.empty(large, np.int32),
+        np.empty(small, np.int32),
+        np.empty(small, np.int32),
+    )
     keys, moved = np.empty(max(large, small)), np.empty(large, np.int32)
     first, last = next_chunk(tallies, worker, width, grain, 1 << top)
     while first < last:
@@ -135,14 +139,14 @@ def _parts_worker(worker, schedule, top, middle, coordinates, given_keys, tree):
             origin = ((node * blocks.shape[0]) >> top) * LEAF
             stop = min((((node + 1) * blocks.shape[0]) >> top) * LEAF, points.size)
             for i in range(origin, stop):
-                points[i] = bits[i] & last_bit if bits.size > 0 else i
-            given, rows = coordinates, points[origin:stop]
+                points[i] = bits[i] & point_mask if bits.size > 0 else i
+            source, rows = coordinates, points[origin:stop]
             if between > 0:
-                given, rows = above, all_above[: stop - origin]
-                _copy(coordinates, points[origin:stop], above, rows)
+                source, rows = large_copy, large_order[: stop - origin]
+                _copy(coordinates, points[origin:stop], large_copy, rows)
                 for level in range(between):
                     for inner in range(node << level, (node + 1) << level):
-                        _split(inner, top + level, blocks.shape[0], origin, above, rows, keys)
+                        _split(inner, top + level, blocks.shape[0], origin, large_copy, rows, keys)
                 for i in range(rows.size):
                     moved[i] = points[origin + rows[i]]
                 for i in range(rows.size):
@@ -150,9 +154,9 @@ def _parts_worker(worker, schedule, top, middle, coordinates, given_keys, tree):
             for part in range(node << between, (node + 1) << between):
                 start = ((part * blocks.shape[0]) >> middle) * LEAF
                 end = min((((part + 1) * blocks.shape[0]) >> middle) * LEAF, points.size)
-                _copy(given, rows[start - origin : end - origin], copied, order)
-                own = order[: end - start]
-                call(_split_part, part, middle, below, start, copied, own, spare, keys, tree)
+                _copy(source, rows[start - origin : end - origin], small_copy, small_order)
+                part_order = small_order[: end - start]
+                call(_split_part, part, middle, below, start, small_copy, part_order, spare, keys, tree)
             _join_boxes(tree.boxes, (1 << top) + node, levels - top)
         first, last = next_chunk(tallies, worker, width, grain, 1 << top)
 
