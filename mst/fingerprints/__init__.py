@@ -25,7 +25,7 @@ from typing import Any
 from mst.fingerprints import kept, modules
 from mst.fingerprints.modules import Module, Node, cuda_text, digest, module_at
 
-# Each definition is read once: threads that import kernels at once must not see it half read.
+# Each definition is read once, and threads that import kernels at the same time must not see it half read.
 _one_reads = threading.RLock()
 
 

@@ -29,7 +29,7 @@ _TYPES = ("struct", "class", "union", "enum", "typedef")
 
 
 def text_of(path: Path, find: Find) -> str:
-    """Return the text of the definitions that a source's kernels reach, or of all definitions without kernels.
+    """Return the text of the definitions that a source's kernels reach, or of all definitions if it has no kernels.
 
     Parameters
     ----------

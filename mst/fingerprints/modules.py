@@ -154,7 +154,7 @@ class Module:
             self.effects = [Definition(self, kept)]
 
     def imported(self) -> list[Module]:
-        """Modules of this package, other than its root, that are imported with this one."""
+        """Return the modules of this package, other than its root, that this one imports."""
         if self._imported is None:
             self._imported = modules_of(self._targets)
         return self._imported
@@ -202,7 +202,7 @@ class Module:
             return not any(
                 self._is_function(n) for given in (call.args, call.keywords) for a in given for n in ast.walk(a)
             )
-        # A method of the result of another call, which is checked, too.
+        # The method belongs to the result of another call, which is checked, too.
         return name == "?" or bool(_PURE_CALLS.fullmatch(name.split(".")[0]))
 
     def _is_function(self, node: ast.AST) -> bool:
@@ -253,7 +253,7 @@ class Module:
         return target.id if target.id in self.definitions else None
 
     def overloads_of(self, names: Iterable[str]) -> list[Definition]:
-        """Definitions that overload one of these for compiled code, in their order."""
+        """Return the definitions that overload one of these names for compiled code, in their order."""
         if self._overloads is None:
             self._overloads = {}
             for definition in dict.fromkeys(self.definitions.values()):
@@ -276,7 +276,7 @@ class Module:
         return None
 
     def workers(self) -> Definition | None:
-        """The methods of the class `Graph` that count where they are used."""
+        """Return the methods of the class `Graph` that count where they are called."""
         if self._workers is None and "Graph" in self.definitions:
             graph = self.definitions["Graph"].statements[0]
             methods = [s for s in getattr(graph, "body", ()) if getattr(s, "name", None) in WORKERS]
@@ -481,7 +481,7 @@ def _cuda_files() -> dict[str, Path]:
 
 
 def _cuda_paths(name: str, user: Path) -> list[Path]:
-    """Return the files that a name may mean: the one in the folder of `user`, else all of the package with this end."""
+    """Return the files that a name may mean: the one beside `user`, else all whose path ends with the name."""
     neighbour = user.parent / name
     if neighbour.is_file():
         return [neighbour.resolve()]

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from mst.fingerprints.syntax import SILENT, counted, imports_of
 
 WORKERS = frozenset(("csr", "_csr"))
-"""Methods of `Graph` that work for their caller: they count where they are used, not where graphs are."""
+"""Methods of `Graph` that do work for their callers: they count where they are called, not wherever graphs are used."""
 
 _UNCOUNTED_FIELDS = frozenset(("ctx", "type_comment", "type_params", "kind", "returns", "annotation", "simple"))
 
@@ -117,7 +117,7 @@ class Writer:
         self.tokens.append(f"[{len(nodes)}")
         for node in nodes:
             if isinstance(node, str):
-                # Attributes that a class pattern names.
+                # The names of attributes in a class pattern.
                 self.tokens.append(repr(node))
             else:
                 self.write(node, scope)
@@ -173,7 +173,7 @@ class Writer:
         self.tokens.append(f"[{len(node.comparators)}")
         for operator, value in zip(node.ops, node.comparators):
             if isinstance(operator, (ast.In, ast.NotIn)) and ast.unparse(value) == "sys.modules":
-                # Whether a module is loaded; only a look-up there reaches it.
+                # A test whether a module is loaded; only a look-up in `sys.modules` would reach the module.
                 self.tokens.append("sys.modules")
             else:
                 self.write(value, scope)
