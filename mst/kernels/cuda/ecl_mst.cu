@@ -1,28 +1,29 @@
 // ECL-MST: Fallin, Gonzalez, Seo, Burtscher, "A High-Performance MST Implementation for GPUs" (SC '23), written from
-// the paper's Algorithms 1 and 2 and its section 5.3.
+// the paper's Algorithms 1 and 2 and its section 5.3. Line numbers below refer to Algorithm 2.
 //
-// RUNG removes its optimisations one after the other, as the paper's Table 5 does:
+// RUNG k removes optimisations 1 to k, as the paper's Table 5 does:
 //   1 atomic guards   2 a warp for long rows   3 filtering (by the caller)   4 implicit path compression
 //   5 one direction per edge   6 tuples in the worklist   7 worklist   8 edges as the unit of work
-// WITHOUT removes one of the first six alone. JUMPING replaces path halving by pointer jumping if compression is
-// explicit.
+// WITHOUT k removes only optimisation k, one of the first six. With explicit compression, JUMPING replaces path halving
+// by pointer jumping.
 //
-// Geometry: a thread per vertex, worklist entry or slot, as each kernel says; any block size. A kernel over a worklist
-// reads its length in `lengths`, so there may be more threads than entries.
+// Launch: one thread per vertex, worklist entry or slot, as each kernel says, in blocks of any size. A kernel over a
+// worklist reads the list's length from `lengths`, so there may be more threads than entries.
 //
-// Ordering: a launch ends every step, so a step sees all that earlier ones wrote, and no thread waits for another.
-// Threads of a step meet in atomics and in parent words. If compression is implicit, parents change in `unite` alone,
-// and only by compare-and-swap, so `populate` and `minimise` may read them through the read-only cache. Else a find that
-// reads a parent word while a union or a compression writes it gets the old or the new parent, both on the path to the
-// root; so first-level caches may be used, which is much faster, because most threads read the same few roots.
+// Ordering: each step is a launch of its own, so it sees all earlier writes, and no thread waits for another. Within a
+// step, threads share only words changed by atomics, and parents. With implicit compression, parents change only in
+// `unite` and only by compare-and-swap, so `populate` and `minimise` may read them through the read-only cache. With
+// explicit compression, a find that races with a union or a compression reads the old or the new parent; both lie on
+// the path to the root. It may therefore read first-level caches, which is much faster, because most threads read the
+// same few roots.
 //
-// Forward progress of a union: it hooks the larger root below the smaller, so no cycle arises. A compare-and-swap that
-// fails returns a parent with a smaller number than the root that it tried, so the numbers fall with every try: a union
-// takes at most n tries, for any behaviour of other threads. Stale caches do not matter, because atomics bypass them.
+// Progress: a union hooks the larger root below the smaller, so no cycle arises. A failed compare-and-swap returns a
+// parent smaller than the root it tried to hook, so the numbers fall with every attempt: a union ends after at most n
+// attempts, whatever other threads do. Stale caches do no harm, because atomics bypass them.
 //
-// A round needs no value from the host: its kernels read the worklist's length where `minimise` counted it, and
-// `reset_minima` clears the other list's. So the host may queue rounds ahead, with threads for any length at least as
-// large; rounds after the last one find empty lists.
+// A round needs no value from the host: `minimise` counts the entries of the next worklist on the device, and
+// `reset_minima` clears the length of the list just read. So the host may queue rounds ahead, with at least as many
+// threads as entries; rounds after the last one find empty lists.
 #include "edge_minimum.cuh"
 
 #ifndef RUNG
@@ -31,14 +32,14 @@
 #ifndef WITHOUT
 #define WITHOUT 0
 #endif
-// Whether an optimisation, by its number above, is removed.
+// Whether optimisation k of the list above is removed.
 #define REMOVED(k) (RUNG >= (k) || WITHOUT == (k))
 #define GUARDS 1
 #define WARPS 2
 #define IMPLICIT_COMPRESSION 4
 #define ONE_DIRECTION 5
 #define TUPLES 6
-// Slots that a lane reads at a time when it fills a worklist.
+// Slots that a lane of `populate` reads at a time.
 #ifndef BATCH
 #define BATCH 1
 #endif
@@ -52,19 +53,21 @@ struct EclMst {
   const Key* keys;        // [slots]
   const u32* ids;         // [slots] edge ids
   const u32* sources;     // [slots] rung 7: the row of each slot
-  u32* parent;            // [n]
-  u64* minimum;           // [n] per representative: (key, id), or a 64-bit key; all ones: none
-  u32* minimum_id;        // [n] 64-bit keys: the id
-  unsigned char* chosen;  // [m] 1: of the forest
-  u32* worklist[2];       // [4 capacity] (end, end, high word of the key, id), as tuples or as arrays
-  u32* key_low[2];        // [capacity] 64-bit keys: their low words
-  u32* lengths;           // [4] of both worklists, then whether an edge is left (rungs 7 and 8)
+  u32* parent;            // [n] union-find; a root is its own parent
+  u64* minimum;           // [n] lightest edge of each representative: (key, id), or a 64-bit key; all ones: none
+  u32* minimum_id;        // [n] 64-bit keys: id of the lightest edge
+  unsigned char* chosen;  // [m] 1 if the edge belongs to the forest
+  u32* worklist[2];       // [4 capacity] (end, end, high word of the key, id), as tuples or as four arrays
+  u32* key_low[2];        // [capacity] 64-bit keys: low words of the worklist's keys
+  u32* lengths;           // [4] lengths of both worklists; whether an edge is left (rungs 7 and 8); unused
   u64 capacity;           // entries of a worklist
   u64 threshold;          // largest light key
-  u32 n, slots, source, heavy, warp_degree, unused;  // source: the worklist that is read
+  // source: the worklist that `populate` fills and the kernels of a round read. heavy: 1 in the phase of the heavy
+  // edges. warp_degree: a row of at least so many slots is read by a whole warp.
+  u32 n, slots, source, heavy, warp_degree, unused;
 };
 
-// Entry i of a worklist.
+// Returns entry i of a worklist.
 DEVICE Edge load_edge(const EclMst& g, u32 list, u32 i) {
   Edge edge;
   u32 high;
@@ -103,7 +106,7 @@ DEVICE void store_edge(const EclMst& g, u32 list, u32 i, const Edge& edge) {
 #endif
 }
 
-// The parent of x, perhaps an older one (see Ordering).
+// Returns the parent of x, possibly an outdated one (see Ordering).
 DEVICE u32 parent_of(const EclMst& g, u32 x) {
 #if !REMOVED(IMPLICIT_COMPRESSION)
   return __ldg(g.parent + x);
@@ -112,7 +115,7 @@ DEVICE u32 parent_of(const EclMst& g, u32 x) {
 #endif
 }
 
-// The root of x; with path compression if that is explicit.
+// Returns the root of x, and shortens its path if compression is explicit.
 DEVICE u32 find(const EclMst& g, u32 x) {
   u32 parent = parent_of(g, x);
 #if REMOVED(IMPLICIT_COMPRESSION) && JUMPING
@@ -136,7 +139,7 @@ DEVICE u32 find(const EclMst& g, u32 x) {
 #endif
 }
 
-// Unites the sets of a and b, which were roots when they were found.
+// Unites the sets of a and b, roots when found; other threads may have hooked them since.
 DEVICE void unite_sets(const EclMst& g, u32 a, u32 b) {
   while (a != b) {
     const u32 high = a > b ? a : b, low = a > b ? b : a;
@@ -155,7 +158,8 @@ DEVICE void lower_minimum(u64* minimum, u64 word) {
   atomicMin(minimum, word);
 }
 
-// A thread per vertex: singletons without a minimum, empty worklists. Writes parent, minimum, minimum_id, lengths.
+// Makes every vertex a set without a minimum, and empties both worklists, with one thread per vertex. Writes parent,
+// minimum, minimum_id and lengths.
 extern "C" __global__ void initialise(const EclMst g) {
   const u32 v = thread_index();
   if (v < g.n) {
@@ -167,8 +171,8 @@ extern "C" __global__ void initialise(const EclMst g) {
 
 #if RUNG < 7
 
-// Lines 4 to 8 of Algorithm 2 for a slot of vertex v: appends it to the worklist if this phase takes it. The first
-// phase takes the light slots; the second takes the heavy ones that still join two sets, and p represents v.
+// Lines 4 to 8 for one slot of vertex v, whose representative is p: appends the edge to the worklist if it belongs to
+// this phase. The first phase takes light edges; the second takes heavy edges that still join two sets.
 DEVICE void append_slot(const EclMst& g, u32 v, u32 p, u32 slot, u32 neighbour, Key key) {
 #if !REMOVED(ONE_DIRECTION)
   if (v > neighbour) return;
@@ -190,7 +194,7 @@ DEVICE void append_slot(const EclMst& g, u32 v, u32 p, u32 slot, u32 neighbour, 
   store_edge(g, g.source, atomicAdd(g.lengths + g.source, 1u), edge);
 }
 
-// Appends slots begin, begin + step, … below end of the row of v, reading BATCH of them at once.
+// Appends slots begin, begin + step, … below end of the row of v, whose representative is p, reading BATCH at a time.
 DEVICE void append_row(const EclMst& g, u32 v, u32 p, u32 begin, u32 end, u32 step) {
   for (u32 first = begin; first < end; first += BATCH * step) {
     u32 neighbours[BATCH];
@@ -207,8 +211,9 @@ DEVICE void append_row(const EclMst& g, u32 v, u32 p, u32 begin, u32 end, u32 st
   }
 }
 
-// Algorithm 2, lines 1 to 8, without early exit: a thread per vertex appends the slots of its row to the worklist
-// `source`; rows of warp_degree slots or more are appended by the whole warp.
+// Lines 1 to 8, without early exit: fills the worklist `source` with the edges of this phase. One thread per vertex
+// reads its row; the whole warp reads each row of at least warp_degree slots. Raises lengths[source] by atomic
+// additions.
 extern "C" __global__ void populate(const EclMst g) {
   const u32 v = thread_index();
   u32 begin = 0, end = 0, p = v;
@@ -233,8 +238,8 @@ extern "C" __global__ void populate(const EclMst g) {
 #endif
 }
 
-// Lines 14 to 23, a thread per entry of the worklist `source`: edges between two sets go to the other list. Lowers
-// minimum at both representatives.
+// Lines 14 to 23: appends each edge of the worklist `source` that joins two sets to the other list, and lowers minimum
+// at both representatives by atomics. One thread per entry.
 extern "C" __global__ void minimise(const EclMst g) {
   const u32 i = thread_index();
   if (i >= g.lengths[g.source]) return;
@@ -250,7 +255,7 @@ extern "C" __global__ void minimise(const EclMst g) {
   lower_minimum(g.minimum + q, minimum_word(edge));
 }
 
-// The representative of an end of a worklist's edge: the end itself if compression is implicit.
+// Returns the representative of an end of a worklist's edge. If compression is implicit, the worklist holds it already.
 DEVICE u32 representative(const EclMst& g, u32 x) {
 #if !REMOVED(IMPLICIT_COMPRESSION)
   return x;
@@ -259,7 +264,8 @@ DEVICE u32 representative(const EclMst& g, u32 x) {
 #endif
 }
 
-// 64-bit keys, a thread per entry: finds the smallest id among the edges of the smallest key. Lowers minimum_id.
+// With 64-bit keys, lowers minimum_id by atomics to the smallest id among the edges with the smallest key. One thread
+// per entry of the worklist `source`.
 extern "C" __global__ void minimise_ids(const EclMst g) {
 #if KEY_BITS == 64
   const u32 i = thread_index();
@@ -271,9 +277,10 @@ extern "C" __global__ void minimise_ids(const EclMst g) {
 #endif
 }
 
-// Lines 27 to 33, a thread per entry: an edge that is the minimum of either end unites both. Writes parent, chosen.
-// If compression is explicit, a representative may have changed since the minima were taken; the edge then waits for
-// the next round, unless it is the minimum of the new one too.
+// Lines 27 to 33: unites the ends of each edge that is the minimum of at least one of them. One thread per entry of the
+// worklist `source`. Writes parent by compare-and-swap, and chosen. If compression is explicit, the representative of
+// an end may have changed since the minima were taken; then the edge waits for the next round, unless it is also the
+// minimum of the new representative.
 extern "C" __global__ void unite(const EclMst g) {
   const u32 i = thread_index();
   if (i >= g.lengths[g.source]) return;
@@ -284,8 +291,8 @@ extern "C" __global__ void unite(const EclMst g) {
   }
 }
 
-// Lines 34 to 37, a thread per entry: resets the minima of both ends, and the length of the other list, which has been
-// read and is the next to be filled.
+// Lines 34 to 37: resets the minima of both ends of each edge, with one thread per entry of the worklist `source`. Also
+// empties the other list, which the next round fills. Threads that share an end write equal values.
 extern "C" __global__ void reset_minima(const EclMst g) {
   const u32 i = thread_index();
   if (i == 0) g.lengths[1 - g.source] = 0;
@@ -295,9 +302,9 @@ extern "C" __global__ void reset_minima(const EclMst g) {
   reset_minimum(g, representative(g, edge.b));
 }
 
-#else  // topology-driven: every slot in every round, a thread per slot (rung 7) or per row (rung 8)
+#else  // topology-driven: reads every slot in every round, with one thread per slot (rung 7) or per row (rung 8)
 
-// The edge of a slot in the row of v.
+// Returns the edge of a slot in the row of v.
 DEVICE Edge edge_of(const EclMst& g, u32 v, u32 slot) {
   Edge edge;
   edge.a = v;
@@ -307,7 +314,7 @@ DEVICE Edge edge_of(const EclMst& g, u32 v, u32 slot) {
   return edge;
 }
 
-// Visits the edges of this thread's slot, or of all slots of its row.
+// Calls `visit` for the edge of this thread's slot (rung 7), or for each edge of its row (rung 8).
 template <class Visit>
 DEVICE void each_slot(const EclMst& g, const Visit& visit) {
   const u32 i = thread_index();
@@ -352,20 +359,20 @@ struct Unite {
   }
 };
 
-// Lowers minimum at both representatives; lengths[2] says whether any edge is left.
+// Lowers minimum at both representatives of each edge that joins two sets, and sets lengths[2] to 1 if there is one.
 extern "C" __global__ void minimise(const EclMst g) { each_slot(g, Minimise{g}); }
 
-// 64-bit keys: lowers minimum_id.
+// With 64-bit keys, lowers minimum_id to the smallest id among the edges with the smallest key.
 extern "C" __global__ void minimise_ids(const EclMst g) {
 #if KEY_BITS == 64
   each_slot(g, MinimiseIds{g});
 #endif
 }
 
-// Edges that are the minimum of either end unite both. Writes parent, chosen.
+// Unites the ends of each edge that is the minimum of at least one of them. Writes parent and chosen.
 extern "C" __global__ void unite(const EclMst g) { each_slot(g, Unite{g}); }
 
-// A thread per vertex: resets minimum and minimum_id.
+// Resets minimum and minimum_id, with one thread per vertex.
 extern "C" __global__ void reset_minima(const EclMst g) {
   const u32 v = thread_index();
   if (v < g.n) reset_minimum(g, v);

@@ -1,19 +1,19 @@
-// The lightest edge of each representative in one 64-bit word that atomicMin lowers: (key, id) if keys have 32 bits,
-// else the key, with the smallest id of that key in a second array and by a second pass.
+// The lightest edge of each representative, found by atomicMin on one 64-bit word. The word is (key, id) if keys have
+// 32 bits; else it is the key, and a second pass finds the smallest id with that key in a second array.
 //
-// `g` is the argument of a kernel that has
-//   u64* minimum        per vertex: the word; all ones: none
-//   u32* minimum_id     per vertex, with 64-bit keys: the id; NONE: none
+// `g`, a kernel's argument, has the members
+//   u64* minimum        [n] the word of each representative; all ones: none
+//   u32* minimum_id     [n] with 64-bit keys, the id; NONE: none
 #pragma once
 #include "base.cuh"
 
-// The ends are representatives where an edge's minima are taken.
+// An edge between a and b; these are representatives while minima are taken.
 struct Edge {
   u32 a, b, id;
   Key key;
 };
 
-// The word that an edge lowers minima to.
+// Returns the word of an edge, to which it may lower a minimum.
 DEVICE u64 minimum_word(const Edge& edge) {
 #if KEY_BITS == 32
   return pack(edge.key, edge.id);
@@ -22,7 +22,7 @@ DEVICE u64 minimum_word(const Edge& edge) {
 #endif
 }
 
-// Whether the edge is the lightest of the representative, once all passes over the minima have ended.
+// Whether the edge is the lightest of the representative. Call it after all passes that lower minima.
 template <class Argument>
 DEVICE bool is_minimum(const Argument& g, u32 representative, const Edge& edge) {
 #if KEY_BITS == 32
@@ -32,7 +32,8 @@ DEVICE bool is_minimum(const Argument& g, u32 representative, const Edge& edge) 
 #endif
 }
 
-// The second pass with 64-bit keys, for one end of an edge, once the pass over the keys has ended.
+// The second pass with 64-bit keys, for one end of an edge: lowers minimum_id if the edge has the smallest key. Call it
+// after the pass over the keys.
 template <class Argument>
 DEVICE void lower_minimum_id(const Argument& g, u32 representative, const Edge& edge) {
   if (g.minimum[representative] == edge.key) atomicMin(g.minimum_id + representative, edge.id);

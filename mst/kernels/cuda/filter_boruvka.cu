@@ -1,17 +1,18 @@
-// Filter-Borůvka on one GPU: the lightest edges first, then the heavy ones that leave the giant component.
+// Filter-Borůvka on one GPU: Borůvka rounds over the lightest edges, then over the heavy edges that leave the giant
+// component.
 //
-// A solve is one cooperative launch, `forest_csr` or `forest_edges`, without transfers to the host in between. The
-// steps are in the files that this one includes: threshold.cuh, row_minima.cuh, rounds.cuh, finish_in_block.cuh.
+// A solve is one cooperative launch of `forest_csr` or `forest_edges`; the host takes no part until it ends. The steps
+// are in threshold.cuh, row_minima.cuh, rounds.cuh and finish_in_block.cuh.
 //
-// Each phase takes a band of edges by (key, id): the first one those up to a sampled threshold, the last one all that
-// are left. Mostly there are two. But if nearby edges have similar weights, the lightest may leave small components
-// instead of a giant; then the heavy edges of most vertices would stay open, and a phase with a higher threshold comes
-// in between (`next_rank`).
+// Each phase processes a band of edges ordered by (key, id): the first phase takes the edges up to a sampled threshold,
+// the last one takes the rest. There are usually two phases. But if nearby edges have similar weights, the lightest
+// edges may form many small components instead of a giant one. Most vertices then still have heavy edges to check, and
+// `next_rank` inserts a phase with a higher threshold.
 //
-// A later phase may skip every edge inside the giant component: the rounds before ran until no edge up to the lower end
-// of its band joined two components; so the tree path between the ends of a skipped edge holds lighter edges only, and
-// the skipped edge is the largest of a cycle. Any component may be taken for the giant. Nearly all edges that are left
-// have an end in it, so it takes no candidates: all threads would contend for one word.
+// A later phase may skip every edge inside the giant component. The earlier phases ran until none of their edges joined
+// two components, so the tree path between the ends of a skipped edge consists of lighter edges, and the skipped edge
+// is the heaviest of a cycle. This holds for any component, so a wrong guess of the giant costs time only. Nearly all
+// remaining edges have an end in the giant; it gets no minimum, because all threads would contend for that one word.
 #include "rounds.cuh"
 #include "row_minima.cuh"
 #include "threshold.cuh"
@@ -23,29 +24,30 @@
 static const u32 GIANT_SAMPLES = 64;
 static const u32 HEAVY_ROWS = 16;  // rows outside the giant that a warp takes at a time
 
-// Another phase comes before the last one if that would take more than OPEN_LIMIT edges, and OPEN_SHARE times as many
-// as the phase in between, which takes GROWTH times as many as the first.
+// An intermediate phase takes about GROWTH times as many edges as the first phase. It is inserted if more than
+// OPEN_LIMIT edges are left, and more than OPEN_SHARE times as many as it would take.
 static const float GROWTH = 8.0f, OPEN_SHARE = 1.3f;
 #ifndef OPEN_LIMIT
 #define OPEN_LIMIT 1048576
 #endif
 
 struct SharedMemory {
-  u32 hook_offsets[ROUNDS];  // where the hooks of each round lie in component_hooks
-  union {                    // used one after the other
+  u32 hook_offsets[ROUNDS];  // position in component_hooks of each round's first hook
+  union {                    // never in use at the same time
     Histogram histogram;
     BlockForest block;
   };
 };
 
-// The threshold of a solve: sampled, or above all edges.
+// Returns the first phase's threshold: a sampled one, or one above all edges if the solve takes no samples.
 DEVICE Threshold find_threshold(const FilterBoruvka& g, Histogram& histogram) {
   if (g.samples) return sample_threshold(g, g.threshold_rank, histogram);
   return {~(Key)0, NONE};
 }
 
-// Appends the slots of a band, of rows outside the giant, that join two components. An edge between two such rows is
-// taken from the lower one.
+// For walk_rows: appends to the worklist the edges of a band that join two components, from the rows of vertices
+// outside the giant. An edge between two such vertices has a slot in both rows, and is appended from the lower-numbered
+// one.
 struct HeavyVisitor {
   static const u32 ITEMS = ITEMS_PER_THREAD;
   const FilterBoruvka& g;
@@ -53,7 +55,7 @@ struct HeavyVisitor {
   const Minima minima;
   const u32 giant;
   Appender appender;
-  u32 v, label;  // this lane's row
+  u32 v, label;  // this lane's row, and the component of its vertex
 
   __device__ __forceinline__ HeavyVisitor(const FilterBoruvka& argument, const Band& edges, const Minima& lowered)
       : g(argument),
@@ -110,7 +112,8 @@ struct HeavyVisitor {
   }
 };
 
-// Fills the worklist of a later phase, from CSR. `block_words` is shared memory, [BLOCK_COMPONENTS].
+// Fills the worklist of a phase after the first, and lowers the minima of its first round, from the CSR rows listed in
+// g.outside. `block_words` is shared memory, [BLOCK_COMPONENTS].
 DEVICE void extract_rows(const FilterBoruvka& g, const Band& band, const Round& round, u64* block_words) {
   const Minima minima = begin_minima(round.index, round.components, round.inactive, g.m, block_words);
   HeavyVisitor visitor(g, band, minima);
@@ -119,12 +122,13 @@ DEVICE void extract_rows(const FilterBoruvka& g, const Band& band, const Round& 
   fill_holes(visitor.appender, g.worklist[round.index & 1]);
 }
 
-// Whether vertex v is outside the giant, by the bits of g.outside.
+// Whether vertex v is outside the giant, where g.outside holds a bit per vertex.
 DEVICE bool is_outside(const FilterBoruvka& g, u32 v) { return g.outside[v >> 5] >> (v & 31) & 1; }
 
-// Fills the worklist of a phase, from the edge list: the edges of the band; if `bits`, only those with an end outside
-// the giant, by the bits of g.outside. If `labelled`, ends become the labels of their components; else components are
-// vertices. `block_words` is shared memory, [BLOCK_COMPONENTS].
+// Fills the worklist of a phase with the edges of `band` that join two components, and lowers the minima of the first
+// round, from the edge list. If `bits`, edges with both ends in the giant are skipped by the bits of g.outside. If
+// `labelled`, the label of a vertex is its component; otherwise each vertex is a component. `block_words` is shared
+// memory, [BLOCK_COMPONENTS].
 DEVICE void extract_edges(const FilterBoruvka& g, const Band& band, const Round& round, bool bits, bool labelled,
                           u64* block_words) {
   const u32 expected = band.first ? g.expected_light : g.m;
@@ -184,23 +188,24 @@ DEVICE void extract_edges(const FilterBoruvka& g, const Band& band, const Round&
   fill_holes(appender, g.worklist[round.index & 1]);
 }
 
-// The hook (ROOT, FINISHED and label) of the finished component that component x of `round` became part of. The hooks
-// of all rounds have been compressed.
+// Returns the hook (ROOT, FINISHED and label) of the finished component that contains component x of `round`. The hooks
+// of all rounds must have been compressed.
 DEVICE u32 finished_component_of(const FilterBoruvka& g, u32 round, u32 x, const u32* hook_offsets) {
   u32 hook = g.component_hooks[hook_offsets[round] + x];
   while (!(hook & FINISHED)) hook = g.component_hooks[hook_offsets[++round] + (hook & LABEL)];
   return hook;
 }
 
-// The same for a vertex at the end of a phase, from its label and light_component; NONE stays NONE. In the first phase
-// the label is the hook of round 0, which may be finished itself.
+// Returns the hook of the finished component that contains a vertex at the end of a phase, given its label from the
+// start of the phase; NONE for an isolated vertex. In the first phase the label is the hook of round 0, which may
+// itself be finished.
 DEVICE u32 light_component_of(const FilterBoruvka& g, u32 label, bool first) {
   return label == NONE || (first && label & FINISHED) ? label : g.light_component[label & LABEL];
 }
 
-// Returns the most frequent component (as a hook) of some random vertices, the same in every block; NONE when all were
-// isolated. At the end of the first phase, other blocks may be replacing labels by components in `mark_outside`, which
-// changes nothing here.
+// Returns the hook of the most frequent component among GIANT_SAMPLES random vertices, the same in every block; NONE if
+// all of them are isolated. After the first phase, other blocks may already be replacing labels in `mark_outside`: a
+// replaced label is finished, so `light_component_of` returns it unchanged.
 DEVICE u32 find_giant(const FilterBoruvka& g, bool first) {
   __shared__ u32 sampled[GIANT_SAMPLES];
   __shared__ u64 winner;
@@ -218,8 +223,9 @@ DEVICE u32 find_giant(const FilterBoruvka& g, bool first) {
   return low_word(winner);
 }
 
-// Replaces the labels of all vertices by their components at the end of a phase, and writes to outside the vertices that
-// lie outside the giant: a list of them, or a bit per vertex. Isolated vertices are not among them.
+// Replaces the label of every vertex by its component at the end of a phase, and writes to g.outside which vertices lie
+// outside the giant: a list if LIST, else a bit per vertex. Isolated vertices are left out. No two threads share a
+// vertex.
 template <bool LIST>
 DEVICE void mark_outside(const FilterBoruvka& g, u32 giant, bool first) {
   const u32 items = items_for(g.n, TILE), tile = blockDim.x * items;
@@ -261,9 +267,10 @@ DEVICE void mark_outside(const FilterBoruvka& g, u32 giant, bool first) {
   }
 }
 
-// Between two phases: the components of `round`, with which the phase before began (after its first round, if that took
-// vertices), became part of the `components` of `next`, whose minima are reset. Writes light_component, labels and
-// outside, and their counters. Returns the giant's label, which is LABEL if there is none.
+// Relabels the vertices between two phases. `start` is the first round of the previous phase whose components are not
+// the vertices themselves; they have since been united to `components` components, those of round `next`. Overwrites
+// light_component, labels and outside and their counters, and resets the minima of round `next`. Returns the giant's
+// label, or LABEL if there is none.
 template <bool CSR>
 DEVICE u32 label_components(const FilterBoruvka& g, GridBarrier& grid, const Round& start, u32 next, u32 components,
                             bool first, const u32* hook_offsets) {
@@ -283,9 +290,9 @@ DEVICE u32 label_components(const FilterBoruvka& g, GridBarrier& grid, const Rou
   return giant & LABEL;
 }
 
-// The rank, among the samples, of the upper end of the next band; g.samples if it takes all edges that are left. `rank`
-// is that of the last band, and `crossing` the share of all edges that have an end outside the giant. The same in all
-// threads.
+// Returns the rank among the samples of the next band's upper end, or g.samples if that band takes all remaining edges.
+// `rank` is the rank of the previous band's upper end; `crossing` is the share of all edges that have an end outside
+// the giant. All threads compute the same value.
 DEVICE u32 next_rank(const FilterBoruvka& g, u32 rank, float crossing) {
   const float open = crossing * g.m * (1.0f - (float)rank / g.samples);
   const float step = GROWTH * g.expected_light;
@@ -294,15 +301,15 @@ DEVICE u32 next_rank(const FilterBoruvka& g, u32 rank, float crossing) {
   return next < 0.9f * g.samples ? (u32)next : g.samples;
 }
 
-// For the host's counters: of the first phase, the components that it left, and the vertices outside the giant then; the
-// round with which the last phase began, if it was not the first; and the number of phases.
+// Counters for the host: the first round of the first phase; the components and the vertices outside the giant at the
+// end of that phase; the first round of the last phase, NONE if there was only one; and the number of phases.
 struct PhaseCounters {
   u32 light_round, light_components, outside, heavy_round, count;
 };
 
-// Writes the host's counters, and resets those of the device for the next solve. Every thread has passed the last
-// barrier, and reads no counter after it. The host's words and the counters are published by the kernel's end, which
-// the host and the next launch wait for.
+// Writes the host's counters and resets the device's counters for the next solve; block 0 alone does this. Call it
+// after the last grid barrier, when no thread will read a counter again. The end of the kernel publishes both, and the
+// host and the next launch wait for it.
 DEVICE void report_counters(const FilterBoruvka& g, const PhaseCounters& phases, u32 last) {
   if (blockIdx.x > 0) return;
   Control* control = g.control;
@@ -324,15 +331,15 @@ DEVICE void report_counters(const FilterBoruvka& g, const PhaseCounters& phases,
   for (u32 i = threadIdx.x; i < CONTROL_WORDS; i += blockDim.x) words[i] = 0;
 }
 
-// All phases, by one loop, to keep the code small. `round` is the one that the first phase begins with: with CSR, after
-// that of the vertices, whose roots are the components of round 1. Enter with everything published.
+// Runs all phases; a single loop keeps the code small. `round` is the first round of the first phase: with CSR round 1,
+// since `forest_csr` has taken round 0, over the vertices, itself. All earlier writes must be visible to all threads.
 template <bool CSR>
 DEVICE void all_phases(const FilterBoruvka& g, GridBarrier& grid, const Threshold& threshold, Round round,
                        SharedMemory& shared) {
   PhaseCounters counters = {round.index, 0, 0, NONE, 1};
   Band band = {threshold, threshold, true};
   u32 rank = g.threshold_rank;
-  bool mostly_outside = false;  // then the edge list is read in place of nearly all rows, each edge once
+  bool mostly_outside = false;  // then reading the edge list is cheaper: nearly all rows would hold each edge twice
   for (bool last = g.samples == 0;; counters.count++) {
     Round start = round;
     if (threadIdx.x == 0) shared.hook_offsets[round.index] = 0;
@@ -354,7 +361,7 @@ DEVICE void all_phases(const FilterBoruvka& g, GridBarrier& grid, const Threshol
     counters.heavy_round = next;
     round = {next, components, g.component_hooks, giant};
     mostly_outside = outside > g.n / 2;
-    // If degrees are unknown, as if ends were drawn independently.
+    // Without CSR, degrees are unknown: this estimate treats the two ends of an edge as independent random vertices.
     const float crossing = CSR ? (float)g.control->open_slots / g.m : 2.0f * outside / g.n;
     rank = counters.count + 1 < PHASES ? next_rank(g, rank, crossing < 1.0f ? crossing : 1.0f) : g.samples;
     last = rank == g.samples;
@@ -369,9 +376,10 @@ DEVICE void all_phases(const FilterBoruvka& g, GridBarrier& grid, const Threshol
   report_counters(g, counters, round.index);
 }
 
-// The forest of a graph with CSR rows and an edge list: the first round takes the minimum of each row. A cooperative
-// launch of any number of blocks of BLOCK threads. Reads the graph; control is zero but for arrivals, and is left so.
-// Writes forest, counters and, as workspace, all else.
+// Finds the minimum spanning forest of a graph given as CSR rows and edge list; the first round takes the minimum of
+// each row. Launch cooperatively with any number of blocks of BLOCK threads. Only reads the graph; writes forest and
+// counters, and overwrites the workspace. All of control except arrivals must be zero, and is zero again at the end.
+// Grid barriers separate the steps; within a step, threads share words only through atomics, as each step says.
 extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS_PER_MULTIPROCESSOR) forest_csr(const FilterBoruvka g) {
   __shared__ SharedMemory shared;
   GridBarrier grid(&g.control->arrivals, g.control->clock_notes);
@@ -392,7 +400,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS_PER_MULTIPROCESSOR) f
   all_phases<true>(g, grid, threshold, {1, g.control->roots[0], g.component_hooks, NONE}, shared);
 }
 
-// The same from the edge list alone: every round takes minima over a worklist.
+// Finds the minimum spanning forest from the edge list alone: every round takes minima over a worklist. Launch,
+// arguments and ordering are those of `forest_csr`.
 extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS_PER_MULTIPROCESSOR) forest_edges(const FilterBoruvka g) {
   __shared__ SharedMemory shared;
   GridBarrier grid(&g.control->arrivals, g.control->clock_notes);
