@@ -1,20 +1,20 @@
-// Borůvka's rounds over points, on a k-d tree whose leaves are blocks of 32 points: mst/kernels/points has the method, and
-// mst/algorithms/cuda/device/points.py the order of the kernels.
+// Borůvka's rounds over points, on a k-d tree whose leaves are blocks of 32 points. mst/kernels/points describes the
+// method, and mst/algorithms/cuda/device/points.py launches the kernels.
 //
-// DIMENSIONS: of the points. LISTED: nearest neighbours that are listed for each point. CORES: 1 if an edge weighs at
-// least the core distances of its ends.
+// DIMENSIONS: dimensions of the points. LISTED: nearest neighbours kept in a list for each point. CORES: 1 if the
+// weight of an edge is the largest of its length and the core distances of its ends, 0 if it is the length.
 //
-// Points are numbered by place, in the order of the leaves: block `b` has the places from 32 b on, and a warp works for
-// the points of a block, one per lane. Nodes are in heap order: the root is 1, the children of `i` are 2 i and 2 i + 1,
-// and the last level has the leaves, of one block or none.
+// Points are numbered by place, in the order of the leaves: block b holds the places from 32 b on, and one warp
+// processes a block, one lane per point. Nodes are in heap order: the root is 1, the children of node i are 2 i and
+// 2 i + 1, and the last level holds the leaves, each of one block or none.
 //
-// Distances are squared and added up in the order of the dimensions without fused operations, so that they are those of
-// the host, bit by bit; a bound from a box, rounded as it is, is never above the distance of a point in it. Edges compare
-// by (weight, distance, smaller point, larger point).
+// All distances are squared. They are summed in the order of the dimensions without fused operations, so they equal the
+// host's bit for bit; and the distance to a box, rounded in the same way, never exceeds that to a point in the box.
+// Edges are ordered by (weight, distance, smaller point, larger point).
 //
-// Ordering: a launch ends every step. Within one, threads of different blocks meet in atomic minima, in the length of the
-// list of edges, in limits, of which any value that one had in the step is right, and in parents, of which every value
-// leads to the same root.
+// Ordering: each step is a launch of its own. Within a step, threads of different blocks share only words lowered by
+// atomic minima, the atomically raised length of the list of edges, limits (any value of the step is a valid bound),
+// and parents (every value leads to the same root).
 #include "append.cuh"
 
 #ifndef DIMENSIONS
@@ -28,46 +28,48 @@
 #endif
 
 static const u32 LEAF = 32;
-// Components of nodes that have points of several, and no points.
+// Values of of_node for a node with points of several components, and for a node without points.
 static const u32 SEVERAL = 0xffffffffu, EMPTY = 0xfffffffeu;
-// Bits of a point's state: its candidate is its least edge that leaves the component; its list is no longer read.
+// Bits of a point's state: EXACT if its candidate is its lightest edge that leaves the component; READ once its list of
+// neighbours is used up.
 static const u32 EXACT = 1, READ = 2;
 static const u64 INFINITE = 0x7ff0000000000000ull;
-static const u32 STEPS = 16;  // of a link that is followed in one pass
+static const u32 STEPS = 16;  // links that a thread follows in one pass
 
 // Passed by value. Distances are float64.
 struct BoruvkaPoints {
   const double* columns;    // [DIMENSIONS][n] coordinates by point, while the tree is built
   const u32* order;         // [n] point of each place so far
-  double* frames;           // [nodes of a level][3] where a node is split: least coordinate, scale, dimension
-  u32* keys;                // [n] a node of the level, and a coordinate in its frame
+  double* frames;           // [nodes of a level][3] least coordinate, scale and dimension by which a node is split
+  u32* keys;                // [n] sort key of a place: its node of the level, and its coordinate in the node's frame
   const double* x;          // [DIMENSIONS][n] coordinates by place
   const u32* ids;           // [n] point of each place
   double* boxes;            // [nodes][2][DIMENSIONS] least and greatest coordinates; infinite and -infinite: no points
-  const u32* counts;        // [n] points at the coordinates of each place; null: one everywhere
+  const u32* counts;        // [n] number of points with the coordinates of each place; null: one everywhere
   double* core;             // [n] core distances
-  double* node_core;        // [nodes] least core distance
-  u32* near;                // [LISTED][n] places of the nearest neighbours, nearest first; NONE: there are no more
-  double* far;              // [LISTED][n] their distances; infinite: there are no more
-  u32* ends;                // [n] candidate of each point: the other end, NONE if there is none
-  double* weights;          // [n] its weight
-  double* apart;            // [n] its distance
-  double* bounds;           // [n] no other edge that leaves the component weighs less, but those of a list not yet read
-  unsigned char* state;     // [n]
-  u32* of;                  // [n] component of each place: a place of it
+  double* node_core;        // [nodes] least core distance of a node's points
+  u32* near;                // [LISTED][n] places of each point's nearest neighbours, nearest first, padded with NONE
+  double* far;              // [LISTED][n] distances of these neighbours, padded with infinity
+  u32* ends;                // [n] other end of each point's candidate edge, or NONE
+  double* weights;          // [n] weight of the candidate
+  double* apart;            // [n] distance between the candidate's ends
+  double* bounds;           // [n] lower bound on the weights of other edges that leave the component, except those in a
+                            // list not yet used up
+  unsigned char* state;     // [n] EXACT and READ
+  u32* of;                  // [n] component of each place, named by one of its places
   u32* of_node;             // [nodes] component of all points of a node, or SEVERAL or EMPTY
-  u64* limits;              // [n] of a component: the least weight found in this round, as bits; infinite before
-  u64* distances;           // [n] of a component: the least distance of edges of that weight
-  u64* pairs;               // [n] of a component: the first ends (smaller, larger point) of those
-  u32* choices;             // [n] of a component: the place whose candidate it takes; NONE before
-  u32* parent;              // [n] link of a component; a root is its own
+  u64* limits;              // [n] by component: least weight found in this round, as bits; infinite at first
+  u64* distances;           // [n] by component: least distance of its edges with that weight
+  u64* pairs;               // [n] by component: first (smaller, larger point) of its edges with that distance
+  u32* choices;             // [n] by component: place whose candidate it takes; NONE at first
+  u32* parent;              // [n] by component: component that it is linked to; a root is its own parent
   u32* a;                   // [n - 1] edges of the tree: places of the ends
   u32* b;                   // [n - 1]
-  double* taken;            // [n - 1] weights of those
-  u32* counters;            // [2] edges of the tree; whether links are left to be followed
-  u32 n, blocks, levels;    // levels of inner nodes
-  u32 level;                // of the nodes that are split, or below those that are joined
-  u32 samples;              // the core distance is that of this neighbour, the point itself counted
+  double* taken;            // [n - 1] weights of the tree's edges
+  u32* counters;            // [2] edges of the tree so far; 1 if some link has not been followed to its root
+  u32 n, blocks, levels;    // levels: of inner nodes
+  u32 level;                // level of the nodes to be split, or the level below those to be joined
+  u32 samples;              // the core distance is the distance of this neighbour, counting the point itself
 };
 
 #ifndef EMULATED
@@ -82,18 +84,19 @@ DEVICE double greater(double a, double b) { return a > b ? a : b; }
 DEVICE double number(u64 bits) { return *(const double*)&bits; }
 DEVICE u64 bits_of(double x) { return *(const u64*)&x; }
 
-// The first place of a node, counted from 0 in its level; of the next one, the end of its places.
+// Returns the first place of a node, which is counted from 0 in its level. The node's places end where the next node's
+// begin.
 DEVICE u32 first_place(const BoruvkaPoints& t, u32 node, u32 level) {
   const u64 place = ((u64)node * t.blocks >> level) * LEAF;
   return place < t.n ? (u32)place : t.n;
 }
 
-// The leaf, counted from 0, of a block.
+// Returns the leaf, counted from 0, that holds a block.
 DEVICE u32 leaf_of(const BoruvkaPoints& t, u32 block) {
   return (u32)((((u64)(block + 1) << t.levels) - 1) / t.blocks);
 }
 
-// ---- The k-d tree: nodes are split at the median of the dimension in which a sample of 32 points spreads most.
+// ---- The k-d tree: a node is split at the median in the dimension of the largest spread among 32 sampled points.
 
 // Sorts one number per lane over the lanes of a warp. Call with all lanes.
 DEVICE double sorted_in_warp(double x) {
@@ -106,8 +109,9 @@ DEVICE double sorted_in_warp(double x) {
   return x;
 }
 
-// A warp for a node of the level. The median is nearly always within the middle two thirds of a sample, and only the
-// order there matters: the frame has no bits left for outliers. Writes frames.
+// Chooses the dimension and range of coordinates by which to split each node of the level. The range is the middle two
+// thirds of a sample, which nearly always contains the median: only the order near the median matters, so no bits of a
+// key are spent on outliers. One warp per node. Writes frames.
 extern "C" __global__ void frame_nodes(const BoruvkaPoints t) {
   const u32 nodes = 1u << t.level;
   for (u32 node = warp_index(); node < nodes; node += warp_count()) {
@@ -140,7 +144,8 @@ extern "C" __global__ void frame_nodes(const BoruvkaPoints t) {
   }
 }
 
-// A thread for a place: its node in the first bits, its coordinate in the frame of that in the others. Writes keys.
+// Computes the sort key of each place: its node in the high bits, its coordinate in the node's frame in the low bits.
+// One thread per place. Writes keys.
 extern "C" __global__ void key_places(const BoruvkaPoints t) {
   const u32 bits = 32 - t.level;
   const double top = (double)((1ull << bits) - 1);
@@ -153,8 +158,9 @@ extern "C" __global__ void key_places(const BoruvkaPoints t) {
   }
 }
 
-// Calls `join(node)` for the nodes of levels above `t.level`, as many levels as one block can join; further launches do
-// the rest. A block has `blockDim.x` nodes of the first of these levels.
+// Calls `join(node)` for the nodes above `t.level`, level by level upwards. A block starts with `blockDim.x` nodes of
+// the level above `t.level` and ends with a single node; further launches join the remaining levels. The block's
+// barrier publishes each level before the next one reads it.
 template <class Join>
 DEVICE void join_upwards(const BoruvkaPoints& t, Join join) {
   u32 level = t.level;
@@ -166,7 +172,7 @@ DEVICE void join_upwards(const BoruvkaPoints& t, Join join) {
   }
 }
 
-// A warp for a leaf. Writes the leaves' boxes.
+// Writes the bounding boxes of the leaves. One warp per leaf.
 extern "C" __global__ void box_leaves(const BoruvkaPoints t) {
   const u32 leaves = 1u << t.levels;
   for (u32 leaf = warp_index(); leaf < leaves; leaf += warp_count()) {
@@ -187,7 +193,7 @@ extern "C" __global__ void box_leaves(const BoruvkaPoints t) {
   }
 }
 
-// See join_upwards. Writes the boxes of inner nodes.
+// Writes the bounding boxes of inner nodes from those of their children. Launched as `join_upwards` says.
 extern "C" __global__ void join_boxes(const BoruvkaPoints t) {
   join_upwards(t, [&](u32 node) {
     double* box = t.boxes + (u64)node * 2 * DIMENSIONS;
@@ -200,7 +206,7 @@ extern "C" __global__ void join_boxes(const BoruvkaPoints t) {
   });
 }
 
-// ---- Searches of the tree, by a warp for all points of a leaf that need it.
+// ---- Searches of the tree: a warp searches for all points of its block together.
 
 DEVICE void load_point(const BoruvkaPoints& t, u32 p, double (&x)[DIMENSIONS]) {
 #pragma unroll
@@ -228,15 +234,16 @@ DEVICE double distance_to_box(const BoruvkaPoints& t, u32 node, const double (&x
   return total;
 }
 
-// Traverses the tree from a leaf upwards, nearer nodes first: `wanted(node)` says whether a lane wants the node, and
-// `visit(block)` is called for the blocks of the other leaves that some lane wants. Call with all lanes.
+// Traverses the tree from `leaf` upwards, nearer nodes first. `wanted(node)` returns whether this lane has to search
+// the node; `visit(block)` is called with the block of every other leaf that some lane has to search. Call with all
+// lanes.
 template <class Wanted, class Visit>
 DEVICE void traverse(const BoruvkaPoints& t, u32 leaf, Wanted wanted, Visit visit) {
   const u32 leaves = 1u << t.levels;
   const double* home = t.boxes + (u64)(leaves + leaf) * 2 * DIMENSIONS;
   double center[DIMENSIONS];
   for (u32 k = 0; k < DIMENSIONS; k++) center[k] = (home[k] + home[DIMENSIONS + k]) / 2;
-  // Bit h: the sibling of the node's ancestor at height h is left to be visited.
+  // Bit h is set while the sibling of the node's ancestor at height h has not been visited.
   u32 pending = leaves - 1, node = leaves + leaf, height = 0;
   while (pending) {
     const u32 next = __ffs(pending) - 1;
@@ -260,13 +267,14 @@ DEVICE void traverse(const BoruvkaPoints& t, u32 leaf, Wanted wanted, Visit visi
   }
 }
 
-// Whether the point at place q, at a finite distance, comes before that at r; an infinite distance is that of no point.
+// Whether the point at place q comes before the point at place r by (distance, point). The distance to q is finite; an
+// infinite distance to r means that there is no such point.
 DEVICE bool comes_before(const BoruvkaPoints& t, double to_q, u32 q, double to_r, u32 r) {
   return to_q < to_r || (to_q == to_r && t.ids[q] < t.ids[r]);
 }
 
-// A warp for a block: the k smallest by (distance, point) are listed, so that all that is not listed comes after the last
-// one, ties included. Writes near, far.
+// Lists the LISTED nearest neighbours of each point by (distance, point), so every other point comes after the last one
+// listed, even at an equal distance. One warp per block. Writes near and far.
 extern "C" __global__ void find_neighbours(const BoruvkaPoints t) {
   for (u32 own = warp_index(); own < t.blocks; own += warp_count()) {
     const u32 p = own * LEAF + lane_id();
@@ -316,7 +324,7 @@ extern "C" __global__ void find_neighbours(const BoruvkaPoints t) {
   }
 }
 
-// A thread for a place. Writes core.
+// Writes the core distance of each point, from the list of its neighbours. One thread per place.
 extern "C" __global__ void find_core_distances(const BoruvkaPoints t) {
   for (u64 p = thread_index(); p < t.n; p += thread_count()) {
     u32 reached = t.counts ? t.counts[p] : 1;
@@ -330,7 +338,7 @@ extern "C" __global__ void find_core_distances(const BoruvkaPoints t) {
   }
 }
 
-// A warp for a leaf. Writes node_core of the leaves.
+// Writes the least core distance of each leaf. One warp per leaf.
 extern "C" __global__ void find_least_core_distances(const BoruvkaPoints t) {
   const u32 leaves = 1u << t.levels;
   for (u32 leaf = warp_index(); leaf < leaves; leaf += warp_count()) {
@@ -341,7 +349,7 @@ extern "C" __global__ void find_least_core_distances(const BoruvkaPoints t) {
   }
 }
 
-// See join_upwards. Writes node_core of inner nodes.
+// Writes the least core distance of inner nodes from those of their children. Launched as `join_upwards` says.
 extern "C" __global__ void join_core_distances(const BoruvkaPoints t) {
   join_upwards(t, [&](u32 node) { t.node_core[node] = lesser(t.node_core[2 * node], t.node_core[2 * node + 1]); });
 }
@@ -361,7 +369,8 @@ DEVICE double weight_of(const BoruvkaPoints& t, double distance, u32 p, u32 q) {
 #endif
 }
 
-// Replaces a point's candidate by the edge to place q if that comes first; returns the weight of the one that is left.
+// Replaces the candidate `best` by the edge to place q if this edge comes first; returns the weight of the edge that
+// was not kept.
 DEVICE double offer(const BoruvkaPoints& t, Candidate& best, double weight, double distance, u32 q) {
   const bool first =
       weight < best.weight || (weight == best.weight && comes_before(t, distance, q, best.apart, best.end));
@@ -370,13 +379,14 @@ DEVICE double offer(const BoruvkaPoints& t, Candidate& best, double weight, doub
   return other;
 }
 
-// Lowers the limit of a component.
+// Lowers the limit of a component to at most `weight`.
 DEVICE void lower_limit(const BoruvkaPoints& t, u32 component, double weight) {
   if (bits_of(weight) < load_relaxed(t.limits + component)) atomicMin(t.limits + component, bits_of(weight));
 }
 
-// A thread for a place. Drops a candidate that now lies within the component, and takes one from the list if that leads
-// out of it. Lowers limits; writes ends, weights, apart, bounds, state.
+// Keeps the candidate of each point if it still leaves the point's component; else replaces it by the lightest such
+// edge to a listed neighbour, if any. One thread per place. Lowers limits; writes ends, weights, apart, bounds and
+// state.
 extern "C" __global__ void read_lists(const BoruvkaPoints t) {
   for (u64 p = thread_index(); p < t.n; p += thread_count()) {
     const u32 own = t.of[p];
@@ -416,8 +426,9 @@ extern "C" __global__ void read_lists(const BoruvkaPoints t) {
   }
 }
 
-// A thread for a node, of 2 to 2 leaves - 1. If all its points are of one component, an edge to a point of another one
-// in the sibling limits the searches: far clusters have no neighbours outside in their lists. Lowers limits.
+// Finds an upper bound for the search of a component: if all points of a node belong to it, an edge from one of them to
+// a point of another component in the sibling node. This helps clusters far from all others, whose lists hold no
+// neighbour outside. One thread per node, 2 to 2 leaves - 1. Lowers limits.
 extern "C" __global__ void look_across(const BoruvkaPoints t) {
   for (u32 node = 2 + thread_index(); node < 2u << t.levels; node += thread_count()) {
     const u32 own = t.of_node[node], level = 31 - __clz(node), other = (node ^ 1) - (1u << level);
@@ -434,8 +445,8 @@ extern "C" __global__ void look_across(const BoruvkaPoints t) {
   }
 }
 
-// A warp for a block: searches for the least edge that leaves the component, for points that may have one within the
-// limit. Lowers limits; writes ends, weights, apart, bounds, state.
+// Searches the tree for the lightest edge that leaves the component, for each point that may have one within the
+// component's limit. One warp per block. Lowers limits; writes ends, weights, apart, bounds and state.
 extern "C" __global__ void search_tree(const BoruvkaPoints t) {
   for (u32 block = warp_index(); block < t.blocks; block += warp_count()) {
     const u32 p = block * LEAF + lane_id(), at = p < t.n ? p : block * LEAF;
@@ -490,42 +501,44 @@ extern "C" __global__ void search_tree(const BoruvkaPoints t) {
   }
 }
 
-// Whether a place has a candidate that weighs as little as the limit of its component.
+// Whether a place has a candidate with the least weight of its component.
 DEVICE bool is_least(const BoruvkaPoints& t, u32 p) {
   return t.ends[p] != NONE && bits_of(t.weights[p]) == t.limits[t.of[p]];
 }
 
-// The same, and the least distance.
+// Whether a place has a candidate with the least weight and, among those, the least distance of its component.
 DEVICE bool is_nearest(const BoruvkaPoints& t, u32 p) {
   return is_least(t, p) && (!CORES || bits_of(t.apart[p]) == t.distances[t.of[p]]);
 }
 
-// The ends of a place's candidate, by which ties are broken.
+// Returns the ends (smaller point, larger point) of a place's candidate, which break ties.
 DEVICE u64 pair_of(const BoruvkaPoints& t, u32 p) {
   const u32 a = t.ids[p], b = t.ids[t.ends[p]];
   return a < b ? pack(a, b) : pack(b, a);
 }
 
-// Three kernels with a thread for a place find the edge that each component takes. Lowers distances.
+// Three kernels find the edge that each component takes. This one lowers distances to the least distance among the
+// candidates of least weight. One thread per place.
 extern "C" __global__ void find_distances(const BoruvkaPoints t) {
   for (u64 p = thread_index(); p < t.n; p += thread_count())
     if (is_least(t, (u32)p)) atomicMin(t.distances + t.of[p], bits_of(t.apart[p]));
 }
 
-// Lowers pairs.
+// Lowers pairs to the first ends among the candidates of least weight and distance. One thread per place.
 extern "C" __global__ void find_pairs(const BoruvkaPoints t) {
   for (u64 p = thread_index(); p < t.n; p += thread_count())
     if (is_nearest(t, (u32)p)) atomicMin(t.pairs + t.of[p], pair_of(t, (u32)p));
 }
 
-// Writes choices.
+// Writes to choices the place whose candidate each component takes. One thread per place. An edge that leaves a
+// component has only one end in it, so only one thread writes each choice.
 extern "C" __global__ void choose_edges(const BoruvkaPoints t) {
   for (u64 p = thread_index(); p < t.n; p += thread_count())
     if (is_nearest(t, (u32)p) && pair_of(t, (u32)p) == t.pairs[t.of[p]]) t.choices[t.of[p]] = (u32)p;
 }
 
-// A thread for a place. Links a component to the one that its edge leads to; of two that take the same edge, the smaller
-// one stays a root. Writes parent, a, b, taken; raises counters[0].
+// Links each component to the one at the other end of its edge; of two components that take the same edge, the smaller
+// stays a root. One thread per place. Writes parent, a, b and taken; raises counters[0].
 extern "C" __global__ void link_components(const BoruvkaPoints t) {
   for (u64 first = thread_index() & ~31u; first < t.n; first += thread_count()) {
     const u32 own = (u32)first + lane_id();
@@ -541,7 +554,8 @@ extern "C" __global__ void link_components(const BoruvkaPoints t) {
   }
 }
 
-// A thread for a place. Shortens the links of components. Writes parent; raises counters[1] if more is left.
+// Shortens the path of each component to its root by up to STEPS links. One thread per place. Writes parent; sets
+// counters[1] to 1 if some path has not reached its root.
 extern "C" __global__ void follow_links(const BoruvkaPoints t) {
   for (u64 own = thread_index(); own < t.n; own += thread_count()) {
     if (t.of[own] != own) continue;
@@ -555,8 +569,8 @@ extern "C" __global__ void follow_links(const BoruvkaPoints t) {
   }
 }
 
-// A warp for a leaf. Writes `of`, of_node of the leaves, and the values of limits, distances, pairs and choices with
-// which the next round begins.
+// Writes the new component of each place to `of` and of each leaf to of_node, and resets limits, distances, pairs and
+// choices for the next round. One warp per leaf.
 extern "C" __global__ void relabel(const BoruvkaPoints t) {
   const u32 leaves = 1u << t.levels;
   for (u32 leaf = warp_index(); leaf < leaves; leaf += warp_count()) {
@@ -577,7 +591,7 @@ extern "C" __global__ void relabel(const BoruvkaPoints t) {
   }
 }
 
-// See join_upwards. Writes of_node of inner nodes.
+// Writes of_node of inner nodes from those of their children. Launched as `join_upwards` says.
 extern "C" __global__ void join_components(const BoruvkaPoints t) {
   join_upwards(t, [&](u32 node) {
     const u32 left = t.of_node[2 * node], right = t.of_node[2 * node + 1];

@@ -2,16 +2,16 @@
 // Algorithm" (PDP '15; "UMinho GPU"), in the variants GPU-u and GPU-e of Biagiotti, "Efficient solution for MST
 // computation on sparse graphs", section IV, and with the segmented minimum that he suggests as future work.
 //
-// A round: find candidates, remove mirrored edges, propagate colours, number the roots by a scan, count and scan
-// degrees, insert slots. The steps that loop over a row exist twice: with a thread per vertex, and with a thread per
-// slot, which finds its row by binary search.
+// A round finds candidates, removes mirrored edges, propagates colours, numbers the roots by a scan, counts and scans
+// degrees, and inserts slots. Steps over rows exist in two versions: one thread per vertex loops over its row (GPU-u),
+// or one thread per slot finds its row by binary search (GPU-e).
 //
-// Geometry: one thread per vertex or slot of this round, as each kernel says; any block size.
+// Launch: one thread per vertex or slot of this round, as each kernel says; blocks of any size.
 //
-// Ordering: a launch ends every step. `remove_mirrors` clears only the candidate of the lower end of a pair, and the
-// upper end keeps its own whether it still sees the lower one's or not. Colours are shortened in place: every value
-// that a reader may see lies on the path to the root. The order of slots within a new row depends on the timing of
-// threads; the forest does not.
+// Ordering: each step is a launch of its own. `remove_mirrors` clears only the candidate of the lower end of a pair;
+// the upper end keeps its candidate, whether or not it sees the lower one already cleared. Paths of colours are
+// shortened in place: every value that a reader may see lies on the path to the root. The order of slots within a new
+// row depends on the timing of threads, but the forest does not.
 #include "argmin.cuh"
 #include "row_of_slot.cuh"
 #include "scan.cuh"
@@ -26,18 +26,18 @@ struct ContractBoruvka {
   Key* next_keys;             // [slots of the next round]
   u32* next_ids;              // [slots of the next round]
   u32* candidates;            // [n] slot of each vertex's lightest edge, or NONE
-  u32* colours;               // [n] parent, then root of each vertex's tree
+  u32* colours;               // [n] parent of each vertex, at the end the root of its tree
   u32* new_labels;            // [n] 1 for a root; after the scan, each root's vertex in the next round
   u32* leaving;               // [n] slots of each vertex that leave its component
-  u32* next_slot;             // [n of the next round] place of the next slot of a new row; at first its offset
-  unsigned char* chosen;      // [m] 1: of the forest
+  u32* next_slot;             // [n of the next round] next free place of each new row; at first the row's offset
+  unsigned char* chosen;      // [m] 1 if the edge belongs to the forest
   u32* changed;               // [1] whether a colour changed
   u32* scanned;               // [length] the array that is scanned
   u32* tile_sums;             // [tiles + 1]
   u32 n, slots, length, tiles;
 };
 
-// Slots compare by their keys and edge ids.
+// Orders slots by (key, edge id).
 struct Lighter {
   const ContractBoruvka& g;
   __device__ __forceinline__ bool operator()(u32 a, u32 b) const {
@@ -46,7 +46,7 @@ struct Lighter {
   }
 };
 
-// A thread per vertex loops over its row. Writes candidates.
+// Finds the slot of each vertex's lightest edge; one thread per vertex loops over its row. Writes candidates.
 extern "C" __global__ void find_candidates(const ContractBoruvka g) {
   const u32 x = thread_index();
   if (x >= g.n) return;
@@ -63,8 +63,8 @@ extern "C" __global__ void find_candidates(const ContractBoruvka g) {
   g.candidates[x] = best;
 }
 
-// A thread per slot, without early exit: a segmented scan in each warp, then one compare-and-swap for each row that
-// the warp meets. Lowers candidates, which the caller has set to NONE.
+// Finds the slot of each vertex's lightest edge with one thread per slot: a segmented scan over the warp, then one
+// compare-and-swap per row in it. No lane exits early. Lowers candidates, which the caller has set to NONE.
 extern "C" __global__ void find_candidates_segmented(const ContractBoruvka g) {
   const u32 slot = thread_index();
   const bool valid = slot < g.slots;
@@ -86,7 +86,8 @@ extern "C" __global__ void find_candidates_segmented(const ContractBoruvka g) {
   if (valid && (lane_id() == 31 || next_row != row)) atomic_argmin(g.candidates + row, best, Lighter{g});
 }
 
-// A thread per vertex: of two vertices that chose one edge the lower one drops it. Writes candidates and chosen.
+// Marks the chosen edges; if both ends chose the same edge, the lower one drops its candidate. One thread per vertex.
+// Writes candidates and chosen.
 extern "C" __global__ void remove_mirrors(const ContractBoruvka g) {
   const u32 x = thread_index();
   if (x >= g.n) return;
@@ -103,7 +104,7 @@ extern "C" __global__ void remove_mirrors(const ContractBoruvka g) {
   g.chosen[id] = 1;
 }
 
-// A thread per vertex: its colour is the other end of its candidate, or itself. Writes colours.
+// Sets the colour of each vertex to the other end of its candidate, or to itself without one. One thread per vertex.
 extern "C" __global__ void initialise_colours(const ContractBoruvka g) {
   const u32 x = thread_index();
   if (x >= g.n) return;
@@ -111,7 +112,7 @@ extern "C" __global__ void initialise_colours(const ContractBoruvka g) {
   g.colours[x] = slot == NONE ? x : g.neighbours[slot];
 }
 
-// A thread per vertex: one step of pointer jumping. Sets changed if a colour changed.
+// Takes one step of pointer jumping along colours, with one thread per vertex. Sets changed if a colour changed.
 extern "C" __global__ void propagate_colours(const ContractBoruvka g) {
   const u32 x = thread_index();
   if (x >= g.n) return;
@@ -121,16 +122,17 @@ extern "C" __global__ void propagate_colours(const ContractBoruvka g) {
   *g.changed = 1;
 }
 
-// A thread per vertex. Writes new_labels: 1 for roots.
+// Writes 1 to new_labels for roots, 0 for other vertices. One thread per vertex.
 extern "C" __global__ void flag_roots(const ContractBoruvka g) {
   const u32 x = thread_index();
   if (x < g.n) g.new_labels[x] = g.colours[x] == x;
 }
 
-// The vertex of the next round that a root becomes.
+// Returns the vertex of the next round that the root `colour` becomes.
 DEVICE u32 new_vertex(const ContractBoruvka& g, u32 colour) { return g.new_labels[colour]; }
 
-// A thread per vertex: writes leaving, and adds it to the degree of the new vertex in next_offsets, zero before.
+// Counts the slots of each vertex that leave its component, and adds the count to the new vertex's degree in
+// next_offsets, which is zero before. One thread per vertex. Writes leaving.
 extern "C" __global__ void count_slots(const ContractBoruvka g) {
   const u32 x = thread_index();
   if (x >= g.n) return;
@@ -141,7 +143,7 @@ extern "C" __global__ void count_slots(const ContractBoruvka g) {
   if (leaving) atomicAdd(g.next_offsets + new_vertex(g, colour), leaving);
 }
 
-// The same degrees with a thread per slot; leaving is not written.
+// Counts the degrees of new vertices in next_offsets, zero before, with one thread per slot. Does not write leaving.
 extern "C" __global__ void count_slots_by_edge(const ContractBoruvka g) {
   const u32 slot = thread_index();
   if (slot >= g.slots) return;
@@ -156,8 +158,9 @@ DEVICE void insert_slot(const ContractBoruvka& g, u32 slot, u32 other_colour, u3
   g.next_ids[place] = g.ids[slot];
 }
 
-// A thread per vertex: copies the slots that leave its component to its component's row in the next round; it reserves
-// the places of all of them by one addition to next_slot. Writes next_neighbours, next_keys, next_ids.
+// Copies the slots of each vertex that leave its component to the component's row in the next round. One thread per
+// vertex reserves places for all of its slots by one addition to next_slot. Writes next_neighbours, next_keys,
+// next_ids.
 extern "C" __global__ void insert_slots(const ContractBoruvka g) {
   const u32 x = thread_index();
   if (x >= g.n || g.leaving[x] == 0) return;
@@ -169,7 +172,7 @@ extern "C" __global__ void insert_slots(const ContractBoruvka g) {
   }
 }
 
-// The same with a thread per slot, which reserves one place.
+// Copies slots like insert_slots, but with one thread per slot, which reserves one place.
 extern "C" __global__ void insert_slots_by_edge(const ContractBoruvka g) {
   const u32 slot = thread_index();
   if (slot >= g.slots) return;
@@ -177,7 +180,8 @@ extern "C" __global__ void insert_slots_by_edge(const ContractBoruvka g) {
   if (other != colour) insert_slot(g, slot, other, atomicAdd(g.next_slot + new_vertex(g, colour), 1u));
 }
 
-// The three steps of scan.cuh over scanned; the first and third with a block per tile, the second with one block.
+// The three steps of scan.cuh's prefix sum, over `scanned`: one block per tile, then one block, then one block per
+// tile.
 extern "C" __global__ void scan_tiles(const ContractBoruvka g) { scan_tile(g.scanned, g.tile_sums, g.length); }
 
 extern "C" __global__ void scan_sums(const ContractBoruvka g) { scan_tile_sums(g.tile_sums, g.tiles); }

@@ -1,18 +1,19 @@
 // Edge-centric Boruvka: Shou and He, "Parallel Minimum Spanning Tree" (15-418), section 3.2, written from its Listings
 // 4 to 6 and the text on future work in section 4.3.
 //
-// WORKLIST 0 is Listing 5: minimise, unite, remap, filter. WORKLIST 1 is Listing 6: the filter is fused with the
-// minimum pass. BY_VERTEX takes minima row by row, with one atomic per vertex instead of two per edge; the worklist
+// WORKLIST 0 is Listing 5: minimise, unite, remap, filter. WORKLIST 1 is Listing 6, which fuses the filter with the
+// minimum pass. BY_VERTEX finds minima row by row, with one atomic per vertex instead of two per edge; the worklist
 // then holds the vertices that still have an edge to another set.
 //
-// Two things differ from the listings: ties are broken by edge id, whereas the authors ask for distinct weights, and
-// self-loops are left out (Listing 6 does not test for them).
+// Two things differ from the listings: ties are broken by edge id, where the authors require distinct weights, and
+// self-loops are skipped, for which Listing 6 does not test.
 //
-// Geometry: a thread per entry of the worklist that is read (or of the input), as many as `length`; any block size.
+// Launch: at least `length` threads, one per entry of the list that is read (the worklist `source`, or the input);
+// blocks of any size.
 //
-// Ordering: a launch ends every step. Within a step, threads meet in atomic minima, in the length of the list that they
-// append to, and in the words of `wait_free_union_find.cuh`. A thread that reads these while another unites still gets
-// to a root of the set, and `unite_sets` tries again if that has been linked in the meantime.
+// Ordering: each step is a launch of its own. Within a step, threads share only atomic minima, the length of the list
+// that they append to, and the words of `wait_free_union_find.cuh`. A thread that reads these words during unions still
+// reaches a root of the set, and `unite_sets` retries if that root has been linked in the meantime.
 #include "append.cuh"
 #include "edge_minimum.cuh"
 #include "wait_free_union_find.cuh"
@@ -28,21 +29,21 @@ struct EdgeBoruvka {
   const u32* u;              // [m] ends and keys of the input's edges
   const u32* v;              // [m]
   const Key* keys;           // [m]
-  const u32* offsets;        // [n + 1] BY_VERTEX: rows, with the other end, key and id of each slot
+  const u32* offsets;        // [n + 1] BY_VERTEX: CSR rows, with the other end, key and id of each slot
   const u32* neighbours;     // [slots]
   const Key* row_keys;       // [slots]
   const u32* row_ids;        // [slots]
   u64* sets;                 // [n] see wait_free_union_find.cuh
-  u64* minimum;              // [n] per representative: (key, id), or a 64-bit key; all ones: none
-  u32* minimum_id;           // [n] 64-bit keys: the id
-  unsigned char* chosen;     // [m] 1: of the forest
+  u64* minimum;              // [n] lightest edge of each representative: (key, id), or a 64-bit key; all ones: none
+  u32* minimum_id;           // [n] 64-bit keys: id of the lightest edge
+  unsigned char* chosen;     // [m] 1 if the edge belongs to the forest
   u32* worklist[2];          // [4 m] (end, end, high word of the key, id); BY_VERTEX [4 n]: (vertex, its set, key, id)
-  u32* key_low[2];           // [m or n] 64-bit keys: their low words
+  u32* key_low[2];           // [m or n] 64-bit keys: low words of the worklist's keys
   u32* appended;             // [1] length of the list that is written, or whether any vertex has an edge left
-  u32 n, length, source, from_input;  // length: of the list that is read, `source`, or of the input
+  u32 n, length, source, from_input;  // from_input: 1 if the input is read instead of the worklist `source`
 };
 
-// Entry i of a worklist.
+// Returns entry i of a worklist.
 DEVICE Edge load_entry(const EdgeBoruvka& g, u32 list, u32 i) {
   const uint4 entry = ((const uint4*)g.worklist[list])[i];
   Edge edge;
@@ -57,7 +58,7 @@ DEVICE Edge load_entry(const EdgeBoruvka& g, u32 list, u32 i) {
   return edge;
 }
 
-// Entry i of the list that is read, or edge i of the input.
+// Returns entry i of the list that is read: the worklist `source`, or the input.
 DEVICE Edge load_edge(const EdgeBoruvka& g, u32 i) {
   if (!g.from_input) return load_entry(g, g.source, i);
   return {g.u[i], g.v[i], i, g.keys[i]};
@@ -71,7 +72,7 @@ DEVICE void store_entry(const EdgeBoruvka& g, u32 list, u32 i, const Edge& edge)
 #endif
 }
 
-// A thread per vertex: singletons without a minimum. Writes sets, minimum, minimum_id.
+// Makes every vertex a set without a minimum, with one thread per vertex. Writes sets, minimum and minimum_id.
 extern "C" __global__ void initialise(const EdgeBoruvka g) {
   const u32 x = thread_index();
   if (x >= g.n) return;
@@ -81,9 +82,9 @@ extern "C" __global__ void initialise(const EdgeBoruvka g) {
 
 #if BY_VERTEX
 
-// A thread per entry, without early exit: finds the lightest edge of the vertex's row that leaves its set. Entries that
-// have one are appended to the other list. Lowers minimum; without WORKLIST every vertex has an entry, and appended
-// says whether any has an edge.
+// Finds the lightest edge in each vertex's row that leaves its set, and appends vertices that have one to the other
+// list. One thread per entry; no lane exits early. Lowers minimum. Without WORKLIST every vertex has an entry, and
+// appended is set if any vertex has such an edge.
 extern "C" __global__ void minimise(const EdgeBoruvka g) {
   const u32 i = thread_index();
   Edge best = {0, 0, NONE, 0};
@@ -115,7 +116,7 @@ extern "C" __global__ void minimise(const EdgeBoruvka g) {
   if (best.id != NONE) atomicMin(g.minimum + best.b, minimum_word(best));
 }
 
-// 64-bit keys: the smallest id among the edges of the smallest key. Lowers minimum_id.
+// With 64-bit keys, lowers minimum_id to the smallest id among the edges with the smallest key.
 extern "C" __global__ void minimise_ids(const EdgeBoruvka g) {
   const u32 i = thread_index();
   if (i >= g.length) return;
@@ -123,7 +124,7 @@ extern "C" __global__ void minimise_ids(const EdgeBoruvka g) {
   if (edge.id != NONE) lower_minimum_id(g, edge.b, edge);
 }
 
-// Entries that hold the minimum of their set unite it with the set at the other end. Writes chosen, sets.
+// Unites two sets for each entry whose edge is the minimum of its set. Writes chosen and sets.
 extern "C" __global__ void unite(const EdgeBoruvka g) {
   const u32 i = thread_index();
   if (i >= g.length) return;
@@ -142,8 +143,8 @@ extern "C" __global__ void reset_minima(const EdgeBoruvka g) {
 #else
 
 #if WORKLIST
-// Listing 6, lines 22 to 27: finds representatives and minima; edges between two sets are appended to the other list.
-// No lane exits before that. Lowers minimum.
+// Listing 6, lines 22 to 27: replaces the ends of each edge by their representatives, appends the edge to the other
+// list if these differ, and lowers minimum at both. No lane exits before the append.
 extern "C" __global__ void minimise(const EdgeBoruvka g) {
   const u32 i = thread_index();
   Edge edge = {0, 0, 0, 0};
@@ -168,7 +169,7 @@ extern "C" __global__ void reset_minima(const EdgeBoruvka g) {
   reset_minimum(g, edge.b);
 }
 #else
-// Listing 5, lines 19 to 23: ends are representatives already. Lowers minimum.
+// Listing 5, lines 19 to 23: lowers minimum at both ends of each edge; the ends are representatives already.
 extern "C" __global__ void minimise(const EdgeBoruvka g) {
   const u32 i = thread_index();
   if (i >= g.length) return;
@@ -178,7 +179,8 @@ extern "C" __global__ void minimise(const EdgeBoruvka g) {
   atomicMin(g.minimum + edge.b, minimum_word(edge));
 }
 
-// Listing 5, lines 33 to 41: replaces ends by representatives, in the list that is read; resets their minima.
+// Listing 5, lines 33 to 41: replaces the ends of each edge in the list that is read by their representatives, and
+// resets the minima.
 extern "C" __global__ void remap(const EdgeBoruvka g) {
   const u32 i = thread_index();
   if (i >= g.length) return;
@@ -201,7 +203,7 @@ extern "C" __global__ void filter(const EdgeBoruvka g) {
 }
 #endif
 
-// 64-bit keys: the smallest id among the edges of the smallest key. Lowers minimum_id.
+// With 64-bit keys, lowers minimum_id to the smallest id among the edges with the smallest key.
 extern "C" __global__ void minimise_ids(const EdgeBoruvka g) {
   const u32 i = thread_index();
   if (i >= g.length) return;
@@ -211,7 +213,7 @@ extern "C" __global__ void minimise_ids(const EdgeBoruvka g) {
   lower_minimum_id(g, edge.b, edge);
 }
 
-// Edges that are the minimum of either end unite both (Listing 5, lines 25 to 31). Writes chosen, sets.
+// Listing 5, lines 25 to 31: unites the ends of each edge that is the minimum of at least one. Writes chosen and sets.
 extern "C" __global__ void unite(const EdgeBoruvka g) {
   const u32 i = thread_index();
   if (i >= g.length) return;

@@ -4,16 +4,17 @@
 //
 // WAIT_FREE   the union-find of `wait_free_union_find.cuh` instead of trees of depth one
 // MERGED      no `prepare`: each look-up of a vertex flattens its path, and `update_mst` resets for the next round
-// BOTH_WAYS   the list has every edge twice, once each way, and each lowers the minimum of its first end only
-// FLAG        an edge that two components chose counts once because its flag is taken atomically, instead of by
-//             checking whether the other component chose it too
+// BOTH_WAYS   the list has every edge in both directions, and each entry lowers the minimum of its first end only
+// FLAG        an edge chosen by two components is added by the one that sets its flag atomically first; without FLAG,
+//             each component checks whether the other one chose the edge too
 // CONTIGUOUS  each thread processes consecutive edges of its block's chunk, instead of every blockDim-th one
 //
-// Geometry: any number of blocks and threads; kernels stride over vertices, or over a chunk of the edge list per block.
+// Launch: any number of blocks and threads; a kernel strides over the vertices, or each block over a chunk of the list.
 //
-// Ordering: a launch ends every step. Cheapest edges meet in compare-and-swap on an index into the list. A component
-// tree changes only in `update_mst`, where each root writes its own parent once, so no cycle closes: of two that chose
-// each other exactly one hooks. Flattening replaces parents by roots, and any reader still gets to the same root.
+// Ordering: each step is a launch of its own. Cheapest edges are lowered by compare-and-swap on an index into the list.
+// A component tree changes only in `update_mst`, where each root writes its own parent once. Of two components that
+// chose the same edge exactly one hooks, so no cycle arises. Flattening replaces parents by roots, so readers reach the
+// same root before and after.
 #include "argmin.cuh"
 #include "wait_free_union_find.cuh"
 
@@ -33,7 +34,7 @@
 #define CONTIGUOUS 0
 #endif
 
-// 12 bytes with 32-bit keys.
+// An edge between vertices or components a and b; 12 bytes with 32-bit keys.
 struct Edge {
   u32 a, b;
   Key key;
@@ -41,20 +42,20 @@ struct Edge {
 
 struct FlatBoruvka {
   const Edge* edges;      // [length] the input's list
-  Edge* relabelled;       // [length] the same with components for ends, from round 1 on
+  Edge* relabelled;       // [length] from round 1 on, the list with components for ends
   const u32* ids;         // [length] edge ids; null if ids_are_indices
-  u32* parent;            // [n] unless WAIT_FREE
+  u32* parent;            // [n] component trees unless WAIT_FREE; a root is its own parent
   u64* sets;              // [n] WAIT_FREE: see wait_free_union_find.cuh
-  u32* cheapest[2];       // [n] index of a component's lightest edge, or NONE; two, so that MERGED can reset the next
-  unsigned char* chosen;  // [m rounded up to 4] 1: of the forest
+  u32* cheapest[2];       // [n] index of a component's lightest edge, or NONE; with MERGED for even and odd rounds
+  unsigned char* chosen;  // [m rounded up to 4] 1 if the edge belongs to the forest
   u32* unions;            // [1] unions so far
   u32 n, length, round, ids_are_indices;
 };
 
-// The edge id of the edge at `index` of the list.
+// Returns the id of the edge at `index` of the list.
 DEVICE u32 id_of(const FlatBoruvka& g, u32 index) { return g.ids_are_indices ? index : g.ids[index]; }
 
-// Indices into the list compare by the keys and ids of their edges.
+// Orders indices into the list by (key, edge id).
 struct Lighter {
   const FlatBoruvka& g;
   __device__ __forceinline__ bool operator()(u32 a, u32 b) const {
@@ -63,7 +64,7 @@ struct Lighter {
   }
 };
 
-// The array of cheapest edges that this round lowers.
+// Returns the array of cheapest edges that this round lowers.
 DEVICE u32* cheapest_of(const FlatBoruvka& g) { return g.cheapest[MERGED ? g.round & 1 : 0]; }
 
 // Returns the root of x, and makes it the parent of x: path compression.
@@ -78,7 +79,7 @@ DEVICE u32 flatten(u32* parent, u32 x) {
   return root;
 }
 
-// The root of x in this round.
+// Returns the root of x in this round.
 DEVICE u32 component(const FlatBoruvka& g, u32 x) {
 #if WAIT_FREE
   return find(g.sets, x);
@@ -89,7 +90,8 @@ DEVICE u32 component(const FlatBoruvka& g, u32 x) {
 #endif
 }
 
-// Over the vertices: every vertex is a component without a cheapest edge. Writes parent or sets, and cheapest.
+// Makes every vertex a component without a cheapest edge. Strides over the vertices. Writes parent or sets, and
+// cheapest.
 extern "C" __global__ void initialise(const FlatBoruvka g) {
   for (u32 x = thread_index(); x < g.n; x += thread_count()) {
 #if WAIT_FREE
@@ -105,7 +107,7 @@ extern "C" __global__ void initialise(const FlatBoruvka g) {
 }
 
 #if !MERGED
-// Over the vertices: resets cheapest, and flattens parent, so that every vertex is a root or of depth one.
+// Resets cheapest, and flattens the component trees to depth at most one. Strides over the vertices. Writes parent.
 extern "C" __global__ void prepare(const FlatBoruvka g) {
   for (u32 x = thread_index(); x < g.n; x += thread_count()) {
     g.cheapest[0][x] = NONE;
@@ -116,8 +118,8 @@ extern "C" __global__ void prepare(const FlatBoruvka g) {
 }
 #endif
 
-// Lowers cheapest at the ends of an edge; with BOTH_WAYS, at its first end. From round 1 on, ends are first replaced by
-// components, in a copy of the list that round 1 makes.
+// Lowers cheapest at both ends of an edge, or at its first end with BOTH_WAYS. From round 1 on, first replaces the ends
+// by their components in `relabelled`, to which round 1 copies the list.
 DEVICE void assign_edge(const FlatBoruvka& g, u32 index) {
   Edge edge = g.round < 2 ? g.edges[index] : g.relabelled[index];
   const u32 a = edge.a, b = edge.b;
@@ -140,7 +142,8 @@ DEVICE void assign_edge(const FlatBoruvka& g, u32 index) {
 #endif
 }
 
-// Over the edges, a chunk per block: lowers cheapest at the edge's ends; writes relabelled from round 1 on.
+// Finds the lightest edge of each component; each block reads one chunk of the list. Lowers cheapest by
+// compare-and-swap; writes relabelled from round 1 on, each entry by one thread.
 extern "C" __global__ void assign_cheapest(const FlatBoruvka g) {
   const u64 chunk = (g.length + gridDim.x - 1) / gridDim.x;
   const u64 start = blockIdx.x * chunk;
@@ -154,8 +157,8 @@ extern "C" __global__ void assign_cheapest(const FlatBoruvka g) {
 #endif
 }
 
-// Returns whether component x is the one that adds its cheapest edge and hooks, and if so marks the edge in chosen.
-// `other` is the component across the edge, `index` its place in the list.
+// Returns whether component x has to add its cheapest edge and hook across it, rather than the component `other` at the
+// edge's other end; if so, marks the edge in chosen. `index` is the edge's place in the list, `id` its id.
 DEVICE bool adds_edge(const FlatBoruvka& g, u32 x, u32 other, u32 index, u32 id) {
 #if FLAG
   const u32 bit = 1u << 8 * (id & 3);
@@ -168,8 +171,8 @@ DEVICE bool adds_edge(const FlatBoruvka& g, u32 x, u32 other, u32 index, u32 id)
 #endif
 }
 
-// Over the vertices: each component adds its cheapest edge and hooks across it. Writes chosen, and parent or sets; adds
-// to unions.
+// Adds the cheapest edge of each component and hooks the component across it. Strides over the vertices. Writes chosen,
+// and parent or sets; raises unions.
 extern "C" __global__ void update_mst(const FlatBoruvka g) {
   for (u32 x = thread_index(); x < g.n; x += thread_count()) {
 #if MERGED
