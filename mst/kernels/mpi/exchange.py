@@ -1,11 +1,11 @@
-"""Collectives for arrays of any length: arrays longer than one call can count are sent in chunks.
+"""MPI collectives for arrays of any length, sent in chunks if one call cannot count their elements.
 
-MPI before version 4 counts elements, and offsets in buffers, in 31 bits. Every function here divides its work into
-calls of at most `CHUNK` elements, packs rows that are not contiguous, and takes one-dimensional arrays or rows of a
-two-dimensional one. Ranks may pass empty arrays, but all must call. mpi4py is imported on the first call.
+Before version 4, MPI counts elements and buffer offsets in 31 bits. Every function here makes calls of at most `CHUNK`
+elements, accepts arrays of one or two dimensions, and packs rows that are not contiguous. All ranks must call; a rank
+without data passes an empty array. mpi4py is imported on the first call.
 
-``comm`` is an ``mpi4py.MPI.Comm``, ``operation`` the name of an ``mpi4py.MPI.Op``, and ``chunk`` replaces `CHUNK` in
-tests.
+``comm`` is an ``mpi4py.MPI.Comm``; ``operation`` is the name of an ``mpi4py.MPI.Op``; tests pass ``chunk`` to replace
+`CHUNK`.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ import numpy as np
 from mst.kernels.primitives.radix import sorted_records
 
 CHUNK = 1 << 28
-"""The largest number of elements in one call, of all ranks together."""
+"""The largest number of elements in one call, over all ranks."""
 
 _HALF = np.uint64(32)
 
 
 def allreduce(comm: Any, array: np.ndarray, operation: str = "MIN", *, chunk: int | None = None) -> np.ndarray:
-    """Reduce equally long arrays, shape (k,), element by element, in place on every rank; return the array."""
+    """Overwrite `array`, of equal shape (k,) on all ranks, with its element-wise reduction over the ranks; return it."""
     if comm.size > 1:
         from mpi4py import MPI
 
@@ -35,12 +35,12 @@ def allreduce(comm: Any, array: np.ndarray, operation: str = "MIN", *, chunk: in
 
 
 def reduced(comm: Any, value: int, operation: str = "SUM") -> int:
-    """Return the reduction of one integer per rank, on every rank."""
+    """Reduce one integer from each rank; return the result on every rank."""
     return int(allreduce(comm, np.array([value], np.int64), operation)[0])
 
 
 def broadcast(comm: Any, array: np.ndarray, root: int, *, chunk: int | None = None) -> np.ndarray:
-    """Send rank `root`'s `array` to all others, which pass one of its shape (k,) and dtype to overwrite; return it."""
+    """Overwrite `array` on every rank with rank `root`'s, of the same shape (k,) and dtype; return it."""
     if comm.size > 1:
         step = chunk or CHUNK
         for first in range(0, len(array), step):
@@ -65,9 +65,9 @@ def exchange(
         With the same dtype and columns on all ranks.
     counts : numpy.ndarray of int64, shape (ranks,)
     incoming : numpy.ndarray of int64, shape (ranks,), optional
-        The number of rows each rank sends here, if all ranks know theirs.
+        The number of rows that each rank sends to this one. Pass it on all ranks or on none.
     limit : int, optional
-        An upper bound on the rows any rank sends or receives, the same on all ranks: it saves a reduction.
+        An upper bound on the rows that any rank sends or receives, equal on all ranks. It can save a reduction.
 
     Returns
     -------
@@ -104,7 +104,7 @@ def exchange(
 
 
 def exchange_singly(comm: Any, rows: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Send rows as `exchange` does, but each in a separate message, without waiting for others.
+    """Send rows to ranks as `exchange` does, but each row in a nonblocking message of its own.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def exchange_singly(comm: Any, rows: np.ndarray, counts: np.ndarray) -> np.ndarr
     Returns
     -------
     numpy.ndarray
-        The received rows in order of arrival; those from one rank in the order in which it sent them.
+        The received rows in order of arrival; rows from the same rank keep their order.
     """
     if comm.size == 1:
         return rows
@@ -133,14 +133,14 @@ def exchange_singly(comm: Any, rows: np.ndarray, counts: np.ndarray) -> np.ndarr
 
 
 def gather(comm: Any, rows: np.ndarray, *, chunk: int | None = None) -> np.ndarray:
-    """Return the rows of all ranks, by rank, on rank 0, and none elsewhere."""
+    """Return the rows of all ranks, in order of ranks, on rank 0; return no rows on other ranks."""
     counts = np.zeros(comm.size, np.int64)
     counts[0] = len(rows)
     return exchange(comm, rows, counts, chunk=chunk)[0]
 
 
 def allgather(comm: Any, rows: np.ndarray, *, chunk: int | None = None) -> np.ndarray:
-    """Return the rows of all ranks, by rank, on every rank."""
+    """Return the rows of all ranks, in order of ranks, on every rank."""
     if comm.size == 1:
         return rows
     counts = np.empty(comm.size, np.int64)
@@ -159,28 +159,28 @@ def allgather(comm: Any, rows: np.ndarray, *, chunk: int | None = None) -> np.nd
 
 
 def order_by_rank(ranks: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the permutation that sorts rows by their target rank, and how many go to each of `size` ranks.
+    """Return the stable permutation that sorts rows by target rank, and the number of rows for each of `size` ranks.
 
-    `ranks` is int of shape (k,), one for each row; the permutation, stable, is int64 of the same shape, the counts are
-    int64 of shape (size,).
+    `ranks` is int of shape (k,) and gives the target of each row. The permutation is int64 of shape (k,), the counts
+    are int64 of shape (size,).
     """
     return np.argsort(ranks, kind="stable"), np.bincount(ranks, minlength=size).astype(np.int64)
 
 
 def pieces(comm: Any, counts: np.ndarray, most: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Divide an exchange into pieces in which no rank sends another more than `most` rows.
+    """Divide an exchange into pieces in which no rank sends more than `most` rows to any other.
 
     Parameters
     ----------
     counts : numpy.ndarray of int64, shape (ranks,)
-        The number of rows for each rank; rows are sorted by rank.
+        The number of rows for each rank; rows are sorted by target rank.
     most : int
-        The same on all ranks, so that all get the same number of pieces.
+        Equal on all ranks.
 
     Yields
     ------
     begins, out : numpy.ndarray of int64, shape (ranks,)
-        The first row of the piece for each rank, and the number of rows.
+        For each target rank, the first row of the piece and the number of rows. All ranks yield equally often.
     """
     begins = _starts(counts)
     for first in range(0, reduced(comm, int(counts.max()), "MAX"), most):
@@ -200,12 +200,12 @@ def lookup_sorted(
     wanted : numpy.ndarray of an integer dtype, shape (k,)
         Ascending.
     most : int
-        The largest number of entries a rank requests from another at a time, the same on all ranks.
+        The largest number of entries that a rank requests from another at a time, equal on all ranks.
     """
     if comm.size == 1:
         return table[wanted]
     answers, limit = np.empty(len(wanted), table.dtype), most * comm.size
-    # Bounds with the dtype of `wanted`, which would otherwise be copied.
+    # Without equal dtypes, numpy would copy `wanted` to a common one.
     counts = np.diff(np.searchsorted(wanted, bounds.astype(wanted.dtype)))
     for begins, out in pieces(comm, counts, most):
         spans = [slice(at, at + size) for at, size in zip(begins, out)]
@@ -220,8 +220,8 @@ def lookup_sorted(
 def lookup(comm: Any, table: np.ndarray, bounds: np.ndarray, wanted: np.ndarray, at_once: int) -> np.ndarray:
     """Return the entries `wanted`, in any order, of a table distributed over the ranks as for `lookup_sorted`.
 
-    `wanted` is int of shape (k,). Entries are requested `at_once` at a time, without duplicates: working memory is
-    proportional to `at_once`, whatever entries are wanted. `at_once` is the same on all ranks.
+    `wanted` is int of shape (k,). Entries are requested `at_once` at a time, a number equal on all ranks, and without
+    duplicates; so working memory is proportional to `at_once` for any `wanted`.
     """
     if comm.size == 1:
         return table[wanted]

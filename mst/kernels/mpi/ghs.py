@@ -1,24 +1,24 @@
 """The state machine of Gallager, Humblet and Spira, for all nodes of one rank.
 
-"A distributed algorithm for minimum-weight spanning trees", ACM TOPLAS 5(1), 1983: the procedures below are (1) to
-(12) of the paper's appendix, under their names. A *slot* is one end of an edge, at that end's node. The name
-of a fragment is the edge id of its core. Weights are (word, id), ascending in the order by (weight, edge id).
+"A distributed algorithm for minimum-weight spanning trees", ACM TOPLAS 5(1), 1983. The functions below are procedures
+(1) to (12) of the paper's appendix and keep their names. A *slot* is one end of an edge, stored at its node. A fragment
+is named by the edge id of its core. A weight is a pair (word, id), which orders edges by (weight, edge id).
 
-Arrays that the procedures share:
+Arguments of the procedures:
 
-- ``nodes``: `NODE` records, shape (nodes of this rank,); ``node`` is one of them;
-- ``slots``: `SLOT` records, shape (ends of edges at this rank,), grouped by node; `j` is the position of
-  one of them: for a message, of the slot at which it arrived;
+- ``nodes``: `NODE` records, shape (nodes of this rank,); ``node``: the record of the node that acts;
+- ``slots``: `SLOT` records, shape (ends of edges at this rank,), grouped by node; ``j``: position of a slot, which for
+  a received message is the slot at which it arrived;
 - ``mailbox``: a `Mailbox`; ``options``: an `Options`;
-- ``message``: a `MESSAGE` record; ``level``, a uint8, ``name``, an int64, and ``word`` and ``e``, a uint64 and an
-  int64: the level and the name of a fragment, and a weight, from a message;
-- ``waiting``: `MESSAGE` records, shape (space,), and ``following``: int64, shape (space,): for each node, a linked list
-  of messages waiting there; ``following[i]`` is the position of the message after ``waiting[i]``, or -1.
+- ``message``: the `MESSAGE` record received, or fields of it: ``level``, uint8, and ``name``, int64, of the sender's
+  fragment; ``word``, uint64, and ``e``, int64, of a weight;
+- ``waiting``: `MESSAGE` records, shape (space,), and ``following``: int64, shape (space,). They hold a linked list of
+  waiting messages for each node; ``following[i]`` is the position of the message after ``waiting[i]``, or -1.
 
-A rank runs its nodes on one thread. A procedure whose message may have to wait returns whether the node could respond.
+Each rank runs its nodes on a single thread. A procedure whose message may have to wait returns whether it responded.
 
-Records keep the fields of a node, slot or message in one cache line, and reduce the number of arrays that
-procedures pass on: counting references to each array would cost more than the work on a message.
+Records keep all fields of a node, slot or message in one cache line. They also keep the number of arrays passed between
+procedures small: counting references to more arrays would cost more than the work on a message.
 """
 
 from __future__ import annotations
@@ -47,28 +47,28 @@ NODE = np.dtype(
         ("name", np.int64),  # FN
         ("best_word", np.uint64),  # best-wt
         ("best_id", np.int64),
-        ("begin", np.int32),  # of its slots
+        ("begin", np.int32),  # the node's slots are begin … end - 1
         ("end", np.int32),
-        ("cursor", np.int32),  # the first slot that may be basic, if slots ascend in weight
+        ("cursor", np.int32),  # with `Options.ordered`, no slot before this one is basic
         ("find_count", np.int32),
         ("in_branch", np.int32),
         ("test_edge", np.int32),
         ("best_edge", np.int32),
-        ("waiting", np.int32),  # the first message in the list of those waiting here
+        ("waiting", np.int32),  # head of the list of waiting messages
         ("level", np.uint8),  # LN
         ("finding", np.uint8),  # SN: 1 is Find, 0 is Found
-        ("woken", np.uint8),  # 1 if waiting messages may be tried again
+        ("woken", np.uint8),  # 1 if a change of state may let waiting messages proceed
         ("_", np.uint8, 5),
     ]
 )
-"""A node, of 64 bytes. Slots and messages are referred to by position; -1 stands for none."""
+"""A node, of 64 bytes. Comments give the paper's names. Slots and messages are given by position; -1 means none."""
 
 SLOT = np.dtype(
     [
         ("word", np.uint64),
         ("id", np.int64),
         ("node", np.int32),
-        ("peer", np.int32),  # the other end's slot on its rank, or with linear look-up its node there
+        ("peer", np.int32),  # position on `peer_rank` of the other end's slot, or with linear look-up of its node
         ("peer_rank", np.int32),
         ("state", np.uint8),  # SE
         ("_", np.uint8, 3),
@@ -78,10 +78,10 @@ SLOT = np.dtype(
 
 MESSAGE = np.dtype(
     [
-        ("address", np.int64),  # the receiver's slot, or with linear look-up its node
+        ("address", np.int64),  # the receiver's slot, or with linear look-up the receiver
         ("edge", np.int64),
-        ("first", np.uint64),  # the fragment's name, or the word of the reported weight
-        ("second", np.int64),  # the id of the reported weight, or the hops of an initiate message
+        ("first", np.uint64),  # the sender's fragment name, or the word of the reported weight
+        ("second", np.int64),  # the id of the reported weight, or the number of hops of an initiate message
         ("to", np.int32),
         ("kind", np.uint8),
         ("level", np.uint8),
@@ -93,16 +93,16 @@ MESSAGE = np.dtype(
 
 
 class Mailbox(NamedTuple):
-    """The messages this rank has to process and to send.
+    """The messages that this rank has to process and to send.
 
     Attributes
     ----------
     queue, out : numpy.ndarray of MESSAGE, shape (space,)
-        Messages to this rank's nodes, first in, first out; and messages to nodes on other ranks.
+        Messages to this rank's nodes, in order of arrival; and messages to nodes on other ranks.
     marks : numpy.ndarray of int64, shape (5,)
-        The length of `queue`, the length of `out`, the number of positions of `waiting` used so far,
-        the first position that is free again (`following` links them) or -1, and the most hops an initiate
-        message has made on its way through a fragment.
+        The number of messages in `queue`; the number in `out`; the number of positions of `waiting` ever used; the head
+        of the list of positions that became free (linked by `following`), or -1; and the largest number of hops of an
+        initiate message received so far.
     counts : numpy.ndarray of int64, shape (7,)
         Messages sent so far, by kind.
     """
@@ -114,7 +114,7 @@ class Mailbox(NamedTuple):
 
 
 class Options(NamedTuple):
-    """This rank, and the options of Shou and He.
+    """The number of this rank, and the variants of Shou and He.
 
     Attributes
     ----------
@@ -122,9 +122,9 @@ class Options(NamedTuple):
     ordered : bool
         Whether the slots of a node ascend in weight, so that its lightest basic edge is found by a cursor.
     linear_lookup : bool
-        Whether the receiver of a message searches its slots for the edge; if not, the message names the slot.
+        Whether a message names its receiver, which searches its slots for the edge; if not, it names the slot.
     queue_by_node : bool
-        Whether messages that arrive too early wait at their node, not at the end of the rank's queue.
+        Whether a message that arrives too early waits at its node; if not, it goes to the end of the rank's queue.
     """
 
     rank: int
@@ -162,14 +162,14 @@ def new_mailbox() -> Mailbox:
 
 
 def take_outgoing(mailbox: Mailbox) -> np.ndarray:
-    """Empty the mailbox's `out`; return its messages, a view that later messages will overwrite."""
+    """Empty `out` of the mailbox and return its messages, as a view that later messages will overwrite."""
     sent = int(mailbox.marks[_SENT])
     mailbox.marks[_SENT] = 0
     return mailbox.out[:sent]
 
 
 def most_hops(mailbox: Mailbox) -> int:
-    """Return the most hops so far of any initiate message that reached this rank."""
+    """Return the largest number of hops of any initiate message that has reached this rank."""
     return int(mailbox.marks[_HOPS])
 
 
@@ -185,9 +185,9 @@ def add_arrived(mailbox: Mailbox, arrived: np.ndarray) -> Mailbox:
 
 @njit(forceinline=True)
 def _send(slots, mailbox, options, j, kind, fields):
-    """Append a message of a `kind`, such as `CONNECT`, over slot `j` to the queue or to `out`; both have space.
+    """Send a message of a `kind`, such as `CONNECT`, over slot `j`: append it to the queue or to `out`.
 
-    `fields` are the values of `MESSAGE`: ``(level, finding, first, second)``.
+    Both must have space. `fields` are the values ``(level, finding, first, second)`` of `MESSAGE`.
     """
     slot = slots[j]
     if slot.peer_rank == options.rank:
@@ -210,7 +210,7 @@ def _lighter(word, e, than_word, than_id):
 
 @njit(forceinline=True)
 def _lightest_basic(node, slots, options):
-    """Return the position of the lightest basic slot of a node, an int64, or -1."""
+    """Return the position of a node's lightest basic slot, an int64, or -1 if it has none."""
     if options.ordered:
         j = node.cursor
         while j < node.end and slots[j].state != BASIC:
@@ -228,7 +228,7 @@ def _lightest_basic(node, slots, options):
 
 @njit
 def _wake_up(node, slots, mailbox, options):
-    """Procedures (1) and (2), wakeup: connect over the lightest slot, if any."""
+    """Procedures (1) and (2), wakeup: send a connect message over the node's lightest slot, if it has one."""
     j = _lightest_basic(node, slots, options)
     if j >= 0:
         slots[j].state = BRANCH
@@ -237,7 +237,7 @@ def _wake_up(node, slots, mailbox, options):
 
 @njit(forceinline=True)
 def _on_connect(node, slots, mailbox, options, j, level):
-    """Procedure (3): absorb a lower-level fragment, merge with one that chose the same edge, or let it wait."""
+    """Procedure (3): absorb a fragment of lower level or merge with one that chose the same edge; else let it wait."""
     if level < node.level:
         slots[j].state = BRANCH
         _send(
@@ -253,7 +253,7 @@ def _on_connect(node, slots, mailbox, options, j, level):
 
 @njit(forceinline=True)
 def _on_initiate(node, slots, mailbox, options, j, message):
-    """Procedure (4): take the fragment's level, name and state, pass them on along branches, and begin to find."""
+    """Procedure (4): adopt the fragment's level, name and state, forward them along branches, and start testing."""
     level, name, finding, hops = message.level, np.int64(message.first), message.finding, message.second
     mailbox.marks[_HOPS] = max(mailbox.marks[_HOPS], hops)
     node.level, node.name, node.finding, node.in_branch = level, name, finding, j
@@ -269,7 +269,7 @@ def _on_initiate(node, slots, mailbox, options, j, message):
 
 @njit(forceinline=True)
 def _test(node, slots, mailbox, options):
-    """Procedure (5): test the lightest basic slot, or report if there is none."""
+    """Procedure (5): send a test over the node's lightest basic slot; if there is none, try to report."""
     j = _lightest_basic(node, slots, options)
     node.test_edge = j
     if j >= 0:
@@ -280,7 +280,7 @@ def _test(node, slots, mailbox, options):
 
 @njit(forceinline=True)
 def _on_test(node, slots, mailbox, options, j, level, name):
-    """Procedure (6): accept or reject a slot by the names of both fragments; wait while this one's level is lower."""
+    """Procedure (6): accept the edge if the fragments' names differ, else reject it; wait while this level is lower."""
     if level > node.level:
         return False
     if name != node.name:
@@ -297,7 +297,7 @@ def _on_test(node, slots, mailbox, options, j, level, name):
 
 @njit(forceinline=True)
 def _on_accept(node, slots, mailbox, options, j):
-    """Procedure (7): slot `j` leaves the fragment: it is the best edge if it is lighter than the best so far."""
+    """Procedure (7): slot `j` leaves the fragment; record it if it is lighter than the best edge so far, and report."""
     node.test_edge = _NIL
     if _lighter(slots[j].word, slots[j].id, node.best_word, node.best_id):
         node.best_edge, node.best_word, node.best_id = j, slots[j].word, slots[j].id
@@ -306,7 +306,7 @@ def _on_accept(node, slots, mailbox, options, j):
 
 @njit(forceinline=True)
 def _on_reject(node, slots, mailbox, options, j):
-    """Procedure (8): slot `j` lies inside the fragment: test the next one."""
+    """Procedure (8): slot `j` lies inside the fragment; mark it rejected and test the next one."""
     if slots[j].state == BASIC:
         slots[j].state = REJECTED
     _test(node, slots, mailbox, options)
@@ -314,7 +314,7 @@ def _on_reject(node, slots, mailbox, options, j):
 
 @njit(forceinline=True)
 def _report(node, slots, mailbox, options):
-    """Procedure (9): once all branches and the node's own test are done, send the best weight towards the core."""
+    """Procedure (9): once all branches have reported and no test is open, send the best weight towards the core."""
     if node.find_count == 0 and node.test_edge == _NIL:
         node.finding = 0
         node.woken = 1
@@ -323,7 +323,7 @@ def _report(node, slots, mailbox, options):
 
 @njit(forceinline=True)
 def _on_report(node, slots, mailbox, options, j, word, e):
-    """Procedure (10): take a branch's best weight; at the core, find on which side the best edge is, or wait."""
+    """Procedure (10): take the best weight of a branch; at the core, compare both halves, or wait for the own report."""
     if j != node.in_branch:
         node.find_count -= 1
         if _lighter(word, e, node.best_word, node.best_id):
@@ -334,13 +334,13 @@ def _on_report(node, slots, mailbox, options, j, word, e):
         return False
     if _lighter(node.best_word, node.best_id, word, e):
         _change_root(node, slots, mailbox, options)
-    # Otherwise the other half has the lighter edge, or neither has one and the fragment is a tree of the forest.
+    # Otherwise the other half has the lighter edge, or neither half has an edge: the fragment is a tree of the forest.
     return True
 
 
 @njit(forceinline=True)
 def _change_root(node, slots, mailbox, options):
-    """Procedures (11) and (12): move the root towards the best edge, and connect over it at its node."""
+    """Procedures (11) and (12): move the root towards the best edge; at the edge's node, connect over it."""
     j = node.best_edge
     if slots[j].state == BRANCH:
         _send(slots, mailbox, options, j, CHANGE_ROOT, _NO_FIELDS)
@@ -372,16 +372,16 @@ def _respond(node, slots, mailbox, options, j, message):
 
 
 def with_space(mailbox: Mailbox, more: int) -> Mailbox:
-    """Return a mailbox with space for `more` messages in either array after requeueing all present ones.
+    """Return a mailbox whose arrays have space for `more` messages after every present one has been appended again.
 
-    With less space, some waiting messages would be retried before others have been tried once.
+    With less space, some waiting messages would be retried before all others have been tried once.
     """
     needed = [2 * int(mark) + more for mark in mailbox.marks[:2]]
     return mailbox._replace(queue=longer(mailbox.queue, needed[0]), out=longer(mailbox.out, needed[1]))
 
 
 def longer(messages: np.ndarray, size: int) -> np.ndarray:
-    """Return `messages`, in a new array of at least `size` and at least twice its length if it is shorter."""
+    """Return `messages`, or if it is shorter than `size`, a copy with at least `size` and twice as many positions."""
     if size <= len(messages):
         return messages
     more = np.empty(max(size, 2 * len(messages)), messages.dtype)
@@ -390,7 +390,7 @@ def longer(messages: np.ndarray, size: int) -> np.ndarray:
 
 
 def wake_nodes(nodes: np.ndarray, slots: np.ndarray, mailbox: Mailbox, options: Options) -> Mailbox:
-    """Wake up every node of this rank; return the mailbox, whose arrays may have grown."""
+    """Wake up every node of this rank; return the mailbox, whose arrays may be new, longer ones."""
     mailbox = with_space(mailbox, len(nodes))
     _wake_nodes(nodes, slots, mailbox, options)
     return mailbox
@@ -398,7 +398,7 @@ def wake_nodes(nodes: np.ndarray, slots: np.ndarray, mailbox: Mailbox, options: 
 
 @njit
 def _wake_nodes(nodes, slots, mailbox, options):
-    """Wake up every node; the mailbox has space for a message from each."""
+    """Wake up every node. The mailbox must have space for one message from each."""
     for x in range(nodes.size):
         _wake_up(nodes[x], slots, mailbox, options)
 
@@ -413,14 +413,15 @@ def process_messages(
 ) -> tuple[Mailbox, np.ndarray, np.ndarray]:
     """Respond to messages until all that remain must wait for another rank.
 
-    A message that must wait goes to the end of the queue, and processing ends when all queued ones must wait; with
-    `queue_by_node` it goes to a list at its node until the node's state changes. (It must not wait until the queue is
-    empty: a report waiting for the node to be *found* would be overtaken by a new *initiate*.)
+    A message that must wait goes to the end of the queue, and processing ends when every queued message must wait. With
+    `queue_by_node` it goes to a list at its node instead, and is retried as soon as the node's state changes. A retry
+    only once the queue is empty would be too late: a new *initiate* could overtake a report that waits for the node to
+    reach the state *Found*.
 
     Returns
     -------
     mailbox, waiting, following
-        As given, but the arrays may have grown.
+        The arguments, in new, longer arrays if they needed more space.
     """
     while True:
         lacking = _process_messages(nodes, slots, mailbox, options, waiting, following)
@@ -435,23 +436,23 @@ def process_messages(
 
 @njit
 def _process_messages(nodes, slots, mailbox, options, waiting, following):
-    """Respond to messages as `process_messages` does, while there is space.
+    """Respond to messages as `process_messages` does, but stop if an array lacks space.
 
-    Returns 0 at the end, else the number of messages that the queue and `out` need space for to go on; `waiting` also
-    needs more if all its positions are used.
+    Return 0 when done, else the number of messages for which the queue and `out` must have space to continue. `waiting`
+    must also grow if all its positions are used.
 
     Arrays are never replaced here: counting references to them would cost more than the work on a message.
     """
     marks = mailbox.marks
     done, fruitless = np.int64(0), np.int64(0)
     while done < marks[_QUEUED] and fruitless < marks[_QUEUED] - done:
-        # Processed messages are dropped before the array has to grow.
+        # Reuse the space of processed messages, so that the array need not grow.
         if done > mailbox.queue.size // 2:
             _drop(mailbox, done)
             done = np.int64(0)
         message = mailbox.queue[done]
         if not options.linear_lookup:
-            # The next receivers are known, and their slots and nodes are scattered in memory.
+            # The next receivers are known, but their slots and nodes are scattered in memory.
             last = marks[_QUEUED] - 1
             prefetch_to_write(slots, mailbox.queue[min(done + _SLOTS_AHEAD, last)].address)
             soon = slots[mailbox.queue[min(done + _NODES_AHEAD, last)].address].node
@@ -497,10 +498,7 @@ def _drop(mailbox, done):
 
 @njit(forceinline=True)
 def _wait(node, marks, waiting, following, message):
-    """Insert a message at the head of a node's list of waiting messages; `marks` are the mailbox's.
-
-    `waiting` has space for it.
-    """
+    """Insert a message at the head of a node's list in `waiting`, which must have space; `marks` are the mailbox's."""
     at = marks[_FREE]
     if at >= 0:
         marks[_FREE] = following[at]
@@ -526,26 +524,26 @@ def _retry(node, mailbox, waiting, following):
 
 @njit
 def contract(source, target, inner, words, ids, node, taken):
-    """Unite nodes of this rank by Borůvka rounds, as long as some component's lightest edge ends at this rank.
+    """Unite nodes of this rank by Borůvka rounds, while some component's lightest edge has both ends on this rank.
 
     Parameters
     ----------
     source, target : array of int64, shape (arcs,)
-        Positions of this rank's nodes; `target` is read only where `inner`.
+        Ends of the arcs, as positions among this rank's nodes; `target` is read only where `inner` is true.
     inner : array of bool, shape (arcs,)
         Whether the arc ends at a node of this rank.
     words : array of uint64, shape (arcs,)
     ids : array of int64, shape (arcs,)
         The arcs' weights, as (word, edge id).
     node : array of int64, shape (nodes,)
-        ``0 … nodes - 1``; overwritten. In the end ``node[x]`` is the smallest node that `x` was united with.
+        ``0 … nodes - 1`` on entry; overwritten with the smallest node of each node's component.
     taken : array of int64, shape (nodes,)
-        The ids of the edges that united nodes, from the front; overwritten.
+        Its front is overwritten with the ids of the edges that united nodes.
 
     Returns
     -------
     int
-        Number of these edges.
+        The number of edges that united nodes.
     """
     count = 0
     best = np.empty(node.size, np.int64)

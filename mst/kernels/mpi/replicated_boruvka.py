@@ -1,8 +1,11 @@
-"""Borůvka's rounds if every rank has the whole graph and its own union-find (Shou and He, Listing 8).
+"""Borůvka's rounds when every rank has the whole graph and its own union-find (Shou and He, Listing 8).
 
-A rank reads only its own edges. ``edges`` are `mst.kernels.mpi.spread_boruvka.Edges` between vertices, ``parent``
-is the union-find, uint32 of shape (n,), and ``index``, uint32 of shape (n,), has the place of each root among the `k`
-sets. ``lightest`` is a `mst.kernels.mpi.spread_boruvka.Lightest` of these.
+A rank finds minima over its own share of the edges only. Arguments of the kernels:
+
+- ``edges``: a `mst.kernels.mpi.spread_boruvka.Edges`, whose ends are vertices;
+- ``parent``: the union-find, uint32 of shape (n,);
+- ``index``: the number of each root among the `k` sets, uint32 of shape (n,);
+- ``lightest``: a `mst.kernels.mpi.spread_boruvka.Lightest` with an element for each set.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ _HALF, _LOW = np.uint64(32), np.uint64(2**32 - 1)
 
 @njit
 def lower_words(edges, parent, index, words):
-    """Lower the smallest word, uint64 of shape (k,), of both sets of every edge that joins two sets."""
+    """Lower ``words[x]``, uint64 of shape (k,), to the smallest word of the edges that leave set `x`."""
     for i in range(edges.words.size):
         a, b = find(parent, edges.ends[i] & _LOW), find(parent, edges.ends[i] >> _HALF)
         if a != b:
@@ -29,7 +32,7 @@ def lower_words(edges, parent, index, words):
 
 @njit
 def lower_ids(edges, parent, index, lightest):
-    """Lower the ids of `lightest` by the edges with the smallest word of one of their sets."""
+    """Lower ``lightest.ids[x]`` to the smallest id of the edges that leave set `x` with word ``lightest.words[x]``."""
     for i in range(edges.words.size):
         a, b = find(parent, edges.ends[i] & _LOW), find(parent, edges.ends[i] >> _HALF)
         if a != b:
@@ -40,9 +43,10 @@ def lower_ids(edges, parent, index, lightest):
 
 @njit
 def join(lightest, u, v, parent, taken):
-    """Join the sets of the lightest edges; write the ids of edges that joined two to `taken`; return how many.
+    """Unite the sets at the ends of each lightest edge; return the number of edges that united two sets.
 
-    `u` and `v`, int32 of shape (m,), are the ends of all edges, `taken` is int64 of shape (k,).
+    `u` and `v`, int32 of shape (m,), are the ends of all edges. The front of `taken`, int64 of shape (k,), is
+    overwritten with the ids of the edges that united two sets.
     """
     words, ids = lightest
     count = 0
@@ -58,7 +62,7 @@ def join(lightest, u, v, parent, taken):
 
 @njit
 def number_sets(parent, index):
-    """Write the place of each root to `index`; return the number of sets."""
+    """Write the number of each root to `index`, counted from 0; return the number of sets."""
     k = 0
     for x in range(parent.size):
         if parent[x] == x:

@@ -1,7 +1,7 @@
-"""Arrays shared by all ranks of one host: anonymous shared memory, opened through the host's ``/proc``.
+"""Arrays shared by all ranks of one host, in anonymous memory that other ranks open through ``/proc``.
 
-MPI also has shared-memory windows. They are in ``/dev/shm``, which containers limit to 64 MB, and must be freed
-collectively; these arrays may be as large as memory, and are freed with the last rank's reference.
+MPI's own shared-memory windows lie in ``/dev/shm``, which containers often limit to 64 MB, and must be freed
+collectively. These arrays may be as large as memory and are freed with the last reference on any rank.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MAP_FIXED, _MADV_COLLAPSE = 0x10, 25
 def shared_array(comm: Any, size: int, dtype: Any) -> np.ndarray | None:
     """Return an array of zeros, shape (size,), shared by all ranks of `comm`, all on one host.
 
-    None on every rank if one cannot open the first rank's memory (another user, another container).
+    Return None on every rank if some rank cannot open rank 0's memory, as across users or containers.
     """
     length = max(size, 1) * np.dtype(dtype).itemsize
     memory, descriptor = None, -1
@@ -48,7 +48,7 @@ def shared_array(comm: Any, size: int, dtype: Any) -> np.ndarray | None:
 
 
 def _map(descriptor: int, length: int) -> tuple[mmap.mmap, int]:
-    """Map a file into memory at the start of a huge page; return the mapping around it, and the file's offset in it."""
+    """Map a file into memory at the start of a huge page; return the enclosing mapping and the file's offset in it."""
     around = mmap.mmap(-1, length + _HUGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     address = np.frombuffer(around, np.uint8).ctypes.data
     head = -address % _HUGE
@@ -69,10 +69,10 @@ def _map(descriptor: int, length: int) -> tuple[mmap.mmap, int]:
 
 
 def _enlarge_pages(memory: mmap.mmap, head: int, first: int, last: int) -> None:
-    """Make the blocks ``first … last - 1`` huge pages near this rank, if the system can; a block is one huge page.
+    """Turn the blocks ``first … last - 1``, each of a huge page's size, into huge pages near this rank, if possible.
 
-    `memory` and `head` are from `_map`. By default the system gives shared memory small pages, but on request it merges
-    those of a block whose first page is in use.
+    `memory` and `head` are from `_map`. By default Linux gives shared memory small pages; on request it merges the
+    small pages of a block whose first page is in use.
     """
     with contextlib.suppress(OSError):
         for page in range(first, last):
@@ -82,9 +82,9 @@ def _enlarge_pages(memory: mmap.mmap, head: int, first: int, last: int) -> None:
 
 
 def shared_scratch(comm: Any) -> Scratch:
-    """Return scratch space in shared memory: all ranks take the same arrays from it, in the same order.
+    """Return scratch space in shared memory, from which all ranks must take the same arrays in the same order.
 
-    Its `take` raises `OSError` on all ranks if they cannot share memory.
+    Its method `take` raises `OSError` on all ranks if they cannot share memory.
     """
 
     def shared(shape: tuple[int, ...], dtype: Any) -> np.ndarray:

@@ -1,7 +1,7 @@
 """Borůvka's rounds over components ``0 … k - 1``, for edges distributed over ranks.
 
-Between steps the ranks reduce the arrays these kernels write: the smallest word at each component; then, if
-words do not hold the ids, the smallest id of edges with that word; then the component that each is linked below.
+After each step the ranks reduce the array that it wrote: first the smallest word at each component; then, if words do
+not hold the ids, the smallest id of the edges with that word; then the component below which each component is linked.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ class Edges(NamedTuple):
     Attributes
     ----------
     ends : numpy.ndarray of uint64, shape (k,)
-        ``a | b << 32``: both components.
+        ``a | b << 32`` for an edge between components `a` and `b`.
     words : numpy.ndarray of uint64, shape (k,)
-        The 32-bit key above and the edge id below, or a 64-bit key.
+        A 32-bit key in the high half and the edge id in the low half; or a 64-bit key.
     ids : numpy.ndarray of uint64, shape (k,) or (0,)
-        Edge ids, if words do not hold them.
+        Edge ids; empty if words hold them.
     """
 
     ends: np.ndarray
@@ -42,7 +42,7 @@ class Edges(NamedTuple):
         return Edges(self.ends[:size], self.words[:size], self.ids[:size])
 
     def chosen(self, which: np.ndarray) -> Edges:
-        """Return copies of the edges at an index array or mask `which`."""
+        """Return copies of the edges selected by `which`, an array of indices or a mask."""
         return Edges(self.ends[which], self.words[which], self.ids[which] if len(self.ids) else self.ids)
 
     @property
@@ -69,12 +69,12 @@ class Lightest(NamedTuple):
 
 
 class Offered(NamedTuple):
-    """The lightest edge offered by any rank for each of the `k` components this rank owns.
+    """The lightest edge that any rank offered for each of the `k` components that this rank owns.
 
     Attributes
     ----------
     other : numpy.ndarray of uint32, shape (k,)
-        The component at its other end, `NONE` if no edge was offered.
+        The component at the edge's other end; `NONE` if no edge was offered.
     words : numpy.ndarray of uint64, shape (k,)
     ids : numpy.ndarray of uint64, shape (k,) or (0,)
         As for `Edges`.
@@ -90,16 +90,17 @@ class Offered(NamedTuple):
 
 @njit
 def gather_marked(mask, rows, label, edges):
-    """Write the edges of `rows` with a set bit and ends of different labels to `edges`; return how many.
+    """Write the edges of `rows` that are marked in `mask` and join two labels to `edges`; return their number.
 
     Parameters
     ----------
     mask : numpy.ndarray of uint64, shape (⌈rows / 64⌉,)
+        A bit for each row.
     rows : mst.kernels.filter_boruvka.parallel.storage.EdgeList
     label : numpy.ndarray of uint32, shape (n,) or (0,)
-        Ends are replaced by labels unless it is empty.
+        The label of each vertex, which replaces it as an end; if empty, vertices are their own labels.
     edges : Edges
-        Written.
+        Overwritten from the front; must have space.
     """
     words, ends = rows.words, np.empty(64, np.uint64)
     picked, count = np.empty(64, np.uint64), _ZERO
@@ -127,7 +128,7 @@ def gather_marked(mask, rows, label, edges):
 
 @njit
 def lower_words(edges, words):
-    """Lower ``words[c]``, uint64 of shape (k,), to the smallest word of the `Edges` at component `c`."""
+    """Lower ``words[c]``, uint64 of shape (k,), to the smallest word of the edges at component `c`, an `Edges`."""
     for i in range(edges.words.size):
         a, b, word = edges.ends[i] & _LOW, edges.ends[i] >> _HALF, edges.words[i]
         words[a] = min(words[a], word)
@@ -136,7 +137,10 @@ def lower_words(edges, words):
 
 @njit
 def lower_ids(edges, lightest):
-    """Lower ``lightest.ids[c]`` to the smallest id of the `Edges` at component `c` with word ``lightest.words[c]``."""
+    """Lower ``lightest.ids[c]`` to the smallest id of the edges at component `c` with word ``lightest.words[c]``.
+
+    `edges` is an `Edges`, `lightest` a `Lightest`.
+    """
     best, best_id = lightest
     for i in range(edges.words.size):
         a, b, word = edges.ends[i] & _LOW, edges.ends[i] >> _HALF, edges.words[i]
@@ -148,7 +152,7 @@ def lower_ids(edges, lightest):
 
 @njit
 def hook(edges, lightest, parent, taken):
-    """Link components by the edges that are lightest at an end.
+    """Link each component across its lightest edge, if this rank has that edge.
 
     An edge that is lightest at both ends links the larger component below the smaller, so links form no cycle.
 
@@ -156,16 +160,16 @@ def hook(edges, lightest, parent, taken):
     ----------
     edges : Edges
     lightest : Lightest
-        Of all ranks' edges.
+        The minima over the edges of all ranks.
     parent : numpy.ndarray of uint32, shape (k,)
-        `NONE` at first; written if a component is linked below another.
+        `NONE` on entry; overwritten for each component that is linked below another.
     taken : numpy.ndarray of uint64, shape (as many as edges can link,)
-        Written from the front: the ids of these edges.
+        Its front is overwritten with the ids of the edges that link.
 
     Returns
     -------
     int
-        The number of these edges.
+        The number of edges that link.
     """
     best, best_id = lightest
     count = 0
@@ -188,10 +192,10 @@ def hook(edges, lightest, parent, taken):
 
 @njit
 def number_roots(parent, lightest, keep_all):
-    """Replace `parent`, from `hook`, by the new number of each component's tree; return the number of trees.
+    """Replace `parent`, as reduced after `hook`, by the number of each component's tree; return the number of trees.
 
-    `lightest` is as for `hook`. A tree that no edge leaves is numbered only if `keep_all`, a bool. (If words are keys,
-    ids show this: a key may equal `NOTHING`, an id may not.)
+    `lightest` is the argument of `hook`. A component without an edge gets a number of its own only if `keep_all`, a
+    bool. (If words are keys, ids show which components have none: a key may equal `NOTHING`, an id may not.)
     """
     k = 0
     fresh = np.empty(parent.size, np.uint32)
@@ -217,7 +221,10 @@ def number_roots(parent, lightest, keep_all):
 
 @njit
 def relabel(edges, number):
-    """Replace ends of `Edges` by ``number[end]``, uint32 (k,); keep edges between two components; return how many."""
+    """Replace the ends of `edges`, an `Edges`, by ``number[end]``; return the number of edges between two components.
+
+    These edges are moved to the front. `number` is uint32 of shape (k,).
+    """
     ends, words, ids = edges
     kept = 0
     for i in range(words.size):
@@ -242,9 +249,9 @@ def compose(label, number):
 
 @njit
 def pack_values(values, places, packed):
-    """Write ``value << 32 | place`` of each of the `values`, uint32 (k,), to `packed`, uint64 (k,).
+    """Write ``values[i] << 32 | places[i]`` to ``packed[i]``; the place is `i` if `places` is empty.
 
-    The place of value `i` is ``places[i]``, uint32 (k,), or `i` if `places` is empty.
+    `values` and `places` are uint32, `packed` is uint64, all of shape (k,).
     """
     for i in range(values.size):
         packed[i] = (np.uint64(values[i]) << _HALF) | np.uint64(places[i] if places.size > 0 else i)
@@ -252,10 +259,10 @@ def pack_values(values, places, packed):
 
 @njit
 def number_values(packed, number):
-    """Number the distinct values of `packed`, uint64 (k,), ascending, from `pack_values`; return how many there are.
+    """Number the distinct values in ascending order; return their number.
 
-    ``number[i]``, uint32 (k,), becomes the number of the value whose place is `i`. The front of `packed` is overwritten
-    with the distinct values.
+    `packed`, uint64 of shape (k,), is the sorted output of `pack_values`; its front is overwritten with the distinct
+    values. ``number[i]``, uint32 of shape (k,), becomes the number of the value whose place is `i`.
     """
     count = 0
     last = np.uint64(0)
@@ -263,7 +270,7 @@ def number_values(packed, number):
         value = packed[j] >> _HALF
         i = packed[j] & _LOW
         if j == 0 or value != last:
-            # Never beyond the place just read.
+            # `count` never exceeds `j`, so no unread element is overwritten.
             packed[count] = last = value
             count += 1
         number[i] = count - 1
@@ -272,14 +279,20 @@ def number_values(packed, number):
 
 @njit
 def rename_ends(ends, names):
-    """Replace both halves of each of `ends`, uint64 (k,), by ``names[half]``, uint32 (distinct ends,)."""
+    """Replace both 32-bit halves `x` of each element of `ends` by ``names[x]``.
+
+    `ends` is uint64 of shape (k,), `names` is uint32 of shape (distinct ends,).
+    """
     for i in range(ends.size):
         ends[i] = np.uint64(names[ends[i] & _LOW]) | (np.uint64(names[ends[i] >> _HALF]) << _HALF)
 
 
 @njit
 def lightest_at_ends(edges, place):
-    """Write the place of the lightest of the `Edges` at each end `x` to ``place[x]``: int32 (k,), negative at first."""
+    """Write to ``place[x]`` the position in `edges`, an `Edges`, of the lightest edge at each end `x`.
+
+    `place` is int32 of shape (k,) and negative on entry.
+    """
     words, ids = edges.words, edges.ids
     for i in range(words.size):
         pair = edges.ends[i]
@@ -293,20 +306,21 @@ def lightest_at_ends(edges, place):
 
 @njit
 def write_offers(begins, counts, components, place, names, edges, offers):
-    """Write the lightest edges of the components ``begins[r] … begins[r] + counts[r] - 1``, for every rank `r`.
+    """Write the lightest edges of the components at ``begins[r] … begins[r] + counts[r] - 1``, rank `r` by rank.
 
     Parameters
     ----------
     begins, counts : numpy.ndarray of int64, shape (ranks,)
+        Ranges of positions in `components`.
     components : numpy.ndarray of uint32, shape (k,)
         Ascending.
     place : numpy.ndarray of int32, shape (k,)
-        The place in `edges` of the lightest edge of each, from `lightest_at_ends`.
+        The position in `edges` of each component's lightest edge, from `lightest_at_ends`.
     names : numpy.ndarray of uint32, shape (distinct ends,)
-        The component each end of `edges` stands for.
+        The component that each end in `edges` stands for.
     edges : Edges
     offers : Edges
-        Written: the component itself in the lower half of ``ends``, the other in the upper half; word and id.
+        Overwritten. The low half of ``ends`` is the component for which the edge is offered, the high half the other.
     """
     at = 0
     for r in range(counts.size):
@@ -325,7 +339,7 @@ def write_offers(begins, counts, components, place, names, edges, offers):
 def take_offers(offers, first, offered):
     """Lower element `x` of `offered`, an `Offered`, to the lightest edge offered for component ``first + x``.
 
-    `offers` are `Edges` from `write_offers`, `first` is an int.
+    `offers` is an `Edges` from `write_offers`; `first`, an int, is the first component that this rank owns.
     """
     words, ids = offers.words, offers.ids
     other, word, word_id = offered
