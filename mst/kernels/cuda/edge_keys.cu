@@ -1,12 +1,13 @@
-// Facts of an edge list and the keys of its weights, each in one pass over the device's memory.
+// Facts of an edge list, and the keys of its weights, each found in one pass over the edges.
 //
 // WEIGHT: the type of weights, 0 int32, 1 int64, 2 float32, 3 float64.
-// KEY_BITS: of the keys that `write_keys` writes.
-// WIDE: 1 if `survey_edges` has ends of 64 bits, from which it writes those of 32.
+// KEY_BITS: bits of the keys that `write_keys` writes.
+// WIDE: 1 if `survey_edges` reads ends of 64 bits and writes ends of 32 bits.
 //
-// Keys are unsigned integers in the order of the weights: an integer with its sign bit flipped; the bits of a float,
-// all flipped if it is negative, with the sign bit set if not, and those of 0.0 for -0.0. The least key is subtracted
-// from 32-bit keys. Doubles that are all exact as floats, and 64-bit integers of a range below 2^32, have 32-bit keys.
+// Keys are unsigned integers in the order of the weights. The key of an integer has its sign bit flipped. The key of a
+// float has all bits flipped if the float is negative, else its sign bit set; -0.0 has the key of 0.0. The least key is
+// subtracted from 32-bit keys. Doubles have 32-bit keys if all are exact as floats, as have 64-bit integers in a range
+// below 2^32.
 #include "base.cuh"
 
 #ifndef WEIGHT
@@ -44,7 +45,7 @@ struct EdgeKeys {
   u32 unused;
 };
 
-// The key of a weight, given by its bits.
+// Returns the key of a weight, before the least key is subtracted; both are bits.
 template <class Bits>
 DEVICE Bits key_of_bits(Bits bits) {
   const Bits top = (Bits)1 << (8 * sizeof(Bits) - 1);
@@ -56,7 +57,7 @@ DEVICE Bits key_of_bits(Bits bits) {
 #endif
 }
 
-// The float that is nearest to a double, as bits; both by their bits.
+// Returns the bits of the float nearest to a double, which is given by its bits.
 DEVICE u32 float_of_double(u64 bits) {
   const double x = *(const double*)&bits;
   const float nearest = (float)x;
@@ -65,14 +66,14 @@ DEVICE u32 float_of_double(u64 bits) {
 
 DEVICE u64 larger(u64 a, u64 b) { return a > b ? a : b; }
 
-// Raises facts[i] of the block, in shared memory, to the largest of x over the lanes of a warp.
+// Raises a fact of the block, in shared memory, to the largest x of the warp's lanes.
 DEVICE void raise_in_warp(u64* fact, u64 x) {
   for (u32 distance = 16; distance; distance /= 2) x = larger(x, __shfl_xor_sync(FULL, x, distance));
   if (lane_id() == 0) atomicMax(fact, x);
 }
 
-// Raises the facts, and narrows ends; any number of blocks. Words of `facts` are only raised atomically, and
-// the host reads them after the kernel's end.
+// Finds the facts, and with WIDE writes the ends as 32 bits. Any number of blocks. Words of `facts` are only raised
+// atomically, and the host reads them after the kernel's end.
 extern "C" __global__ void survey_edges(const EdgeKeys g) {
   __shared__ u64 facts[6];
   if (threadIdx.x < 6) facts[threadIdx.x] = 0;
@@ -139,7 +140,7 @@ extern "C" __global__ void survey_edges(const EdgeKeys g) {
   if (threadIdx.x == 5 && facts[5]) atomicOr(g.facts + 5, facts[5]);
 }
 
-// Writes the keys; any number of blocks.
+// Writes the keys of the weights. Any number of blocks.
 extern "C" __global__ void write_keys(const EdgeKeys g) {
   for (u64 edge = thread_index(); edge < g.m; edge += thread_count()) {
     const Word w = stream(g.w + edge);

@@ -1,8 +1,8 @@
-// The last rounds in one block: components in shared memory, edges in registers, barriers of one multiprocessor.
+// The last rounds of a phase in one block, with components in shared memory and edges in registers.
 //
-// A round of the whole grid costs several grid barriers and several accesses to the second-level cache, even for few
-// edges. Here an edge stays with one thread, which checks whether it is the minimum of an end; so minima are exact at
-// once, over (key, edge id), and need no indices.
+// A round by the whole grid costs several grid barriers and several accesses to the second-level cache, even for few
+// edges. Here a round needs only barriers of the block. An edge stays with one thread, which itself checks whether the
+// edge is the minimum of an end; so minima need no indices, and are exact over (key, edge id).
 #pragma once
 #include "worklist.cuh"
 
@@ -13,11 +13,11 @@
 
 // In shared memory.
 struct BlockForest {
-  u64 minimum[BLOCK_COMPONENTS];  // per root: see `word_in_block`
+  u64 minimum[BLOCK_COMPONENTS];  // least word of each root's edges, see `word_in_block`
 #if KEY_BITS == 64
   u32 minimum_id[BLOCK_COMPONENTS];
 #endif
-  u32 partner[BLOCK_COMPONENTS];  // per root: the root across its lightest edge, or NONE
+  u32 partner[BLOCK_COMPONENTS];  // root at the other end of each root's lightest edge, or NONE
   u32 parent[BLOCK_COMPONENTS];
   u32 forest_edges, finished;     // of Control
 };
@@ -27,7 +27,7 @@ DEVICE bool fits_block(u32 components, u32 length) {
   return components <= BLOCK_COMPONENTS && length <= BLOCK_ITEMS * blockDim.x;
 }
 
-// The root of component c.
+// Returns the root of component c.
 DEVICE u32 root_in_block(const BlockForest& block, u32 c) {
   u32 parent = block.parent[c];
   while (parent != c) {
@@ -37,12 +37,13 @@ DEVICE u32 root_in_block(const BlockForest& block, u32 c) {
   return c;
 }
 
-// Lowers a minimum to `word`. The guard may read an older, larger minimum, and then the atomic decides.
+// Lowers a minimum to at most `word`. The guard may read an outdated, larger minimum; then the atomic decides.
 DEVICE void lower_in_block(u64* minimum, u64 word) {
   if (*(volatile u64*)minimum > word) atomicMin(minimum, word);
 }
 
-// The word by which the edge at `index` of the worklist is compared: its key and, if that has 32 bits, its id.
+// Returns the word by which the edge at `index` of the worklist is compared: (key, id) if keys have 32 bits, else the
+// key.
 DEVICE u64 word_in_block(const FilterBoruvka& g, u32 round, u32 index, const WorkEdge& edge) {
 #if KEY_BITS == 32
   return pack(edge.key_high, edge.id);
@@ -60,13 +61,13 @@ DEVICE bool is_minimum_in_block(const BlockForest& block, u32 c, u64 word, u32 i
 #endif
 }
 
-// One block, so that barriers of the block are all that orders it: between two of them a word of the shared arrays is
-// either lowered atomically, or written by the one thread that owns its component and read by that thread alone, or
-// only read. `partner` is written by the one edge that is the minimum of a component. Words of the grid that the block
-// reads were published by the last grid barrier, and the next one publishes those that it writes.
-//
 // Appends the forest of the round's worklist to g.forest. If `label_finished`, writes hooks[0 … components): ROOT |
-// FINISHED | the label that the component's root gets from control's `finished`. Call with all threads of the block.
+// FINISHED | a label, which the component's root takes from the counter `finished`. Call with all threads of one block.
+//
+// Barriers of the block alone order its threads. Between two barriers, a word of the shared arrays is lowered
+// atomically, or is read and written only by the thread that owns its component, or is only read; `partner` of a
+// component is written by the thread that has its lightest edge. The last grid barrier has published the global words
+// that the block reads, and the next one publishes the words that it writes.
 DEVICE void finish_in_block(const FilterBoruvka& g, BlockForest& block, u32 round, u32 components, u32* hooks,
                             bool label_finished) {
   const u32 length = g.control->worklist_length[round];
@@ -81,7 +82,7 @@ DEVICE void finish_in_block(const FilterBoruvka& g, BlockForest& block, u32 roun
     ends[i] = 0;
     if (index >= length) continue;
     const WorkEdge edge = load_edge(g.worklist[round & 1], index);
-    if (edge.a == edge.b) continue;  // a hole, whose key_low was not written
+    if (edge.a == edge.b) continue;  // a hole has no key_low
     ends[i] = edge.a << 16 | edge.b;
 #if KEY_BITS == 64
     id[i] = edge.id;
@@ -147,8 +148,8 @@ DEVICE void finish_in_block(const FilterBoruvka& g, BlockForest& block, u32 roun
       if (partner != NONE && !(c < partner && block.partner[partner] == c)) block.parent[c] = partner;
     }
     __syncthreads();
-    // Paths are shortened once per round. Roots are first written to `partner`, so that no parent changes while it is
-    // followed.
+    // Paths are shortened once per round. Roots go to `partner` first, so that no parent changes while others follow
+    // it.
     for (u32 c = threadIdx.x; c < components; c += blockDim.x) block.partner[c] = root_in_block(block, c);
     __syncthreads();
     for (u32 c = threadIdx.x; c < components; c += blockDim.x) block.parent[c] = block.partner[c];

@@ -1,12 +1,14 @@
 // A reimplementation of Gunrock's minimum spanning tree, from its description in Fallin et al. (SC '23, section 2) and
-// the steps of its operators: a filter over all edges for the smallest weights, a pass over the edges that it lets
-// through for the smallest edge of that weight, a pass over the vertices that adds edges, and one that jumps pointers.
-// Every round processes all edges. For connected graphs: it ends when one supervertex is left.
+// the steps of its operators. A round has four steps: a filter over all edges finds the smallest weights; a pass over
+// the edges that passed the filter finds the smallest edge of each weight; a pass over the vertices adds edges; and a
+// last pass jumps pointers. Every round processes all edges. Only for connected graphs: it ends when one supervertex is
+// left.
 //
-// Geometry: a thread per slot, vertex or entry of the frontier, as each kernel says; any block size.
+// Launch: one thread per slot, vertex or entry of the frontier, as each kernel says; blocks of any size.
 //
-// Ordering: a launch ends every step. Threads meet in atomic minima and in additions. `add_edges` reads roots and
-// writes new ones, each root its own word; of two that chose one edge the upper one hooks, so no cycle arises.
+// Ordering: each step is a launch of its own. Threads share only words changed by atomic minima and additions.
+// `add_edges` reads roots and writes new_roots, each root its own word. Of two roots that chose the same edge, only the
+// upper one hooks, so no cycle arises.
 #include "append.cuh"
 #include "row_of_slot.cuh"
 
@@ -18,24 +20,25 @@ struct Gunrock {
   const Key* keys;          // [slots]
   const u32* ids;           // [slots] edge ids
   u32* roots;               // [n] supervertex of each vertex
-  u32* new_roots;           // [n] the same after `add_edges`, not yet shortened
+  u32* new_roots;           // [n] parent of each supervertex after `add_edges`, before pointer jumping
   Key* minimum_key;         // [n] smallest key of each supervertex; all ones before a round
   u32* minimum_id;          // [n] smallest id among the edges of that key; NONE before a round
-  u32* frontier;            // [slots / 2] slots that lowered a minimum, or equalled it, when they were compared
-  unsigned char* chosen;    // [m] 1: of the tree
+  u32* frontier;            // [slots / 2] slots whose key was at most a minimum when the two were compared
+  unsigned char* chosen;    // [m] 1 if the edge belongs to the tree
   u32* counters;            // [2] see Counter
   u32 n, slots, frontier_length, unused;
 };
 
 enum Counter { FRONTIER, ADDED };
 
-// A thread per vertex: every vertex is a supervertex.
+// Makes every vertex a supervertex, with one thread per vertex.
 extern "C" __global__ void initialise(const Gunrock g) {
   const u32 x = thread_index();
   if (x < g.n) g.roots[x] = g.new_roots[x] = x;
 }
 
-// A thread per slot, without early exit: lowers minimum_key at both supervertices; appends to the frontier.
+// Lowers minimum_key at both supervertices of each edge, and appends slots to the frontier. One thread per slot; no
+// lane exits early.
 extern "C" __global__ void minimum_weights(const Gunrock g) {
   const u32 slot = thread_index();
   bool passes = false;
@@ -54,7 +57,7 @@ extern "C" __global__ void minimum_weights(const Gunrock g) {
   if (passes) g.frontier[index] = slot;
 }
 
-// A thread per entry of the frontier: lowers minimum_id if it has the smallest key.
+// Lowers minimum_id where an edge of the frontier has the smallest key. One thread per entry of the frontier.
 extern "C" __global__ void minimum_edges(const Gunrock g) {
   const u32 i = thread_index();
   if (i >= g.frontier_length) return;
@@ -65,7 +68,8 @@ extern "C" __global__ void minimum_edges(const Gunrock g) {
   if (g.minimum_key[b] == key) atomicMin(g.minimum_id + b, id);
 }
 
-// A thread per vertex: each supervertex adds its edge and hooks across it. Writes chosen, new_roots, counters[ADDED].
+// Adds the lightest edge of each supervertex and hooks the supervertex across it. One thread per vertex. Writes chosen,
+// new_roots and counters[ADDED].
 extern "C" __global__ void add_edges(const Gunrock g) {
   const u32 x = thread_index();
   if (x >= g.n) return;
@@ -79,7 +83,7 @@ extern "C" __global__ void add_edges(const Gunrock g) {
   atomicAdd(g.counters + ADDED, 1u);
 }
 
-// A thread per vertex: pointer jumping to the root. Writes roots and new_roots.
+// Follows the path of each vertex to its root, with one thread per vertex. Writes roots and new_roots.
 extern "C" __global__ void jump_pointers(const Gunrock g) {
   const u32 x = thread_index();
   if (x >= g.n) return;

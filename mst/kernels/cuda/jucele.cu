@@ -1,36 +1,36 @@
 // A reimplementation of Jucele GPU: Vasconcellos, Caceres, Mongelli and Song, "A Parallel Algorithm for Minimum
 // Spanning Tree on GPU" (SBAC-PADW '17), as Fallin et al. (SC '23, section 2) describe it, for connected graphs.
 //
-// The lightest edges of all vertices form a strut. An edge that both its ends chose is a zero difference: there is
-// one per component of the strut. When one is left, the tree is complete; until then, components get new labels, which
-// become the ends of edges. The edge list keeps its length; edges inside a component are marked. Components are found
-// by labels that spread along the strut's edges, or by pointer jumping.
+// The lightest edges of all vertices form a strut. An edge chosen by both of its ends is a zero difference; each
+// component of the strut has one. When only one is left, the tree is complete. Until then, components get new labels,
+// which become the ends of edges. The edge list keeps its length; edges inside a component are marked. Components are
+// found by labels that spread along the strut's edges, or by pointer jumping.
 //
-// Geometry: a thread per edge or per vertex, as each kernel says; any block size.
+// Launch: one thread per edge or per vertex, as each kernel says; blocks of any size.
 //
-// Ordering: a launch ends every step. Lightest edges meet in compare-and-swap, degrees in addition, labels in atomic
-// minima: they only fall, and a launch that sees no difference across an edge ends their spread. If pointers jump,
-// components are shortened in place: every value that a reader may see lies on the path to the root.
+// Ordering: each step is a launch of its own. Lightest edges are lowered by compare-and-swap, degrees raised by atomic
+// addition, labels lowered by atomic minima. Labels stop spreading after a launch that sees equal labels across every
+// edge. Pointer jumping shortens paths in place: every value that a reader may see lies on the path to the root.
 #include "argmin.cuh"
 
 struct Jucele {
   const u32* u;             // [m] ends and keys of the input's edges
   const u32* v;             // [m]
   const Key* keys;          // [m]
-  u32* ends[2];             // [m] each: ends as labels, from round 1 on; NONE: inside one component
+  u32* ends[2];             // [m] each: from round 1 on, labels of the ends; NONE for an edge inside a component
   u32* lightest;            // [n] edge that each vertex chose, or NONE
   u32* degree;              // [m] the number of ends that chose the edge; zero between rounds
   uint2* strut;             // [n] ends of the strut's edges
-  u32* component;           // [n] smallest label seen, or parent in the strut; then the root
-  u32* new_label;           // [n] of each root: its vertex in the next round
-  unsigned char* chosen;    // [m] 1: of the tree
-  u32* zero_differences;    // [1]
-  u32* changed;             // [1]
-  u32* arrivals;            // [1] edges of the strut, then vertices of the next round
-  u32 n, m, from_input, side;  // vertices of this round; from_input: the ends are u and v; side: the end processed
+  u32* component;           // [n] smallest label seen, or parent in the strut; at the end the root
+  u32* new_label;           // [n] vertex of the next round that each root becomes
+  unsigned char* chosen;    // [m] 1 if the edge belongs to the tree
+  u32* zero_differences;    // [1] number of zero differences in this round
+  u32* changed;             // [1] set by a step that changed some component
+  u32* arrivals;            // [1] number of edges of the strut, later of vertices of the next round
+  u32 n, m, from_input, side;  // n: vertices of this round; from_input: ends are u and v; side: the end processed
 };
 
-// Edges compare by their keys and their ids, which are their indices.
+// Orders edges by (key, id); the id of an edge is its index.
 struct Lighter {
   const Jucele& g;
   __device__ __forceinline__ bool operator()(u32 a, u32 b) const {
@@ -39,13 +39,13 @@ struct Lighter {
   }
 };
 
-// The first (side 0) or second end of an edge, in this round.
+// Returns the first (side 0) or second (side 1) end of an edge in this round.
 DEVICE u32 end_of(const Jucele& g, u32 side, u32 edge) {
   return g.from_input ? (side ? g.v : g.u)[edge] : g.ends[side][edge];
 }
 
-// A thread per edge; launched with side 0 for the first ends, then with 1 for the second ones. Lowers lightest at that
-// end; the caller has set it to NONE.
+// Lowers lightest at one end of every edge, with one thread per edge. Launched for side 0 and then for side 1, after
+// the caller has set lightest to NONE.
 extern "C" __global__ void find_lightest(const Jucele g) {
   const u32 edge = thread_index();
   if (edge >= g.m) return;
@@ -53,13 +53,13 @@ extern "C" __global__ void find_lightest(const Jucele g) {
   if (a != b) atomic_argmin(g.lightest + (g.side ? b : a), edge, Lighter{g});
 }
 
-// A thread per vertex: adds to the degree of its lightest edge.
+// Adds 1 to the degree of each vertex's lightest edge, with one thread per vertex.
 extern "C" __global__ void mark_strut(const Jucele g) {
   const u32 x = thread_index();
   if (x < g.n && g.lightest[x] != NONE) atomicAdd(g.degree + g.lightest[x], 1u);
 }
 
-// A thread per edge: chooses the strut's edges, counts those of degree 2, resets degrees.
+// Marks the strut's edges in chosen, counts edges of degree 2, and resets degrees, with one thread per edge.
 extern "C" __global__ void count_zero_differences(const Jucele g) {
   const u32 edge = thread_index();
   if (edge >= g.m) return;
@@ -70,8 +70,8 @@ extern "C" __global__ void count_zero_differences(const Jucele g) {
   if (degree == 2) atomicAdd(g.zero_differences, 1u);
 }
 
-// A thread per vertex: labels it by itself, and appends its lightest edge to the strut unless the lower end of a zero
-// difference does. Writes component, strut, arrivals.
+// Sets the label of each vertex to itself, and appends the vertex's lightest edge to the strut; of a zero difference,
+// only the lower end appends. One thread per vertex. Writes component, strut and arrivals.
 extern "C" __global__ void list_strut(const Jucele g) {
   const u32 x = thread_index();
   if (x >= g.n) return;
@@ -87,7 +87,8 @@ extern "C" __global__ void list_strut(const Jucele g) {
   g.strut[atomicAdd(g.arrivals, 1u)] = ends;
 }
 
-// A thread per edge of the strut: lowers the label of one end to that of the other. Writes component, changed.
+// Lowers the larger label of each strut edge's ends to the smaller one, with one thread per edge of the strut. Writes
+// component and changed.
 extern "C" __global__ void spread_labels(const Jucele g) {
   const u32 i = thread_index();
   if (i >= g.arrivals[0]) return;
@@ -98,8 +99,8 @@ extern "C" __global__ void spread_labels(const Jucele g) {
   g.changed[0] = 1;
 }
 
-// A thread per vertex: hooks it to the other end of its lightest edge, or to itself if it is the lower end of a zero
-// difference. Writes component.
+// Hooks each vertex to the other end of its lightest edge, or to itself if it is the lower end of a zero difference.
+// One thread per vertex. Writes component.
 extern "C" __global__ void hook_vertices(const Jucele g) {
   const u32 x = thread_index();
   if (x >= g.n) return;
@@ -113,7 +114,7 @@ extern "C" __global__ void hook_vertices(const Jucele g) {
   g.component[x] = x < other && g.lightest[other] == edge ? x : other;
 }
 
-// A thread per vertex: one step of pointer jumping. Writes component, changed.
+// Takes one step of pointer jumping, with one thread per vertex. Writes component and changed.
 extern "C" __global__ void jump_pointers(const Jucele g) {
   const u32 x = thread_index();
   if (x >= g.n) return;
@@ -123,13 +124,14 @@ extern "C" __global__ void jump_pointers(const Jucele g) {
   g.changed[0] = 1;
 }
 
-// A thread per vertex: gives roots their new labels, in the order in which threads arrive. Writes arrivals.
+// Gives each root a new label, in the order in which threads arrive. One thread per vertex. Writes new_label and
+// arrivals.
 extern "C" __global__ void label_roots(const Jucele g) {
   const u32 x = thread_index();
   if (x < g.n && g.component[x] == x) g.new_label[x] = atomicAdd(g.arrivals, 1u);
 }
 
-// A thread per edge: writes its ends as new labels, or NONE if it is inside a component.
+// Replaces the ends of each edge by their new labels, or by NONE inside a component. One thread per edge. Writes ends.
 extern "C" __global__ void relabel_edges(const Jucele g) {
   const u32 edge = thread_index();
   if (edge >= g.m) return;

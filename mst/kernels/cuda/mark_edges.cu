@@ -1,4 +1,4 @@
-// The ids of a forest's edges in ascending order: first a bit for each edge of the graph, then the numbers of these bits.
+// Sorts the edge ids of a forest: sets a bit for each edge of the forest, then lists the numbers of the set bits.
 #include "grid_barrier.cuh"
 #include "scan.cuh"
 
@@ -15,7 +15,8 @@ struct MarkedEdges {
   u32 unused;
 };
 
-// Bits are only set atomically, and read after the kernel's end or the grid's barrier.
+// Sets the bit of each edge of the forest. Bits are set atomically, and read only after the kernel's end or a barrier
+// of the grid.
 DEVICE void set_bits(const MarkedEdges& g) {
   __shared__ u32 count;
   if (threadIdx.x == 0) count = *g.count;
@@ -26,10 +27,10 @@ DEVICE void set_bits(const MarkedEdges& g) {
   }
 }
 
-// For the host, which reads the ids from the bits. Any number of blocks.
+// Sets the bits only; the host lists the ids. Any number of blocks.
 extern "C" __global__ void mark_edges(const MarkedEdges g) { set_bits(g); }
 
-// Writes the ids to the device's memory. A cooperative launch of any number of blocks, each for a range of words.
+// Writes the ids, ascending, to device memory. A cooperative launch of any number of blocks, each for a range of words.
 extern "C" __global__ void list_edges(const MarkedEdges g) {
   GridBarrier grid(g.control, nullptr);
   set_bits(g);

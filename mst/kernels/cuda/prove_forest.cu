@@ -1,10 +1,10 @@
 // Kernels that check a forest on the device; mst/algorithms/cuda/device/proof.py describes the proof. They share
 // nothing with the solvers' kernels but base.cuh.
 //
-// Ordering: threads of a launch meet in atomicMin and atomicAdd alone, whose outcome does not depend on their order,
-// and words that one launch writes are read by later ones only. No thread waits for another.
+// Ordering: threads of a launch share only words changed by atomicMin and atomicAdd, whose outcome does not depend on
+// the order; a later launch reads them. No thread waits for another.
 //
-// Both kernels stride over `count` items, so there may be any number of blocks and threads.
+// Launch: any number of blocks and threads, because both kernels stride over `count` items.
 #include "base.cuh"
 
 struct ProveForest {
@@ -23,7 +23,8 @@ struct ProveForest {
   u64 count;              // items of a launch
 };
 
-// Finds the lightest edge of every component, which is the one of the lowest row. Reads a, b; lowers lightest.
+// Finds the lightest edge of every component, which is the one with the lowest row. An item is a row of a and b. Lowers
+// lightest.
 extern "C" __global__ void choose_lightest(const ProveForest p) {
   for (u64 i = thread_index(); i < p.count; i += thread_count()) {
     atomicMin(p.lightest + p.a[i], (u32)i);
@@ -39,9 +40,9 @@ DEVICE void count_violation(const ProveForest& p, u32 kind, u32 edge) {
   atomicMin(p.violations + 2 + kind, edge);
 }
 
-// An item is an edge of the graph. Its ends climb the tree of components in step until they meet; the heaviest edge of
-// the forest's path between them is the heaviest that was chosen on the way. Counts an edge whose ends do not meet, and
-// one that comes before that heaviest edge. Adds to violations, writes nothing else.
+// Checks each edge of the graph against the forest, one item per edge. The ends climb the tree of components in step
+// until they meet; the heaviest edge on the forest's path between them is the heaviest edge chosen on the way. An edge
+// is a violation if its ends do not meet, or if it comes before that heaviest edge. Writes only violations.
 extern "C" __global__ void check_edges(const ProveForest p) {
   for (u64 i = thread_index(); i < p.count; i += thread_count()) {
     const u32 edge = (u32)i;

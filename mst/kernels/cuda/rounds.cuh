@@ -5,13 +5,13 @@
 #include "finish_in_block.cuh"
 #include "grid_barrier.cuh"
 
-// Edges per thread at a time; vertices or components per thread at a time. Fewer if there are not enough of them.
+// Edges (ITEMS) and vertices or components (TILE) that a thread processes at a time, at most; see `items_for`.
 #ifndef ITEMS_PER_THREAD
 #define ITEMS_PER_THREAD 2
 #endif
 static const u32 ITEMS = ITEMS_PER_THREAD;
 static const u32 TILE = 2;
-// Steps that a pass of path compression takes along a path; it notes where it is after each step from PATIENCE on.
+// Steps that a pass of path compression takes along a path; from step PATIENCE on, it stores its position at each step.
 #ifndef PATH_STEPS
 #define PATH_STEPS 8
 #endif
@@ -19,7 +19,7 @@ static const u32 TILE = 2;
 #define PATIENCE 3
 #endif
 
-// The current round of a solve; equal in all threads.
+// The current round of a solve, the same in all threads.
 struct Round {
   u32 index;
   u32 components;
@@ -27,18 +27,19 @@ struct Round {
   u32 inactive;  // a component that takes no candidates in this round and chooses no edge, or NONE
 };
 
-// Items per thread and tile of a pass over `count` items: up to `most`, and no more than keep all threads busy.
+// Returns how many items a thread processes at a time in a pass over `count` items: the fewest that need one sweep of
+// the grid, at most `most`.
 DEVICE u32 items_for(u32 count, u32 most) {
   for (u32 items = 1; items < most; items++)
     if (count <= (u64)items * thread_count()) return items;
   return most;
 }
 
-// One pass of path compression: every hook is replaced by one further along its path, of PATH_STEPS steps at least, or
-// by the word of the root. Accesses are relaxed, because paths are shortened while other threads follow them: a hook is
-// read as it was published by the last barrier, or as a later one of its path, and either leads to the same root. On a
-// long path, a thread stores how far it has come at each step, so that those behind it jump: their steps double.
-// Returns whether this thread left a path unfinished.
+// One pass of path compression: replaces every hook by one at least PATH_STEPS steps further along its path, or by the
+// word of the root. Returns whether this thread left a path unfinished. Accesses are relaxed, because paths are
+// shortened while other threads follow them: a thread reads a hook as published by the last barrier, or a later one of
+// the same path, and both lead to the same root. On a long path, a thread stores its position at each step, so that
+// threads behind it jump: the length of their steps doubles.
 DEVICE bool shorten_paths(u32* hooks, u32 count) {
   bool unfinished = false;
   const u32 items = items_for(count, TILE);
@@ -71,12 +72,12 @@ DEVICE bool shorten_paths(u32* hooks, u32 count) {
   return unfinished;
 }
 
-// Path compression: replaces every hook of `round` by the word of the root that it leads to, which is ROOT and the
-// root's label in the next round, and publishes them. Hooks make trees, because the order is total. A pass multiplies
-// the span of each hook by PATH_STEPS or ends at the root, so that few passes shorten a chain of all components; nearly
-// always one suffices. `long_paths` of the round holds the number of the last pass that left a path unfinished: a pass
-// begins only if the one before it did, so that a block that reads it late decides as the others did. It is a separate
-// phase, so that the next one finds roots in the first-level cache: many edges share few of them.
+// Path compression: replaces every hook of `round` by the word of its root (ROOT and the root's label in the next
+// round), and publishes the hooks. Hooks form trees, because the order of edges is total. Each pass multiplies the span
+// of a hook by PATH_STEPS or reaches the root, so few passes shorten even a chain of all components; one nearly always
+// suffices. `long_paths` holds the last pass of the round that left a path unfinished. A pass runs only if the one
+// before it set this word, so a block that reads it late decides as the others did. Compression is a phase of its own
+// so that the next phase finds roots in the first-level cache: many edges share few roots.
 DEVICE void compress_paths(const FilterBoruvka& g, GridBarrier& grid, u32* hooks, u32 count, u32 round, Phase phase) {
   u32* last = g.control->long_paths + round;
   for (u32 pass = 1;; pass++) {
@@ -86,9 +87,10 @@ DEVICE void compress_paths(const FilterBoruvka& g, GridBarrier& grid, u32* hooks
   }
 }
 
-// Round 0 over CSR. The only cycles in lightest_neighbour[] are pairs that chose each other, because the order is
-// total; the lower end of a pair is the root. Others hook to the neighbour's neighbour: half the path to follow.
-// Appends the chosen edges to the forest. Writes labels: the hook of each vertex, NONE if it is isolated.
+// Round 0 over CSR: hooks every vertex across its lightest edge and appends these edges to the forest. The only cycles
+// in lightest_neighbour are pairs that chose each other, because the order is total; the lower end of a pair is the
+// root. Other vertices hook to the neighbour's neighbour, which halves the path. Writes labels: the hook of each
+// vertex, NONE if it is isolated. Each thread writes only its own vertices.
 DEVICE void hook_vertices(const FilterBoruvka& g) {
   const u32 items = items_for(g.n, TILE), tile = blockDim.x * items;
   for (u64 first = (u64)blockIdx.x * tile; first < g.n; first += (u64)gridDim.x * tile) {
@@ -134,16 +136,17 @@ DEVICE void hook_vertices(const FilterBoruvka& g) {
   }
 }
 
-// Resets the minima of up to `count` components, at all words where any spread could put them.
+// Resets the minima of up to `count` components: every word that may hold one, for any spread.
 DEVICE void reset_minima(u64* minima, u32 count) {
   const u32 words = count > SPREAD ? count : count << 5 > SPREAD ? SPREAD : count << 5;
   for (u32 x = thread_index(); x < words; x += thread_count()) minima[x] = NO_CANDIDATE;
 }
 
-// Each component with a candidate is a root, or appends its lightest edge to the forest and hooks across it. Two
-// components that chose each other chose one edge, because the order is total; the lower one is the root. The inactive
-// component is a root too: Borůvka's rounds stay right if one component chooses no edge. The others without a candidate
-// are finished, and are labelled as finished if `label_finished`. Writes hooks; resets the minima of the next round.
+// Hooks each component with a candidate across its lightest edge, and appends this edge to the forest. Two components
+// that chose each other chose the same edge, because the order is total; the lower one becomes the root instead. The
+// inactive component is also a root: Borůvka's rounds stay correct if one component chooses no edge. Other components
+// without a candidate are finished, and are labelled as such if `label_finished`. Writes hooks, each by one thread;
+// resets the minima of the next round.
 DEVICE void hook_components(const FilterBoruvka& g, const Round& round, bool label_finished) {
   Control* control = g.control;
   const u64* minima = g.minima[round.index & 1];
@@ -196,12 +199,12 @@ DEVICE void hook_components(const FilterBoruvka& g, const Round& round, bool lab
       }
     }
   }
-  // A round at least halves the components, the inactive one excepted.
+  // A round at least halves the number of components, not counting the inactive one.
   reset_minima(g.minima[(round.index + 1) & 1], round.components / 2 + 1);
 }
 
-// Appends the edges of round `from` that still join two components to the worklist of round `to`, with the labels of
-// that round for ends, and lowers its minima. `hooks` are those of round `from`, compressed; `block_words` is shared
+// Appends the edges of round `from` that still join two components to the worklist of round `to`, with that round's
+// labels for ends, and lowers its minima. `hooks` are the compressed hooks of round `from`; `block_words` is shared
 // memory, [BLOCK_COMPONENTS].
 DEVICE void relabel_worklist(const FilterBoruvka& g, u32 from, u32 to, const u32* hooks, u64* block_words) {
   const u32 length = g.control->worklist_length[from];
@@ -244,7 +247,7 @@ DEVICE void relabel_worklist(const FilterBoruvka& g, u32 from, u32 to, const u32
   fill_holes(appender, g.worklist[to & 1]);
 }
 
-// Ends `phase` by a barrier, and resolves ties: the round's minima are final afterwards.
+// Ends `phase` by a barrier and resolves ties, so that the round's minima are final.
 DEVICE void finish_minima(const FilterBoruvka& g, GridBarrier& grid, u32 round, u32 components, Phase phase) {
   grid.sync(phase);
   const u32 ties = g.control->ties[round];
@@ -254,8 +257,8 @@ DEVICE void finish_minima(const FilterBoruvka& g, GridBarrier& grid, u32 round, 
   }
 }
 
-// Runs rounds until no edge is left, the last ones in one block, and leaves `round` as the last one. Enter and leave
-// with everything published. Writes the shared hook_offsets: the hooks of round r begin at
+// Runs rounds until no edge is left, the last ones in a single block; `round` becomes the last round. All writes are
+// published on entry and on return. Writes the shared hook_offsets: the hooks of round r begin at
 // component_hooks[hook_offsets[r]].
 DEVICE void boruvka_rounds(const FilterBoruvka& g, GridBarrier& grid, Round& round, bool label_finished,
                            BlockForest& block, u32* hook_offsets) {

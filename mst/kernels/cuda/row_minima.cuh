@@ -1,8 +1,9 @@
-// The first Borůvka round over CSR needs no atomics: a vertex's lightest edge is the minimum of its row. Slots of a
-// row ascend by edge id, so the first lightest slot is also the smallest by (key, edge id).
+// The minima of filter-Borůvka's first round over CSR. It needs no atomics, because a vertex's lightest edge is the
+// minimum of its row. Slots of a row ascend by edge id, so the first slot with the least key is the smallest by
+// (key, edge id).
 //
-// A row is read by a group of `lanes_per_row` lanes if it is short, by its warp if it is longer, and in pieces by any
-// warps if it has more than `long_row` slots; the pieces are listed first and read after a barrier.
+// A short row is read by a group of `lanes_per_row` lanes, a longer one by the whole warp. A row of more than
+// `long_row` slots is split into pieces, which are listed first and read by any warps after a barrier.
 #pragma once
 #include "filter_boruvka.cuh"
 
@@ -19,7 +20,7 @@
 #endif
 #endif
 
-static const u32 LANE_SLOTS = 24;  // slots per lane up to which a row is short
+static const u32 LANE_SLOTS = 24;  // a row is short if it has at most so many slots per lane
 
 // Replaces `a` by the slot (key, slot) if that is lighter.
 DEVICE void take_lighter(LightestSlot& a, Key key, u32 slot) {
@@ -29,7 +30,7 @@ DEVICE void take_lighter(LightestSlot& a, Key key, u32 slot) {
   }
 }
 
-// The lightest of this lane's slots: begin, begin + step, … below end.
+// Returns the lightest of this lane's slots: begin, begin + step, … below end.
 DEVICE LightestSlot lightest_of_lane(const FilterBoruvka& g, u32 begin, u32 end, u32 step) {
   LightestSlot lightest = {~(Key)0, NONE};
   for (u32 first = begin; first < end; first += ROW_ITEMS * step) {
@@ -60,7 +61,7 @@ DEVICE void reduce_lightest(LightestSlot& lightest, u32 width) {
   }
 }
 
-// Writes lightest_neighbour and lightest_id of vertex v, whose lightest edge lies in `slot`; NONE: it has no edge.
+// Writes lightest_neighbour and lightest_id of vertex v; `slot` is its lightest slot, or NONE if it has no edge.
 DEVICE void store_lightest(const FilterBoruvka& g, u32 v, u32 slot) {
   u32 neighbour = v, id = NONE;
   if (slot != NONE) {
@@ -72,7 +73,7 @@ DEVICE void store_lightest(const FilterBoruvka& g, u32 v, u32 slot) {
   g.lightest_id[v] = id;
 }
 
-// Lists the pieces of a long row at consecutive indices; the first one carries their number.
+// Lists the pieces of a long row at consecutive indices; the first one holds their number.
 DEVICE void split_row(const FilterBoruvka& g, u32 v, u32 begin, u32 end) {
   const u32 pieces = (end - begin + PIECE - 1) / PIECE;
   const u32 first = atomicAdd(&g.control->pieces, pieces);
@@ -83,7 +84,7 @@ DEVICE void split_row(const FilterBoruvka& g, u32 v, u32 begin, u32 end) {
   }
 }
 
-// Writes lightest_neighbour and lightest_id of all rows but the long ones, which it lists in pieces.
+// Writes lightest_neighbour and lightest_id of every row except long rows, which it splits into pieces.
 DEVICE void find_row_minima(const FilterBoruvka& g) {
   const u32 group = g.lanes_per_row, rows_at_once = 32 / group;
   const u32 member = lane_id() & (group - 1), index = lane_id() / group;
@@ -113,7 +114,7 @@ DEVICE void find_row_minima(const FilterBoruvka& g) {
   }
 }
 
-// A warp per piece: writes piece_minima.
+// Writes the lightest slot of each piece to piece_minima. One warp per piece.
 DEVICE void find_piece_minima(const FilterBoruvka& g, u32 pieces) {
   for (u32 i = warp_index(); i < pieces; i += warp_count()) {
     const RowPiece piece = g.pieces[i];
@@ -126,7 +127,8 @@ DEVICE void find_piece_minima(const FilterBoruvka& g, u32 pieces) {
   }
 }
 
-// A warp per long row: finds its lightest slot among those of its pieces. Writes lightest_neighbour and lightest_id.
+// Finds the lightest slot of each long row among its pieces' minima. One warp per long row. Writes lightest_neighbour
+// and lightest_id.
 DEVICE void combine_pieces(const FilterBoruvka& g, u32 pieces) {
   for (u32 i = warp_index(); i < pieces; i += warp_count()) {
     const RowPiece piece = g.pieces[i];

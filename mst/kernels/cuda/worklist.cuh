@@ -1,11 +1,11 @@
-// The worklist of a round, and the minimum that each component takes over its edges in the order of (key, edge id).
+// The worklist of a round, and the lightest edge of each component in the order of (key, edge id).
 //
-// A minimum is one 64-bit word, lowered by atomicMin to the smallest candidate. An edge's candidate has its index in
-// the worklist in the low bits and, in the high bits that the index leaves, a prefix of its (key, edge id). If keys
-// and graph are small, the prefix is all of it, and the minimum exact. Else two edges of one component may have equal
-// prefixes: they tie. The second of the two to arrive sees the other's prefix, in the guard or as the result of its
-// atomicMin, and notes the one that lost; after the barrier `resolve_ties` lowers the minimum to the noted edges by
-// compare-and-swap in the full order. So the full minimum is found.
+// A component's minimum is one 64-bit word, lowered by atomicMin to the smallest candidate of its edges. The low bits
+// of a candidate are the edge's index in the worklist; the remaining high bits are a prefix of its (key, edge id). If
+// keys and graph are small, the prefix is complete and the minimum exact. Otherwise two edges of a component may tie,
+// that is, have equal prefixes. Of two tied edges, the second to arrive sees the other's prefix, in the guard or as the
+// result of its atomicMin, and notes the edge that lost. After the barrier, `resolve_ties` compares the minimum with
+// the noted edges in the full order and lowers it by compare-and-swap, so the exact minimum is found.
 #pragma once
 #include "filter_boruvka.cuh"
 
@@ -14,23 +14,23 @@
 #define SPREAD 65536
 #endif
 
-// Components whose words a block can have in shared memory. At most 65536: `finish_in_block` packs two of them in a word.
+// Most components whose words fit a block's shared memory. At most 65536, as `finish_in_block` packs two into a word.
 #ifndef BLOCK_COMPONENTS
 #define BLOCK_COMPONENTS 1024
 #endif
-// Edges above which the threads of the grid contend for the minima of so few components.
+// With more edges than this, the threads of the grid contend for the minima of so few components.
 #ifndef CONTENDING_EDGES
 #define CONTENDING_EDGES 32768
 #endif
 
-// A hook is a component's word in the forest of its round. Without ROOT it is the component that this one was linked
-// to; with ROOT set, the label of the root in the next round; with FINISHED set, too, the label of a component that no
-// light edge leaves, among the finished ones. An isolated vertex keeps NONE.
+// A hook is a component's word in the forest of its round. Without the bit ROOT, it is the component that this one is
+// linked to. With ROOT alone, its low bits are the root's label in the next round; with ROOT and FINISHED, they are the
+// label of a component that no edge of the phase leaves, counted among such components. An isolated vertex keeps NONE.
 static const u32 ROOT = 1u << 31;
 static const u32 FINISHED = 1u << 30;
 static const u32 LABEL = FINISHED - 1;
 
-// Low word of the key of an edge of the worklist.
+// Returns the low word of the key of the edge at `index` of a round's worklist.
 DEVICE u32 key_low_of(const FilterBoruvka& g, u32 round, u32 index) {
 #if KEY_BITS == 32
   return 0;
@@ -47,7 +47,7 @@ DEVICE u32 spread_of(u32 components) {
   return spread > 5 ? 5 : spread;
 }
 
-// The word that an edge at `index` lowers minima to.
+// Returns the candidate of an edge at `index` of the worklist: the word to which it may lower minima.
 DEVICE u64 candidate_of(const FilterBoruvka& g, const WorkEdge& edge, u32 key_low, u32 index) {
 #if KEY_BITS == 32
   const u64 prefix = (u64)edge.key_high << g.key_shift | edge.id >> g.id_shift;
@@ -57,14 +57,14 @@ DEVICE u64 candidate_of(const FilterBoruvka& g, const WorkEdge& edge, u32 key_lo
   return prefix << g.index_bits | index;
 }
 
-// The two parts of a candidate: the prefix of its (key, edge id), and the index of its edge in the worklist.
+// Return the two parts of a candidate: the prefix of (key, edge id), and the index in the worklist.
 DEVICE u64 prefix_of(const FilterBoruvka& g, u64 candidate) { return candidate >> g.index_bits; }
 DEVICE u32 index_of(const FilterBoruvka& g, u64 candidate) { return (u32)(candidate & ((1ull << g.index_bits) - 1)); }
 
-// Notes the ends of N edges that tied for the minimum of their component, a bit per end, for `resolve_ties`: by one
-// addition per warp, since all warps raise the same counter. Past the capacity only the overflow matters, so it is no
-// longer raised. An old value of it, read relaxed, costs one more addition; each note has its own index, and is read
-// after the next barrier. `seen` are the minima that the candidates met. Call with all lanes.
+// Notes for `resolve_ties` the ends at which N edges tied for the minimum of their component. `tied` has a bit per end;
+// `seen` holds the minima that the candidates met. Each note gets its own index and is read after the next barrier. A
+// warp reserves indices by one addition, since all warps raise the same counter. Once the capacity is exceeded, the
+// counter is no longer raised; an outdated value, read relaxed, costs one more addition. Call with all lanes.
 template <u32 N>
 DEVICE void note_ties(const FilterBoruvka& g, u32 round, u32 tied, const WorkEdge (&edges)[N], const u64 (&seen)[2 * N],
                       const u64 (&candidates)[N]) {
@@ -90,7 +90,7 @@ DEVICE void store_edge(const FilterBoruvka& g, u32 round, u32 index, const WorkE
 #endif
 }
 
-// The minima that the edges of a round lower.
+// The minima of a round while its edges lower them.
 struct Minima {
   u32 round;
   u32 components;
@@ -99,9 +99,10 @@ struct Minima {
   u64* block_words;  // [components] in shared memory: minima of this block alone; or null
 };
 
-// The minima of a round of `components`, of which `inactive` takes no candidates, for up to `edges` edges. If many edges
-// meet in few components, each block lowers minima of its own first, in block_words [BLOCK_COMPONENTS], and publishes
-// them by `publish_minima`. Call with all threads of the block.
+// Returns the minima of a round with `components` components, to be lowered by up to `edges` edges; component
+// `inactive` takes no candidates. If many edges share few components, each block first lowers minima of its own in
+// `block_words`, [BLOCK_COMPONENTS], and `publish_minima` merges them into the grid's. Call with all threads of the
+// block.
 DEVICE Minima begin_minima(u32 round, u32 components, u32 inactive, u32 edges, u64* block_words) {
   Minima minima = {round, components, spread_of(components), inactive, nullptr};
   if (components <= BLOCK_COMPONENTS && edges > CONTENDING_EDGES) {
@@ -113,9 +114,9 @@ DEVICE Minima begin_minima(u32 round, u32 components, u32 inactive, u32 edges, u
   return minima;
 }
 
-// Lowers the minima at both ends of N edges, all accesses of a kind in flight together; each minimum is read before it
-// is lowered. Of two edges with one prefix the heavier is noted: at any time, every edge that arrived with the smallest
-// prefix is either the minimum or noted. Call with all lanes.
+// Lowers the minima at both ends of N edges; all reads are issued together, then all atomics. A minimum is read first,
+// to skip needless atomics. Of two edges with equal prefixes, the one with the larger candidate is noted, so every edge
+// that has arrived with the smallest prefix is either the minimum or noted. Call with all lanes.
 template <u32 N>
 DEVICE void lower_minima(const FilterBoruvka& g, const Minima& minima, const bool (&valid)[N],
                          const WorkEdge (&edges)[N], const u64 (&candidates)[N]) {
@@ -160,7 +161,7 @@ DEVICE void publish_minima(const FilterBoruvka& g, const Minima& minima) {
   }
 }
 
-// The edge at `index` of a worklist.
+// Returns the edge at `index` of a worklist.
 DEVICE WorkEdge load_edge(const WorkEdge* worklist, u32 index) {
   const uint4 r = *(const uint4*)(worklist + index);
   WorkEdge edge;
@@ -171,15 +172,17 @@ DEVICE WorkEdge load_edge(const WorkEdge* worklist, u32 index) {
   return edge;
 }
 
-// Writes an edge from a component to itself at each index that a warp reserved and did not use: relabelling drops it.
+// Writes an edge from a component to itself at each index that this warp reserved but did not use; relabelling drops
+// it.
 DEVICE void fill_holes(const Appender& appender, WorkEdge* worklist) {
   for (u32 index = appender.next + lane_id(); index < appender.end; index += 32)
     *(uint4*)(worklist + index) = make_uint4(0, 0, 0, 0);
 }
 
-// Lowers the component's minimum to the edge at `index` if that has the same prefix and is lighter. Edges were
-// published by the barrier before, and `lower_minima` does not run meanwhile, so a minimum only moves down the full
-// order: a compare-and-swap that fails has lost to a lighter edge, and there are no more tries than edges of a prefix.
+// Lowers the minimum of a component to the edge at `index` if this edge has the same prefix and is lighter. The edges
+// were published by the previous barrier, and `lower_minima` does not run at the same time, so a minimum only falls in
+// the full order: a failed compare-and-swap has lost to a lighter edge, and attempts are bounded by the number of edges
+// with the prefix.
 DEVICE void resolve_tie(const FilterBoruvka& g, u32 round, u32 spread, u32 component, u32 index) {
   const WorkEdge* worklist = g.worklist[round & 1];
   u64* minimum = g.minima[round & 1] + (component << spread);
@@ -200,8 +203,8 @@ DEVICE void resolve_tie(const FilterBoruvka& g, u32 round, u32 spread, u32 compo
   }
 }
 
-// Makes the minima of a round exact, by the whole grid, between two barriers. `ties` is the number of notes; if the
-// notes overflowed, every edge of the worklist is tried.
+// Makes the minima of a round exact. The whole grid calls it, between two barriers. `ties` is the number of notes; if
+// it exceeds the capacity, every edge of the worklist is tried instead.
 DEVICE void resolve_ties(const FilterBoruvka& g, u32 round, u32 spread, u32 ties) {
   if (ties <= TIE_CAPACITY) {
     for (u32 i = thread_index(); i < ties; i += thread_count())
