@@ -1,6 +1,6 @@
-"""The library under MPI: one call by all ranks, from a canonical file or from each rank's own edges.
+"""Minimum spanning forests under MPI, in one call by all ranks, from a canonical file or from each rank's own edges.
 
-Start a script with ``mpiexec -n 8 python script.py``. `import mst` does not load this module, nor mpi4py.
+Start a script with ``mpiexec -n 8 python script.py``. `import mst` loads neither this module nor mpi4py.
 """
 
 from __future__ import annotations
@@ -72,9 +72,9 @@ def minimum_spanning_forest(
     Parameters
     ----------
     path_or_local_edges : path, or tuple ``(n, u, v, w)``
-        Either a canonical ``.arrow`` file (``mst convert`` makes one), of which each rank reads its part; or the vertex
-        count and this rank's edges, whose ids are then numbered rank by rank. A rank may have no edges. Weights must
-        have the same dtype on all ranks.
+        Either a canonical ``.arrow`` file, as ``mst convert`` writes it, of which each rank reads its part; or the
+        vertex count and this rank's edges, which get ids in order of ranks. A rank may have no edges. Weights must have
+        the same dtype on all ranks.
     comm : mpi4py.MPI.Comm, optional
         The ranks; by default, all ranks of the job.
     algorithm : str
@@ -89,8 +89,8 @@ def minimum_spanning_forest(
     Raises
     ------
     InputError, UnsupportedError, ConfigError
-        The input is invalid on some rank; the error is raised on every rank. If a rank fails later, it prints the error
-        and ends the job: all ranks are aborted with status 70.
+        The input is invalid on some rank; every rank raises an error. A rank that fails later prints its error and
+        aborts all ranks with status 70.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def abort(comm: Any) -> None:
 
 
 def _slice_of(given: Any, comm: Any) -> EdgeSlice:
-    """Return the rank's part of the graph; for edges in memory, `m` and `start` are not known yet."""
+    """Return the rank's part of the graph; for edges in memory, `_numbered` has to correct `m` and `start`."""
     if isinstance(given, str | os.PathLike):
         return read_edge_slice(file_path(given), comm.rank, comm.size)
     if not isinstance(given, tuple):
@@ -145,7 +145,7 @@ def _slice_of(given: Any, comm: Any) -> EdgeSlice:
 
 
 def _together(comm: Any, work: Any) -> Any:
-    """Return the value of `work`; if it raises an `MSTError` on some rank, raise one on every rank."""
+    """Return the result of `work()`; if it raises an `MSTError` on some rank, raise an `MSTError` on every rank."""
     value = error = None
     try:
         value = work()
@@ -165,7 +165,7 @@ def _together(comm: Any, work: Any) -> Any:
 
 
 def _numbered(part: EdgeSlice, comm: Any) -> EdgeSlice:
-    """Return the part with edge ids numbered through all ranks."""
+    """Return the part with edge ids that are numbered consecutively over all ranks."""
     parts = comm.allgather((part.n, part.w.dtype.name if part.rows else None, part.rows))
     counts = {n for n, _, _ in parts}
     dtypes = {dtype for _, dtype, _ in parts if dtype}
@@ -181,7 +181,7 @@ def _numbered(part: EdgeSlice, comm: Any) -> EdgeSlice:
 
 
 def _forest(part: EdgeSlice, ids: np.ndarray, comm: Any) -> RankForest:
-    """Return the forest on every rank: rank 0 has all ids, and sends each rank the ids of its own edges."""
+    """Return the forest on every rank. Rank 0 has all `ids` and sends each rank the ids of the rank's edges."""
     from mst.kernels.mpi.exchange import exchange, gather
 
     starts = np.array([*comm.allgather(part.start), part.m], np.int64)

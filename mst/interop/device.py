@@ -24,7 +24,7 @@ _ID_DTYPES = (np.int32, np.uint32, np.int64, np.uint64)
 
 
 def device_graph(n: int, u: Any, v: Any, w: Any) -> SurveyedGraph:
-    """Return the graph of arrays on a device; int32 ends, and weights of a supported dtype, are not copied.
+    """Return a graph of arrays on a device; int32 ends and weights of a supported dtype are not copied.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def device_graph(n: int, u: Any, v: Any, w: Any) -> SurveyedGraph:
     Raises
     ------
     InputError
-        The shapes or dtypes are not those of a graph, an id lies outside ``0 … n - 1``, or a weight is NaN.
+        The arrays have an unsupported shape or dtype, an id lies outside ``0 … n - 1``, or a weight is NaN.
     DependencyError
         CuPy is not installed.
     """
@@ -122,7 +122,7 @@ class DeviceForest:
     graph : DeviceGraph
         The graph that the forest spans.
     edge_ids : array of int64, shape (n - components,)
-        Rows of the graph's edge list, ascending; an array of the library that the graph's arrays came from, or of CuPy.
+        Rows of the graph's edge list, ascending, as an array of the library of the graph's arrays, or of CuPy.
     algorithm : str
         Id of the algorithm that found the forest.
     given : tuple of three arrays
@@ -147,7 +147,7 @@ class DeviceForest:
 
     @property
     def weight(self) -> int | float:
-        """Total weight, as in `mst.Forest`; to add up floats, the forest's weights are copied to the host."""
+        """Total weight, as in `mst.Forest`; weights of a float dtype are copied to the host for the sum."""
         weights = self.graph.w[as_cupy(self.edge_ids, "edge_ids")]
         return order.total(weights if weights.dtype.kind == "i" else weights.get())
 
@@ -226,7 +226,7 @@ def _edge_ids(algorithm: registry.Algorithm, graph: SurveyedGraph, options: dict
 
 
 def _from_edges(graph: Graph | DeviceGraph, options: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the options with which `OURS_ON_GPU` starts from edges; None if it does not, or for a single vertex."""
+    """Return the options with which `OURS_ON_GPU` solves from the edge list; None if it uses rows or `n` is below 2."""
     algorithm = registry.get(advice.OURS_ON_GPU)
     options = algorithm.resolve(advice.for_one_solve(algorithm.id, options))
     refuse_unfit(algorithm, graph, 1, options)
@@ -235,7 +235,7 @@ def _from_edges(graph: Graph | DeviceGraph, options: dict[str, Any]) -> dict[str
 
 
 def forest_of_tree(n: int, u: Any, v: Any, w: Any, algorithm: str, like: Any) -> DeviceForest:
-    """Return the forest of a graph on a device that has only the forest's edges, as arrays of the library of `like`."""
+    """Return a forest on a device, given its edges alone, with arrays of the library of `like`."""
     cupy = _cupy()
     out = arrays.importer([like]) or cupy.asarray
     return DeviceForest(DeviceGraph(n, u, v, w), out(cupy.arange(len(w))), algorithm, (out(u), out(v), out(w)))
@@ -253,7 +253,7 @@ def unchecked_graph(n: Any, u: Any, v: Any, w: Any) -> Graph | None:
         return None
     threads = usable_width() if len(u) >= MANY else 1
     u, v, w = (arrays.contiguous(a, a.dtype, threads) for a in (u, v, w))
-    # Unsigned ids are read as signed: those of vertices stay the same, and those from half the range on are negative.
+    # Unsigned ids are read as signed: ids of vertices do not change, and any from half the range on become negative.
     u, v = (a.view(f"i{a.itemsize}") for a in (u, v))
     try:
         return Graph(_vertex_count(n), u, v, w, trusted=True)
@@ -284,9 +284,9 @@ class _WideGraph(Graph):
 
 
 def forest_of_unchecked(given: Graph, options: dict[str, Any]) -> Forest | None:
-    """Return the forest that `OURS_ON_GPU` finds of a result of `unchecked_graph`; None if an id or weight is illegal.
+    """Return the forest of a graph from `unchecked_graph`, by `OURS_ON_GPU`; None if an id or weight is invalid.
 
-    See `mst.interop.gpu_call`.
+    None is also returned if the options choose another start; see `mst.interop.gpu_call`.
     """
     filter_options = _from_edges(given, options)
     found = None if filter_options is None else gpu_call.edge_ids_of(given, filter_options)

@@ -1,18 +1,19 @@
-"""Borůvka with labels distributed over the ranks, and edges that stay where they are.
+"""Borůvka with labels distributed over the ranks, and edges that never move.
 
-After KaMSTa (Sanders and Schimek, "Engineering Massively Parallel MST Algorithms", IPDPS 2023, arXiv 2302.12199, §4),
-where each label is on one rank, and other ranks' labels are requested (*ghosts*). KaMSTa redistributes edges
-evenly after each round, sorted by their ends. Here they never move: a giant component's edges stay on the ranks of
-their rows, so that no rank holds more edges than rows. A round:
+The method follows KaMSTa (Sanders and Schimek, "Engineering Massively Parallel MST Algorithms", IPDPS 2023, arXiv
+2302.12199, §4): each label is stored on one rank, its owner, from which other ranks request it (*ghosts*). KaMSTa sorts
+edges by their ends and redistributes them evenly after each round. Here every edge stays on the rank that has its row,
+so no rank holds more edges than rows, even if one component is giant. A round takes three steps:
 
-1. For each component its edges touch, a rank offers the lightest of them to the owner.
-2. Owners keep the lightest offer, link components by it, and find the roots by pointer doubling.
-3. Roots are renumbered, all ranks and owners request the new numbers, and edges within a component are dropped.
+1. For each component that its edges touch, a rank offers its lightest edge there to the component's owner.
+2. Owners keep the lightest offer, link their components across it, and find the roots by pointer doubling.
+3. Roots get new numbers, ranks request the new numbers of the components that they use, and edges inside a component
+   are dropped.
 
-Offers and requests are sent in pieces (`mst.kernels.mpi.exchange.pieces`), so that no rank receives more at once than
-fits. Once few components are left, rounds with replicated labels take over.
+Offers and requests are sent in pieces (`mst.kernels.mpi.exchange.pieces`) to bound the memory that a rank receives at
+once. Once few components are left, rounds with replicated labels take over.
 
-The ends of edges are positions in a rank's list of the components they touch, its *names*.
+A rank keeps a list of the components that its edges touch, its *names*; ends of edges are positions in this list.
 """
 
 from __future__ import annotations
@@ -31,10 +32,10 @@ from mst.kernels.mpi.spread_boruvka import Edges, Offered
 from mst.kernels.primitives.radix import sorted_records
 
 FEW = 2048
-"""Components per rank at which replicated labels take over, if all are no more than a rank's share of the vertices."""
+"""With at most this many components per rank, replicated labels take over; see `Distributed.few`."""
 
 AT_ONCE = 1 << 12
-"""Entries sent at once: this many, or a quarter of a rank's edges if that is more."""
+"""The smallest limit on entries sent at once; it is raised to a quarter of the largest rank's edges."""
 
 _HALF, _LOW = np.uint64(32), np.uint64(2**32 - 1)
 _ALL = np.empty(0, np.uint32)
@@ -49,19 +50,19 @@ class Named(NamedTuple):
 
 
 class Touched(NamedTuple):
-    """Components a rank's edges touch, uint32, ascending, and the position of the lightest edge of each, int32."""
+    """Components that a rank's edges touch, uint32, ascending, and the position of each one's lightest edge, int32."""
 
     components: np.ndarray
     place: np.ndarray
 
 
 class Hooked(NamedTuple):
-    """A rank's own components after a round of links.
+    """The links of the `k` components that a rank owns, in one round.
 
     Attributes
     ----------
     parent : numpy.ndarray of uint32, shape (k,)
-        A component without edges is its own parent, as is the smaller of two that chose the same edge.
+        Roots are their own parents: components without edges, and the smaller of two that chose the same edge.
     has_edges : numpy.ndarray of bool, shape (k,)
     ids : numpy.ndarray
         Edge ids of the links.
@@ -89,14 +90,14 @@ class Distributed:
 
     @property
     def few(self) -> int:
-        """The most components whose labels are replicated: these arrays are no larger than a rank's share of others."""
+        """The most components with replicated labels: `FEW` per rank, at most a rank's share of vertices or `FEW`."""
         return min(FEW * self.comm.size, max(FEW, self.n // self.comm.size))
 
     def between_trees(self, edges: Slice, low: Bound, high: Bound) -> Edges:
         """Return the edges above `low` and up to `high` that join two trees, ends replaced by labels."""
         most = reduced(self.comm, edges.size, "MAX")
         self.at_once = max(AT_ONCE, most // 4)
-        # A few rows at a time: ends and replies take several times the rows' memory.
+        # In steps, because ends and replies take several times the memory of the rows.
         step = max(AT_ONCE, most // 16)
         kept = []
         for first in range(0, most, step):
@@ -134,7 +135,7 @@ class Distributed:
         self.k = base.k
 
     def _round(self, named: Named, last: bool) -> Named:
-        """Link each component along its lightest edge; return the remaining edges and names."""
+        """Link each component across its lightest edge; return the remaining edges and their names."""
         comm, owned = self.comm, slice_bounds(self.k, self.comm.size)
         touched, used = _touched(named)
         self.lap("lightest")
@@ -143,7 +144,7 @@ class Distributed:
         del touched
         self.found.append(hooked.ids)
         self.lap("offer")
-        # Components without outgoing edges are requested only if they are labels of vertices.
+        # Components without edges need numbers only if vertices are labelled, because no edge refers to them.
         number = self._number(
             owned, hooked.parent, hooked.has_edges if last else np.ones_like(hooked.has_edges)
         )
@@ -153,14 +154,14 @@ class Distributed:
         if not last:
             self.label = number if self.label is None else lookup(comm, number, owned, self.label, self.at_once)
         most = max(1, 2 * self.at_once // comm.size)
-        # Without a name here, the packed values are freed before the next are made.
+        # Bound to no name, the packed values are freed before `_renamed` makes the next array.
         named = _renamed(named, _packed_values(lookup_sorted(comm, number, owned, asked, most), used))
         self.rounds += 1
         self.lap("contract")
         return named
 
     def _hook(self, owned: np.ndarray, named: Named, touched: Touched) -> Hooked:
-        """Link each of this rank's components by the lightest edge any rank offers for it."""
+        """Link each of this rank's components across the lightest edge that any rank offers for it."""
         comm = self.comm
         first, stop = owned[comm.rank : comm.rank + 2]
         parent, word, word_id = self._lightest_offers(owned, named, touched)
@@ -170,12 +171,12 @@ class Distributed:
         back = lookup(comm, parent, owned, parent, self.at_once)
         root = (back == mine) & (mine <= parent)
         np.copyto(parent, mine, where=root)
-        # Words hold ids of 32 bits.
+        # Narrow words hold the id in the low 32 bits.
         ids = word_id[~root].astype(np.int64) if self.wide else word[~root].astype(np.uint32)
         return Hooked(parent, has_edges, ids)
 
     def _lightest_offers(self, owned: np.ndarray, named: Named, touched: Touched) -> Offered:
-        """Return the lightest edge at each of this rank's components."""
+        """Return the lightest edge that any rank offers for each of this rank's components."""
         comm = self.comm
         first, stop = owned[comm.rank : comm.rank + 2]
         offered = Offered(
@@ -200,7 +201,11 @@ class Distributed:
         return offered
 
     def _number(self, owned: np.ndarray, parent: np.ndarray, counted: np.ndarray) -> np.ndarray:
-        """Return the new number of each of this rank's components' roots."""
+        """Return the new number of the root of each of this rank's components.
+
+        `owned`, shape (ranks + 1,), bounds the components of each rank; `parent` is overwritten by roots; `counted`
+        tells which roots get a number.
+        """
         comm = self.comm
         first, stop = owned[comm.rank : comm.rank + 2]
         below = np.flatnonzero(parent != np.arange(first, stop, dtype=np.uint32)).astype(np.uint32)
@@ -223,7 +228,7 @@ class Distributed:
         return fresh
 
     def counters(self) -> dict[str, int]:
-        """Return the numbers of rounds, of labels this rank requested, and of edges it offered to owners."""
+        """Return the rounds, the labels this rank requested, the edges it offered, and the bytes of its labels."""
         held = 0 if self.label is None else self.label.nbytes
         return dict(rounds=self.rounds, ghosts=self.ghosts, offered=self.offered, vertex_bytes=held)
 
@@ -234,8 +239,8 @@ class Distributed:
 
 
 def _touched(named: Named) -> tuple[Touched, np.ndarray]:
-    """Return the components that edges touch, and their positions in `names`: `_ALL` if all are touched."""
-    # Names whose edges have all been dropped are not requested again.
+    """Return the components that edges touch, and their positions in `named.names`, or `_ALL` if all are touched."""
+    # Names that no remaining edge uses are left out.
     names = named.names if named.edges.size else named.names[:0]
     place: np.ndarray = np.full(len(names), -1, np.int32)
     kernels.lightest_at_ends(named.edges, place)
@@ -244,7 +249,7 @@ def _touched(named: Named) -> tuple[Touched, np.ndarray]:
 
 
 def _named(edges: Edges) -> Named:
-    """Return edges whose ends are positions in the list of names, and the list; `edges` are overwritten."""
+    """Return the edges with positions in a list of names for ends, and this list; `edges` is overwritten."""
     halves = edges.ends.view(np.uint32)
     packed = _packed_values(halves, _ALL)
     packed, _ = sorted_records(packed, packed[:0])
@@ -253,16 +258,16 @@ def _named(edges: Edges) -> Named:
 
 
 def _packed_values(values: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """Return ``value << 32 | place`` of all `values`, whose positions are `places`."""
+    """Return ``values[i] << 32 | places[i]`` for all `i`, as uint64; the place is `i` if `places` is `_ALL`."""
     packed: np.ndarray = np.empty(len(values), np.uint64)
     kernels.pack_values(values, places, packed)
     return packed
 
 
 def _renamed(named: Named, packed: np.ndarray) -> Named:
-    """Return the edges between different new names, `packed` above the old names' positions, and these names.
+    """Rename the ends of edges; return the edges whose ends still differ, and the list of new names.
 
-    The old names are overwritten.
+    `packed` holds ``new name << 32 | position of the old name``. The old names and edges are overwritten.
     """
     edges, names = named
     packed, _ = sorted_records(packed, packed[:0])

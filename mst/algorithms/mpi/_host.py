@@ -1,9 +1,9 @@
-"""Filter-Borůvka by the ranks of one host: trees are shared, and every rank reads its own rows.
+"""Filter-Borůvka by the ranks of one host, with trees in shared memory; each rank reads its own rows.
 
-The method is that of `mst.algorithms.threads.filter_boruvka_threads` with ranks as threads: batches of ascending
-weight, each joined by all ranks at once to trees in shared memory (`mst.kernels.filter_boruvka.parallel.join`). A rank
-selects light edges among its own rows only, and writes them to shared memory, batch by batch, where any rank may take
-them.
+The method is that of `mst.algorithms.threads.filter_boruvka_threads` with ranks in place of threads: all ranks together
+join one batch of edges after another, in ascending weight, to trees in shared memory
+(`mst.kernels.filter_boruvka.parallel.join`). A rank selects light edges from its own rows only and writes them to
+shared memory, ordered by batch, from which any rank may take them.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ class Host:
     comm : mpi4py.MPI.Intracomm
         All ranks of the host.
     edges : Slice
-        This rank's.
+        This rank's edges.
     policy : Policy
     delay_seed : int
-        See `mst.kernels.parallel.runtime.new_tallies`.
+        Seed of delays in tests, see `mst.kernels.parallel.runtime.new_tallies`.
     """
 
     comm: Any
@@ -60,7 +60,7 @@ class Host:
         edges, comm = self.edges, self.comm
         self.size = reduced(comm, edges.size)
         self.scratch, self.own = shared_scratch(comm), Scratch()
-        # Allocated now, so that solving finds pages that have been touched.
+        # Allocated here so that a solve finds memory whose pages have been touched.
         self._take_shared()
         self._gathered("counts", np.zeros(MOST_BATCHES + 1, np.int64))
         self._gathered("hits", np.zeros(2, np.int64))
@@ -79,7 +79,7 @@ class Host:
         while progress.unfinished:
             following = next_round(progress, self._sample())
             if progress.in_giant is None:
-                # Not earlier: the share of heavy edges the filter kept shows whether another filter pays off.
+                # Only after a filter: the share of heavy edges that it kept shows whether another one pays off.
                 progress.heavy = progress.size
             lap("sample")
             self._join(*self._scatter(following))
@@ -138,14 +138,14 @@ class Host:
         return take("sampled keys", size, self.edges.rows.words.dtype), take("sampled ids", size, np.int64)
 
     def _gathered(self, name: str, row: np.ndarray) -> np.ndarray:
-        """Return the rows of all ranks under one name, in shared memory; after the next barrier they may change."""
+        """Return the rows of all ranks in the shared array `name`, which may change after the next barrier."""
         table = self.scratch.take(name, (self.comm.size, len(row)), row.dtype)
         table[self.comm.rank] = row
         self.comm.Barrier()
         return table
 
     def _scatter(self, following: Round) -> tuple[AnyRecords, np.ndarray]:
-        """Return the edges of a round, by batch, in shared memory, and the starts of the batches."""
+        """Return the edges of a round in shared memory, ordered by batch, and the starts of the batches."""
         rows, p, own = self.rows, self.progress, self.own
         size, bounds = len(rows.words), select.bounds_of(following.keys, following.ids)
         counts, batch = np.zeros(len(bounds.keys) + 1, np.int64), own.take("batch", size, np.uint8)
@@ -169,7 +169,7 @@ class Host:
         return records, starts
 
     def _join(self, records: AnyRecords, starts: np.ndarray) -> None:
-        """Join the records, by batch, to the forest."""
+        """Join the records to the forest, one batch after another."""
         comm, p = self.comm, self.progress
         batches = join.batches_of(starts, np.zeros(len(starts) - 1, np.bool_), p.width)
         count = len(batches.any_order)
@@ -182,7 +182,7 @@ class Host:
             joined.closing[:] = joined.parallel[:] = 0
             join.open_first_phase(self.state, p.width, batches.chunks)
         comm.Barrier()
-        # All ranks look at the records before any rank moves one.
+        # Every rank must look at the records before any rank moves one.
         forest = join.Forest(p.parent, self.forest, p.is_contended(records))
         comm.Barrier()
         shared = join.Shared(self.state, self.tallies)
@@ -197,7 +197,7 @@ class Host:
         self.lap("join")
 
     def _find_giant(self) -> None:
-        """Point all vertices at their roots, and mark those in the tree that is largest in a sample."""
+        """Make the root of each vertex its parent, and mark the vertices of the tree that is largest in a sample."""
         comm, p = self.comm, self.progress
         trees.flatten_chunk(p.parent, *_share_of(comm, p.n))
         comm.Barrier()
@@ -222,5 +222,5 @@ class Host:
 
 
 def _share_of(comm: Any, size: int) -> tuple[int, int]:
-    """Return the first and the last + 1 of this rank's share of ``0 … size - 1``."""
+    """Return the bounds ``first, stop`` of this rank's share of ``0 … size - 1``."""
     return size * comm.rank // comm.size, size * (comm.rank + 1) // comm.size

@@ -1,4 +1,4 @@
-"""Edges distributed over ranks, and the rounds that join them while every rank keeps all labels."""
+"""Edges distributed over ranks, and Borůvka rounds over them in which every rank keeps all labels."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Slice(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Rows that this rank has."""
+        """Number of rows of this rank."""
         return len(self.rows.words)
 
     @property
@@ -58,12 +58,12 @@ class Slice(NamedTuple):
 
 
 def slice_of(part: Any, comm: Any) -> Slice:
-    """Return the slice of an `EdgeSlice`; 64-bit weights get 32-bit keys if those of *all* ranks fit."""
+    """Return the `Slice` of an `EdgeSlice`; 64-bit weights get 32-bit keys if the weights of all ranks allow it."""
     w = part.w
     if w.itemsize == 4:
         words, kind = w.view(np.uint32), INTEGERS if w.dtype.kind == "i" else FLOATS
     elif w.dtype.kind == "i":
-        # The extremes of a rank without rows must not count.
+        # A rank without rows must not change the extremes of the others.
         none = np.iinfo(np.int64).max, np.iinfo(np.int64).min
         low, high = map(int, extremes(w) if len(w) else none)
         low, high = reduced(comm, low, "MIN"), reduced(comm, high, "MAX")
@@ -79,7 +79,7 @@ def slice_of(part: Any, comm: Any) -> Slice:
 
 
 def everything(edges: Slice) -> tuple[Bound, Bound]:
-    """Return the bounds below and above all edges."""
+    """Return a bound below all edges and a bound above all edges."""
     key = edges.rows.words.dtype.type
     return lowest_bound(key), highest_bound(key, 2**62)
 
@@ -93,14 +93,17 @@ def mark(edges: Slice, low: Bound, high: Bound) -> tuple[np.ndarray, int]:
 
 
 def between(edges: Slice, low: Bound, high: Bound, label: np.ndarray = _NO_LABELS) -> Edges:
-    """Return the edges above `low` and up to `high` that join different labels, ends replaced by labels."""
+    """Return the edges above `low` and up to `high` whose ends have different labels, with labels for ends.
+
+    Without `label`, vertices are their own labels.
+    """
     mask, count = mark(edges, low, high)
     found = empty_edges(count, edges.packed)
     return found.first(kernels.gather_marked(mask, edges.rows, label, found))
 
 
 def at_rows(edges: Slice, places: np.ndarray) -> Edges:
-    """Return the edges at some of a rank's rows."""
+    """Return the edges at `places`, indices of a rank's rows; self-loops are left out."""
     bits = np.zeros(-(-edges.size // 64) * 64, np.bool_)
     bits[places] = True
     mask = np.packbits(bits, bitorder="little").view(np.uint64)
@@ -109,15 +112,15 @@ def at_rows(edges: Slice, places: np.ndarray) -> Edges:
 
 
 def empty_edges(count: int, packed: bool) -> Edges:
-    """Return space for `count` edges."""
+    """Return uninitialised space for `count` edges; if `packed`, words will hold the ids."""
     ids = _NO_IDS if packed else np.empty(count, np.uint64)
     return Edges(np.empty(count, np.uint64), np.empty(count, np.uint64), ids)
 
 
 def sample_own(rows: EdgeList | CopiedEdges, size: int, draws: Draws) -> tuple[np.ndarray, np.ndarray, int]:
-    """Draw a rank's share of `draws` from the `size` edges of all ranks.
+    """Draw a rank's share of `draws`, which sample the `size` edges of all ranks.
 
-    Returns the keys and ids of hits, and the number of draws.
+    Return the keys and ids of the hits, and the number of edges drawn.
     """
     if not len(rows.words):
         return np.empty(0, rows.words.dtype), np.empty(0, np.int64), 0
@@ -127,7 +130,7 @@ def sample_own(rows: EdgeList | CopiedEdges, size: int, draws: Draws) -> tuple[n
 
 
 def sample(comm: Any, edges: Slice, size: int, draws: Draws) -> Sampled:
-    """Sample the `size` edges of all ranks."""
+    """Return a sample of the `size` edges of all ranks, the same on every rank."""
     keys, ids, drawn = sample_own(edges.rows, size, draws)
     drawn = reduced(comm, drawn)
     keys, ids = allgather(comm, keys), allgather(comm, ids)
@@ -135,9 +138,9 @@ def sample(comm: Any, edges: Slice, size: int, draws: Draws) -> Sampled:
 
 
 class Replicated:
-    """Labels of ``0 … n - 1`` on every rank, and the edges that the ranks have found to be in the forest.
+    """Labels of vertices ``0 … n - 1`` on every rank, and this rank's edges of the forest found so far.
 
-    `wide`: whether ids are in a separate array, which a rank without edges cannot infer. `lap` is called
+    `wide` tells whether edges keep ids in a separate array, which a rank without edges could not infer. `lap` is called
     after each phase with its name.
     """
 
@@ -149,7 +152,7 @@ class Replicated:
         self.reduced_bytes = 0
 
     def join(self, edges: Edges, *, last: bool) -> None:
-        """Join edges, given by labels, to the forest; update labels unless these edges are the `last`."""
+        """Join edges, whose ends are labels, to the forest; update the labels unless these edges are the `last`."""
         comm, k, lap = self.comm, self.k, self.lap
         while k > 1 and reduced(comm, edges.size):
             lightest = self._lightest(edges, k)
@@ -169,7 +172,7 @@ class Replicated:
         self.k = k
 
     def _lightest(self, edges: Edges, k: int) -> Lightest:
-        """Return the lightest edge of all ranks at each component."""
+        """Return the lightest edge at each of `k` components over the edges of all ranks."""
         lightest = Lightest(
             np.full(k, kernels.NOTHING, np.uint64), np.full(k if self.wide else 0, kernels.NOTHING, np.uint64)
         )
@@ -185,11 +188,11 @@ class Replicated:
         return lightest
 
     def between_trees(self, edges: Slice, low: Bound, high: Bound) -> Edges:
-        """Return the edges above `low` and up to `high` that join two trees, ends replaced by labels."""
+        """Return the edges above `low` and up to `high` that join two trees, with labels for ends."""
         return between(edges, low, high, self.label)
 
     def counters(self) -> dict[str, int]:
-        """Return the number of rounds, and the bytes each rank contributed to reductions."""
+        """Return the rounds, the bytes that each rank contributed to reductions, and the bytes of its labels."""
         return dict(rounds=self.rounds, reduced_bytes=self.reduced_bytes, vertex_bytes=self.label.nbytes)
 
     @property

@@ -1,12 +1,12 @@
 """Borůvka with one reduction of the lightest edges per round: Shou and He's first message-passing approach.
 
-Shou and He, "Parallel Minimum Spanning Tree" (15-418 final project, CMU), §3.4 and listing 8: every rank gets the
-whole graph and reads the edges j with j mod p = rank; an all-reduce finds the lightest edge of every component; all
-ranks join the same edges in their own copy of the union-find. They gave it up because memory does not shrink with the
-number of ranks: `counters` reports the bytes that a rank holds.
+Shou and He, "Parallel Minimum Spanning Tree" (15-418 final project, CMU), §3.4 and listing 8: every rank has the whole
+graph and examines the edges j with j mod p = rank; an all-reduce finds the lightest edge of every component; all ranks
+join the same edges in their own copy of the union-find. The authors abandoned this approach because memory per rank
+does not shrink with the number of ranks; `counters` reports the bytes that a rank holds.
 
-``rounds="relabelled"`` is our improvement: a rank drops its edges inside components and keeps labels instead of
-the union-find, at the cost of a second reduction per round.
+``rounds="relabelled"`` is our improvement: a rank drops its edges inside components and keeps labels instead of the
+union-find, at the cost of a second reduction per round.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Problem:
 
 
 class Joined:
-    """Listing 8: a union-find of all vertices on every rank, and the edges that joined its sets, the same on all."""
+    """Listing 8: a union-find of all vertices, and the edges that united its sets; both are the same on all ranks."""
 
     def __init__(self, problem: Problem, lap: Lap) -> None:
         self.problem, self.lap, n = problem, lap, problem.graph.n
@@ -62,7 +62,7 @@ class Joined:
         self.rounds = self.reduced_bytes = 0
 
     def join(self) -> None:
-        """Join sets until none has an edge to another."""
+        """Unite sets across their lightest edges until no edge joins two sets."""
         rows, k, joined = self.problem.graph.rows, self.problem.graph.n, 1
         while joined and k > 1:
             lightest = self._lightest(k)
@@ -77,7 +77,7 @@ class Joined:
                 self.reduced_bytes += lightest.words.nbytes + lightest.ids.nbytes
 
     def _lightest(self, k: int) -> Lightest:
-        """Return the lightest edge of all ranks at each of `k` sets."""
+        """Return the lightest edge at each of `k` sets over the edges of all ranks."""
         comm, edges = self.problem.comm, self.problem.edges
         wide = 0 if self.problem.graph.packed else k
         lightest = Lightest(np.full(k, NOTHING, np.uint64), np.full(wide, NOTHING, np.uint64))
@@ -93,13 +93,13 @@ class Joined:
         return lightest
 
     def counters(self) -> dict[str, int]:
-        """Return the number of rounds, and each rank's bytes for reductions and vertices."""
+        """Return the rounds, the bytes that each rank contributed to reductions, and its bytes for vertices."""
         vertex_bytes = self.parent.nbytes + self.index.nbytes
         return dict(rounds=self.rounds, reduced_bytes=self.reduced_bytes, vertex_bytes=vertex_bytes)
 
     @property
     def forest(self) -> np.ndarray:
-        """Edge ids: all on rank 0, none elsewhere."""
+        """Edge ids of the forest on rank 0; empty on other ranks."""
         found = self.found if self.problem.comm.rank == 0 else []
         return np.concatenate(found) if found else np.empty(0, np.int64)
 
@@ -140,7 +140,7 @@ def phases(problem: Problem) -> dict[str, float]:
 
 
 def counters(problem: Problem, result: Joined | Replicated) -> dict[str, int]:
-    """Return rounds, bytes reduced, and the bytes a rank holds: those of the whole graph at every width."""
+    """Return rounds, bytes reduced, and the bytes a rank holds, which include the whole graph at every width."""
     comm = problem.comm
     return dict(
         **result.counters(),

@@ -1,13 +1,13 @@
-"""Filter-Borůvka by message passing: ours.
+"""Filter-Borůvka by message passing, a method of ours.
 
 1. Every rank reads only its slice of the edge list.
-2. *Local sparsification*: the ranks of a host find the forest of the host's edges in shared memory (`_host`), or,
-   without it, each rank finds the forest of its own edges if they far outnumber the vertices. Only edges
-   of such a forest can be in the whole graph's. On one host the solve ends here.
-3. The remaining edges are joined by Borůvka rounds, the lightest edges first, then the others that still
-   join two trees. Labels are *replicated* (`_spread`): one packed reduction of the lightest edges over the remaining
-   components, and one of the links between them; or *distributed* over the ranks (`_distributed`) if copying and
-   reducing all labels on every rank would cost more than requesting the labels needed.
+2. *Local sparsification*: the ranks of a host find the forest of the host's edges in shared memory (`_host`). Without
+   shared memory, each rank finds the forest of its own edges if they far outnumber the vertices. The forest of the
+   whole graph has only edges of these forests. On a single host the solve ends here.
+3. Borůvka rounds join the remaining edges: the lightest edges first, then the others that still join two trees. Labels
+   are *replicated* (`_spread`): a round reduces the lightest edges of the remaining components, then the links between
+   them. Or labels are *distributed* over the ranks (`_distributed`), if reducing all labels on every rank would cost
+   more than requesting the labels needed.
 """
 
 from __future__ import annotations
@@ -56,13 +56,13 @@ ALGORITHM = dict(
 )
 
 MANY = 4
-"""From this many edges per vertex on, a rank first finds the forest of its own edges."""
+"""With more edges per vertex than this, a rank first finds the forest of its own edges."""
 
 SMALL = 1 << 15
-"""Up to this many edges on a host, its ranks do not use shared memory: they would wait more than work."""
+"""With at most this many edges per host, ranks do not use shared memory: they would wait more than work."""
 
 MOST_REPLICATED = 64
-"""Up to this many ranks, labels are replicated."""
+"""With at most this many ranks, labels are replicated."""
 
 _SAMPLES = 16_384
 
@@ -71,8 +71,8 @@ _SAMPLES = 16_384
 class Problem:
     """A rank's rows, the communicators, and the options.
 
-    `alone` solves the rank's own edges (a single rank's are the graph), `host` those of all ranks of the host.
-    `hosts` is the number of parties that sparsify their edges.
+    `alone` is the problem of the rank's own edges, which for a single rank is the whole graph; `host` is the problem of
+    the edges of all ranks of the host. `hosts` is the number of hosts, or of ranks if these do not share memory.
     """
 
     comm: Any
@@ -101,7 +101,7 @@ def prepare(part: EdgeSlice, *, comm: Any, **options: Any) -> Problem:
     graph = Graph(part.n, part.u, part.v, part.w, trusted=True)
     if comm.size == 1:
         alone = filter_boruvka.prepare(graph, width=1, filter=True, input="edges")
-        # Weights are not converted to words: nothing here reads words.
+        # Weights are not converted to words, because a single rank does not read words.
         return Problem(comm, Slice(part.n, part.m, EdgeList(part.w, KEYS, part.u, part.v)), options, alone)
     problem = Problem(comm, slice_of(part, comm), options, hosts=comm.size)
     if options["share"]:
@@ -144,7 +144,10 @@ def solve(problem: Problem, lap: Lap = no_lap) -> Result:
 
 
 def join_own(edges: Slice, own: np.ndarray, trees: Replicated | Distributed) -> int:
-    """Join the forests of the hosts' or ranks' edges; return how many of the resulting edges are this rank's."""
+    """Join the forests of hosts or ranks; return the number of their edges on this rank.
+
+    `own` holds the indices of these edges among the rank's rows.
+    """
     found = at_rows(edges, own)
     trees.lap("select")
     trees.join(found, last=True)
@@ -152,7 +155,7 @@ def join_own(edges: Slice, own: np.ndarray, trees: Replicated | Distributed) -> 
 
 
 def filtered_join(comm: Any, edges: Slice, trees: Replicated | Distributed) -> int:
-    """Join the light edges, then the others that still join two trees; return how many of these are this rank's."""
+    """Join the light edges, then heavy edges that still join two trees; return the number of these on this rank."""
     low, top = everything(edges)
     total, light_edges = reduced(comm, edges.size), HOSTS.light * edges.n
     if total <= light_edges / HOSTS.take_all:
@@ -181,7 +184,7 @@ def collect(problem: Problem, result: Result) -> np.ndarray:
 
 
 def counters(problem: Problem, result: Result) -> dict[str, Any]:
-    """Return counters and sizes: the largest and the sum over ranks, and the memory that one host's ranks share."""
+    """Return the solve's counters, the largest and the total size of the ranks' inputs, and the number of hosts."""
     comm, mine = problem.comm, problem.edges.bytes
     held = dict(
         rank_edges=reduced(comm, problem.edges.size, "MAX"),
@@ -199,7 +202,7 @@ def phases(problem: Problem) -> dict[str, float]:
 
 
 def _host_of(problem: Problem) -> tuple[Host | None, int]:
-    """Return the ranks of this host if they share memory, and how many parties sparsify their edges."""
+    """Return the ranks of this host and the number of hosts; or None and the number of ranks without shared memory."""
     comm = problem.comm
     node = _node_of(comm)
     hosts = reduced(comm, int(node.rank == 0))
@@ -212,7 +215,7 @@ def _host_of(problem: Problem) -> tuple[Host | None, int]:
 
 
 def _node_of(comm: Any) -> Any:
-    """Return the communicator of this host's ranks: `comm` itself if these are all, since each takes memory."""
+    """Return the communicator of this host's ranks: `comm` itself if all ranks are here, which saves its memory."""
     from mpi4py import MPI
 
     node = comm.Split_type(MPI.COMM_TYPE_SHARED, comm.rank)

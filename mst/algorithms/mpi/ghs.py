@@ -1,15 +1,16 @@
 """The algorithm of Gallager, Humblet and Spira, its vertices distributed over ranks.
 
 R. G. Gallager, P. A. Humblet and P. M. Spira, "A distributed algorithm for minimum-weight spanning trees", ACM
-TOPLAS 5(1), 1983: every vertex is a state machine that knows only its edges. Shou and He, "Parallel Minimum Spanning
-Tree" (15-418 final project, CMU), §3.4, assign vertex x to rank x mod p, which runs all of its vertices; their three
-optimisations are the options `queue`, `lookup` and `basic`. Their future work, shortcuts within a rank, is `contract`:
-fragments formed by vertices of one rank alone start as one node.
+TOPLAS 5(1), 1983: every vertex is a state machine that knows only its own edges. Shou and He, "Parallel Minimum
+Spanning Tree" (15-418 final project, CMU), §3.4, assign vertex x to rank x mod p; each rank runs all of its vertices.
+Their three optimisations are the options `queue`, `lookup` and `basic`. Shortcuts within a rank, which they suggest as
+future work, are the option `contract`: a fragment found by one rank from its own edges starts as one node.
 
-Their program ends when a timer expires. Here messages travel in supersteps, and the run ends after a superstep in which
-no rank has sent a message. Each component of a forest halts by itself. Theirs sends messages one by one
-(``MPI_Isend``), and rank 0 partitions the graph: ``send="single", partition="root"``. By default, all messages to
-a rank are packed into one, and every rank sends the edges of its own slice.
+There are three differences from their program. It ends when a timer expires; here messages travel in supersteps, and
+the run ends after a superstep in which no rank has sent a message. It sends messages one by one (``MPI_Isend``), and
+rank 0 partitions the graph, as the options ``send="single", partition="root"`` do here; by default, all messages to a
+rank are packed into one, and every rank sends the edges of its own slice. On an unconnected graph, each component halts
+by itself.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ _LOW = np.uint64(2**32 - 1)
 
 @dataclass
 class Arcs:
-    """This rank's arcs: every edge from each of its ends on this rank.
+    """This rank's arcs; an arc is an edge as seen from an end on this rank.
 
     Attributes
     ----------
@@ -82,6 +83,7 @@ class Arcs:
         The other end, as a vertex of the graph.
     words : numpy.ndarray of uint64, shape (arcs,)
     ids : numpy.ndarray of int64, shape (arcs,)
+        The edges' weights, as (word, edge id).
     """
 
     source: np.ndarray
@@ -106,7 +108,7 @@ class Slots(NamedTuple):
 
 @dataclass
 class Problem:
-    """The rank's arcs, the options, and its nodes' slots, unless contraction comes first."""
+    """A rank's arcs, the options, and the slots of its nodes, or None if `solve` contracts fragments first."""
 
     comm: Any
     nodes: int
@@ -119,7 +121,8 @@ class Problem:
 class Result:
     """Edge ids found by this rank, and its counters.
 
-    Messages sent by kind, supersteps, the most hops of an initiate message, and edges contracted inside the rank.
+    The counters are messages sent by kind, supersteps, the largest number of hops of an initiate message, and edges
+    contracted inside the rank.
     """
 
     edge_ids: np.ndarray
@@ -150,12 +153,12 @@ def solve(problem: Problem) -> Result:
 
 
 def collect(problem: Problem, result: Result) -> np.ndarray:
-    # Both ends of a branch list it, perhaps on two ranks.
+    # A branch is listed at both of its ends, which may be on different ranks.
     return distinct_values(gather(problem.comm, result.edge_ids))
 
 
 def counters(problem: Problem, result: Result) -> dict[str, int]:
-    """Return the messages of all ranks by kind, supersteps, hops, contracted edges, and the forest's longest path."""
+    """Return counters over all ranks: messages by kind, supersteps, hops, contracted edges, arcs and longest path."""
     comm = problem.comm
     messages = allreduce(comm, result.messages.copy(), "SUM").tolist()
     return dict(
@@ -170,19 +173,19 @@ def counters(problem: Problem, result: Result) -> dict[str, int]:
 
 
 def longest_path(problem: Problem, result: Result) -> int:
-    """Return the number of edges on the forest's longest path, a bound on any broadcast's hops."""
+    """Return the number of edges on the forest's longest path, an upper bound on the hops of a broadcast."""
     comm, arcs = problem.comm, problem.arcs
     branch = np.isin(arcs.ids, result.edge_ids)
     columns = arcs.ids, arcs.source * comm.size + comm.rank, arcs.target
     edges = gather(comm, np.stack([column[branch] for column in columns], axis=1))
     n = reduced(comm, problem.nodes)
-    # Each edge comes from both its ends.
+    # Each edge was gathered from both of its ends.
     _, once = np.unique(edges[:, 0], return_index=True)
     return reduced(comm, tree_paths.longest_path(n, *edges[once, 1:].T) if comm.rank == 0 else 0)
 
 
 def distribute(part: EdgeSlice, comm: Any, *, from_root: bool) -> Arcs:
-    """Send every edge of the slice to the ranks of both its ends, directly or (`from_root`) by way of rank 0."""
+    """Send each edge to the ranks of its ends, directly or (`from_root`) through rank 0; return this rank's arcs."""
     own = slice_of(part, comm)
     edges = between(own, *everything(own))
     a, b = (edges.ends & _LOW).astype(np.int64), (edges.ends >> np.uint64(32)).astype(np.int64)
@@ -201,14 +204,14 @@ def distribute(part: EdgeSlice, comm: Any, *, from_root: bool) -> Arcs:
 
 
 def slots_of(problem: Problem, arcs: Arcs, node: np.ndarray) -> Slots:
-    """Return the slots of all nodes; vertex `x` of this rank is node ``node[x]``."""
+    """Return the slots of this rank's nodes; vertex `x` of this rank belongs to node ``node[x]``."""
     comm, options = problem.comm, problem.options
     owner = node[arcs.source]
     weight = (arcs.words,) if options["basic"] == "ordered" else ()
     permutation = order_by(arcs.ids, *weight, owner)
     ids, at = arcs.ids[permutation], owner[permutation]
     offsets = np.searchsorted(at, np.arange(problem.nodes + 1))
-    # Each end sends its slot (or node) to the other; sorted by edge and end, sent and received rows match.
+    # Each end sends its slot (or node) to the other end. Sorted by edge and end, sent and received rows correspond.
     source, target = arcs.source[permutation] * comm.size + comm.rank, arcs.target[permutation]
     address = at if options["lookup"] == "linear" else np.arange(len(permutation))
     places, counts = order_by_rank(target % comm.size, comm.size)
@@ -242,7 +245,10 @@ def contracted(problem: Problem) -> tuple[Arcs, np.ndarray, np.ndarray]:
 
 
 def run(problem: Problem, given: Slots) -> tuple[np.ndarray, kernels.Mailbox, int]:
-    """Run all nodes until no message is left on any rank; return slots, the empty mailbox, and supersteps."""
+    """Run all nodes until no message is left on any rank; return slots, the empty mailbox and supersteps.
+
+    Only a copy of `given` is changed.
+    """
     comm = problem.comm
     options = kernels.Options(
         rank=comm.rank,

@@ -24,7 +24,7 @@ _HALF = np.uint64(32)
 
 
 def allreduce(comm: Any, array: np.ndarray, operation: str = "MIN", *, chunk: int | None = None) -> np.ndarray:
-    """Overwrite `array`, of equal shape (k,) on all ranks, with its element-wise reduction over the ranks; return it."""
+    """Overwrite `array`, of the same shape (k,) on all ranks, with its element-wise reduction over ranks; return it."""
     if comm.size > 1:
         from mpi4py import MPI
 

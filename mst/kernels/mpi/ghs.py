@@ -68,7 +68,7 @@ SLOT = np.dtype(
         ("word", np.uint64),
         ("id", np.int64),
         ("node", np.int32),
-        ("peer", np.int32),  # position on `peer_rank` of the other end's slot, or with linear look-up of its node
+        ("peer", np.int32),  # the other end's slot on `peer_rank`, or with linear look-up its node
         ("peer_rank", np.int32),
         ("state", np.uint8),  # SE
         ("_", np.uint8, 3),
@@ -323,7 +323,7 @@ def _report(node, slots, mailbox, options):
 
 @njit(forceinline=True)
 def _on_report(node, slots, mailbox, options, j, word, e):
-    """Procedure (10): take the best weight of a branch; at the core, compare both halves, or wait for the own report."""
+    """Procedure (10): take the best weight of a branch; at the core, compare both halves, or wait for the own one."""
     if j != node.in_branch:
         node.find_count -= 1
         if _lighter(word, e, node.best_word, node.best_id):
