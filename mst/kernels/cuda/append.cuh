@@ -1,8 +1,9 @@
-// Appending to lists in global memory: disjoint ranges of indices from one contended counter.
+// Appending to lists in global memory: threads take disjoint ranges of indices from one contended counter.
 #pragma once
 #include "base.cuh"
 
-// Returns the index in the list of each appending lane's item, by one addition per warp. Call with all lanes.
+// Returns the index in the list for the item of each lane that `appends`, by one addition per warp. Call with all
+// lanes.
 DEVICE u32 append_in_warp(u32* length, bool appends) {
   const u32 votes = __ballot_sync(FULL, appends);
   u32 base = 0;
@@ -10,15 +11,15 @@ DEVICE u32 append_in_warp(u32* length, bool appends) {
   return __shfl_sync(FULL, base, 0) + lanes_below(votes);
 }
 
-// Appends a warp's items. It reserves `chunk` indices at a time, so that the list's contended length does not limit the
-// speed. Indices that are reserved and not used are holes. Call `append` with all lanes.
+// Appends the items of one warp. It reserves at least `chunk` indices at a time, so that the contended length of the
+// list does not limit the speed. Reserved indices that are never used are holes of the list.
 struct Appender {
-  u32* length;  // of the list, holes included
+  u32* length;  // length of the list, including holes
   u32 chunk, next, end;
 
   __device__ __forceinline__ Appender(u32* list_length, u32 indices) : length(list_length), chunk(indices), next(0), end(0) {}
 
-  // Writes to `indices` the index in the list of each valid item of each lane.
+  // Writes to `indices` the index in the list for each valid item of each lane. Call with all lanes.
   template <u32 N>
   __device__ __forceinline__ void append(const bool (&valid)[N], u32 (&indices)[N]) {
     u32 votes[N], wanted = 0;
@@ -47,8 +48,8 @@ struct Appender {
   }
 };
 
-// The number of indices to reserve at a time for a list of `items`: an eighth of a warp's expected share, so that at
-// most about an eighth of the list is holes. A power of two up to 256.
+// Returns the number of indices to reserve at a time for a list of about `items` items: an eighth of a warp's expected
+// share, so that holes are at most about an eighth of the list. A power of two up to 256.
 DEVICE u32 chunk_for(u32 items) {
   const u32 share = items / (8 * warp_count());
   return share < 2 ? 1 : share > 256 ? 256 : 1u << (31 - __clz(share));
@@ -58,8 +59,8 @@ struct Ranges {
   u32 a, b, c;  // first index of this thread's range in each of three lists
 };
 
-// Reserves `a`, `b` and `c` indices for each thread in three lists, whose lengths it raises: one addition per block and
-// list. A list for which no thread wants an index may be null. Call with all threads of the block.
+// Reserves `a`, `b` and `c` indices for this thread in three lists and raises the lists' lengths, by one addition per
+// block and list. A length may be null if no thread wants an index in the list. Call with all threads of the block.
 DEVICE Ranges reserve(u32 a, u32 b, u32 c, u32* length_a, u32* length_b, u32* length_c) {
   __shared__ u64 totals[32];
   __shared__ u32 bases[3];

@@ -1,10 +1,11 @@
-// The lightest item of a vertex as its index, by compare-and-swap: keys and edge ids are looked up, so one word per
-// vertex serves keys of every width and breaks ties by id.
+// The index of a vertex's lightest item, lowered by compare-and-swap. Keys and edge ids are looked up by the index, so
+// one word per vertex suffices for keys of every width and for ties.
 #pragma once
 #include "base.cuh"
 
-// Puts `index` into *lightest if it is lighter than the index there, or if that is NONE. `lighter(a, b)` compares two
-// items in the total order.
+// Replaces *lightest by `index` if its item is lighter, or if *lightest is NONE. `lighter(a, b)` is whether item a
+// comes before item b in the total order. A failed compare-and-swap means that another thread has stored a lighter
+// item.
 template <class Lighter>
 DEVICE void atomic_argmin(u32* lightest, u32 index, const Lighter& lighter) {
   u32 seen = load_relaxed(lightest);

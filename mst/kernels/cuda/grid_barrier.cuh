@@ -1,20 +1,20 @@
 // A barrier for all threads of a cooperative launch.
 //
-// `GridBarrier::sync` publishes: bar.sync makes the block's writes happen before thread 0's fence, and that fence is
-// cumulative, so the increment that follows it releases the writes of the whole block. Thread 0 of every block then
-// reads the counter with acquire until all blocks have arrived, and bar.sync makes the acquired writes visible to its
-// block. The increments of all blocks add up to 2^31, so the top bit of the counter flips exactly when the last block
-// arrives, and the rest of it is zero again: the counter needs no reset between barriers or launches. The bit cannot
-// flip back while a block still waits for it, because the next flip needs that block's own arrival.
+// Ordering: `GridBarrier::sync` publishes all earlier writes. bar.sync makes the block's writes happen before thread
+// 0's fence; the fence is cumulative, so the increment after it releases the writes of the whole block. Thread 0 of
+// every block then reads the counter with acquire until all blocks have arrived, and bar.sync makes the acquired writes
+// visible to its block. The increments of all blocks add up to 2^31: the counter's top bit flips exactly when the last
+// block arrives, and its other bits are zero again, so it needs no reset between barriers or launches. The bit cannot
+// flip back while a block still waits for it, because the next flip needs that block's arrival.
 //
-// Forward progress: kernels that call `sync` are launched cooperatively, which fails instead of starting fewer blocks
-// than asked for; so all blocks are resident and each barrier is reached by every thread, because phases have no early
-// exit and loop bounds that surround a barrier are equal in all threads (they come from kernel arguments or from words
-// that were published by an earlier barrier). Nothing else spins on another block.
+// Progress: kernels that call `sync` are launched cooperatively; such a launch fails if not all blocks can be resident.
+// Every thread reaches every barrier, because phases have no early exit, and the bounds of loops around a barrier are
+// equal in all threads: they come from kernel arguments or from words that an earlier barrier published. No thread
+// waits for another block anywhere else.
 #pragma once
 #include "base.cuh"
 
-// Phases of filter-Borůvka, whose ends the instrumented build (TIMED) records; filter_boruvka.py names them.
+// Phases of filter-Borůvka; the instrumented build (TIMED) records when they end. filter_boruvka.py names them.
 enum Phase {
   THRESHOLD,
   ROW_MINIMA,
@@ -33,9 +33,9 @@ enum Phase {
 };
 
 struct GridBarrier {
-  u32* arrivals;  // one word, zero before the first launch of all
+  u32* arrivals;  // one word, zero before the first launch
 #if TIMED
-  u64* notes;  // (phase << 56 | clock) at each end of a phase
+  u64* notes;  // (phase << 56 | clock) for each end of a phase
 
   __device__ __forceinline__ GridBarrier(u32* counter, u64* clock_notes) : arrivals(counter), notes(clock_notes) {
     note(END);

@@ -1,15 +1,14 @@
-// Exclusive prefix sums in three steps: each block scans a tile and stores its sum; the tiles' sums are scanned by one
-// block here, or by the host; each block adds to its tile the sum of all tiles before it.
+// Exclusive prefix sums in three steps: each block scans a tile and stores the tile's sum; one block, or the host,
+// scans the tiles' sums; each block adds to its tile the sum of all earlier tiles. Each step is a launch of its own.
 //
-// Geometry of the first and third step: a thread per SCAN_ITEMS elements, so a tile is SCAN_ITEMS * blockDim.x elements
-// and there is a block per tile.
+// The first and third step are launched with one block per tile, of SCAN_ITEMS * blockDim.x elements.
 #pragma once
 #include "base.cuh"
 
 static const u32 SCAN_ITEMS = 4;  // elements per thread
 
-// Returns the sum of `x` over the threads of the block before this one; `total` becomes that over all. Call with all
-// threads of the block.
+// Returns the sum of `x` over the block's threads before this one; `total` becomes the sum over all its threads. Call
+// with all threads of the block.
 DEVICE u32 scan_in_block(u32 x, u32& total) {
   __shared__ u32 sums[32];
   const u32 upto = scan_in_warp(x);
@@ -27,7 +26,8 @@ DEVICE u32 scan_in_block(u32 x, u32& total) {
   return (warp ? sums[warp - 1] : 0) + upto - x;
 }
 
-// First step: values[0 … length) become exclusive sums within their tile, tile_sums[tile] the tile's sum.
+// First step: replaces values[0 … length) by their exclusive sums within their tile; tile_sums[tile] becomes the tile's
+// sum.
 DEVICE void scan_tile(u32* values, u32* tile_sums, u32 length) {
   const u32 first = thread_index() * SCAN_ITEMS;
   u32 own[SCAN_ITEMS], sum = 0, total;
@@ -45,7 +45,7 @@ DEVICE void scan_tile(u32* values, u32* tile_sums, u32 length) {
   if (threadIdx.x == 0) tile_sums[blockIdx.x] = total;
 }
 
-// Second step, by one block: tile_sums[0 … tiles) become exclusive sums, and tile_sums[tiles] the sum of all.
+// Second step, by one block: replaces tile_sums[0 … tiles) by its exclusive sums; tile_sums[tiles] becomes the total.
 DEVICE void scan_tile_sums(u32* tile_sums, u32 tiles) {
   u32 before = 0;
   for (u32 first = 0; first < tiles; first += blockDim.x) {
@@ -59,7 +59,7 @@ DEVICE void scan_tile_sums(u32* tile_sums, u32 tiles) {
   if (threadIdx.x == 0) tile_sums[tiles] = before;
 }
 
-// Third step: values[0 … length) become exclusive sums over all tiles.
+// Third step: turns values[0 … length) into exclusive sums over all tiles.
 DEVICE void add_tile_sum(u32* values, const u32* tile_sums, u32 length) {
   const u32 first = thread_index() * SCAN_ITEMS;
 #pragma unroll

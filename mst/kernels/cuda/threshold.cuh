@@ -1,26 +1,26 @@
-// A threshold between two phases: the rank-th smallest (key, edge id) of a random sample, found by each block
-// redundantly, which needs no barrier of the grid. Its bytes are found from the top, each by a histogram over the
-// samples that have the bytes found so far.
+// The threshold between two phases of filter-Borůvka: the rank-th smallest (key, edge id) of a random sample. Every
+// block finds it by itself, which saves a barrier of the grid, by radix selection: from the top byte down, a histogram
+// over the samples that share the bytes found so far gives the next byte.
 #pragma once
 #include "filter_boruvka.cuh"
 
 static const u32 SAMPLES_PER_THREAD = 8;  // at most
 
-// A pseudo-random number for a 32-bit counter: positions of samples need no table and no state.
+// Returns a pseudo-random number for a 32-bit counter, so that positions of samples need no table and no state.
 DEVICE u32 hash32(u32 x) {
   x = (x ^ (x >> 16)) * 0x45d9f3bu;
   x = (x ^ (x >> 16)) * 0x45d9f3bu;
   return x ^ (x >> 16);
 }
 
-// In shared memory.
+// The state of `select_word`, in shared memory.
 struct Histogram {
   u32 bins[256];           // the number of active samples with each digit
-  u32 digit, rank, equal;  // the selected digit; the wanted rank among the samples with it; the number of these
+  u32 digit, rank, equal;  // the selected digit; the wanted rank among the samples with this digit; their number
 };
 
-// Adds 1 to the bin of each active lane's digit: by one addition if these are all equal, as leading digits are. Call
-// with all lanes.
+// Adds 1 to the bin of each active lane's digit: by a single addition if all digits are equal, as leading digits often
+// are. Call with all lanes.
 DEVICE void count_digit(u32* bins, u32 digit, bool active) {
   const u32 votes = __ballot_sync(FULL, active);
   if (votes == 0) return;
@@ -32,9 +32,9 @@ DEVICE void count_digit(u32* bins, u32 digit, bool active) {
   }
 }
 
-// Selects the rank-th smallest (from 0 on) of the active words of all threads of the block; sample i * blockDim.x +
-// threadIdx.x is words[i]. `word` becomes the selected word, and `rank` the rank among the samples equal to it, the
-// only ones that stay active; returns the number of these. Call with all threads of the block.
+// Selects the rank-th smallest (from 0 on) of the active words of all threads of the block; words[i] is sample
+// i * blockDim.x + threadIdx.x. `word` becomes the selected word; only samples equal to it stay active, `rank` becomes
+// the rank among them, and their number is returned. Call with all threads of the block.
 DEVICE u32 select_word(Histogram& h, const u32 (&words)[SAMPLES_PER_THREAD], bool (&active)[SAMPLES_PER_THREAD],
                        u32 samples, u32& rank, u32& word) {
   word = 0;
@@ -70,8 +70,8 @@ DEVICE u32 select_word(Histogram& h, const u32 (&words)[SAMPLES_PER_THREAD], boo
   return h.equal;
 }
 
-// Returns the sample of a rank, the same in every block. Samples are drawn with replacement, the same ones in each call,
-// and ids are compared only if a sampled key occurs more than once. Call with all threads of the block.
+// Returns the sample of the given rank, the same in every block. Every call draws the same samples, with replacement.
+// Ids are compared only if the selected key was sampled more than once. Call with all threads of the block.
 DEVICE Threshold sample_threshold(const FilterBoruvka& g, u32 rank, Histogram& h) {
   u32 at[SAMPLES_PER_THREAD], words[SAMPLES_PER_THREAD];
   Key keys[SAMPLES_PER_THREAD];

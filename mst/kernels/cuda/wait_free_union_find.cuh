@@ -1,13 +1,14 @@
 // Wait-free union-find: Anderson and Woll, "Wait-free Parallel Algorithms for the Union-Find Problem" (STOC '91), as
-// Shou-He's Listing 4 and Bhargava-Zaia use it. An element of `sets` is one 64-bit word, the rank in its high half and
-// the parent in its low half, so that one compare-and-swap checks that a root is still one of that rank.
+// used in Shou and He's Listing 4 and by Bhargava and Zaia. An element of `sets` is one 64-bit word, with the rank in
+// the high half and the parent in the low half, so one compare-and-swap checks that a root is still a root of the same
+// rank.
 //
-// COMPRESSION: finds split paths.
+// COMPRESSION: 1 if finds shorten paths by path splitting.
 //
-// Ordering: a root is linked below one of larger (rank, number), and that pair only grows towards the root, so no cycle
-// arises. A union retries until its compare-and-swap meets the word that it read; it reads past the first-level cache,
-// so a stale word cannot make it retry forever. If no union runs at the same time, `find` may use that cache: a
-// launch starts with it empty, and shortened paths lead to the same root.
+// Ordering: a root is linked below a root of larger (rank, number), and this pair only grows towards the root, so no
+// cycle arises. A union retries until its compare-and-swap meets the word that it read. It bypasses the first-level
+// cache, so a stale word cannot make it retry forever. While no union runs, `find` may use this cache: a launch starts
+// with it empty, and shortened paths lead to the same root.
 #pragma once
 #include "base.cuh"
 
@@ -15,12 +16,12 @@
 #define COMPRESSION 0
 #endif
 
-// The element of a vertex that is the root of itself alone.
+// Returns the element of a vertex that is a set by itself.
 DEVICE u64 singleton(u32 x) { return pack(0, x); }
 
 DEVICE u32 parent_cached(const u64* sets, u32 x) { return load_cached((const u32*)(sets + x)); }
 
-// The root of x, to be called while no union runs; other threads may call `find` at the same time.
+// Returns the root of x. Call it while no union runs; other threads may call `find` at the same time.
 DEVICE u32 find(u64* sets, u32 x) {
   u32 parent = parent_cached(sets, x);
   while (parent != x) {
@@ -37,7 +38,7 @@ DEVICE u32 find(u64* sets, u32 x) {
   return x;
 }
 
-// A root of x at some moment during the call, while other threads unite sets.
+// Returns an element that was the root of x at some moment during the call; other threads may be uniting sets.
 DEVICE u32 find_during_unions(u64* sets, u32 x) {
   u64 element = load_relaxed(sets + x);
   while (low_word(element) != x) {
@@ -53,7 +54,7 @@ DEVICE u32 find_during_unions(u64* sets, u32 x) {
   return x;
 }
 
-// Unites the sets of a and b, if they differ: links the root of smaller (rank, number) below the other.
+// Unites the sets of a and b if they differ, by linking the root of smaller (rank, number) below the other.
 DEVICE void unite_sets(u64* sets, u32 a, u32 b) {
   for (;;) {
     a = find_during_unions(sets, a);

@@ -1,16 +1,16 @@
-// Walks listed CSR rows with the whole grid, balanced for skewed lengths: a warp takes some rows at a time,
-// concatenates their slots, and visits these in chunks, a slot per lane and item. So all lanes are busy for any lengths
-// of rows, and neighbouring lanes read neighbouring slots. Rows of more than `long_row` slots are left out; instead,
-// the pieces of all long rows of the graph that the visitor wants are visited, listed or not.
+// A walk over listed CSR rows by the whole grid, balanced for skewed lengths. A warp takes some rows at a time,
+// concatenates their slots, and visits the slots in chunks, one slot per lane and item. So all lanes are busy whatever
+// the lengths of rows, and neighbouring lanes read neighbouring slots. Listed rows of more than `long_row` slots are
+// skipped; instead, the pieces of every long row of the graph that the visitor wants are visited, listed or not.
 //
-// Warps share nothing here but the list that their visitor appends to; the list of rows and the pieces were published
-// by a barrier before.
+// Warps share nothing except the list to which their visitor appends; an earlier barrier has published the list of rows
+// and the pieces.
 //
-// A visitor has
+// A visitor has these members, called by all lanes:
 //   ITEMS               slots per lane and chunk
-//   begin(row)          called before the slots of new rows: `row` is the one that this lane holds, or NONE
-//   visit(chunk)        called with each chunk of their slots, by all lanes
-//   wants_row(row)      whether the pieces of a long row are walked; equal in all lanes
+//   begin(row)          called before the slots of new rows; `row` is the row that this lane holds, or NONE
+//   visit(chunk)        called with each chunk of the slots of these rows
+//   wants_row(row)      whether to visit the pieces of a long row; equal in all lanes
 #pragma once
 #include "filter_boruvka.cuh"
 
@@ -18,7 +18,7 @@
 #define BLOCK 512  // threads of a block
 #endif
 
-// The bitwise or of x over the lanes of a warp. Call with all lanes.
+// Returns the bitwise or of x over the lanes of a warp. Call with all lanes.
 DEVICE u32 or_in_warp(u32 x) {
 #if defined(EMULATED) || __CUDA_ARCH__ >= 800
   return __reduce_or_sync(FULL, x);
@@ -31,12 +31,13 @@ DEVICE u32 or_in_warp(u32 x) {
 // A chunk of slots, ITEMS for each lane.
 template <u32 ITEMS>
 struct Chunk {
-  u32 slot[ITEMS], row[ITEMS];  // each item's slot, and the lane that holds its row
-  bool valid[ITEMS];            // whether there is such an item
+  u32 slot[ITEMS], row[ITEMS];  // slot of each item, and the lane that holds the slot's row
+  bool valid[ITEMS];            // false past the last slot
 };
 
-// Walks the first `rows` rows of `list`, of which a warp takes up to `most_at_once` (up to 32) at a time, then the pieces
-// of long rows. If there are fewer rows than warps, several warps share each. Call with all threads of the grid.
+// Walks the first `rows` rows of `list`, then the pieces of long rows. A warp takes up to `most_at_once` rows at a
+// time, at most 32. If there are fewer rows than warps, several warps share each row. Call with all threads of the
+// grid.
 template <class Visitor>
 DEVICE void walk_rows(const FilterBoruvka& g, const u32* list, u32 rows, u32 most_at_once, Visitor& visitor) {
   __shared__ u32 row_lanes[BLOCK / 32][32];  // per warp: lanes that hold a row with slots, in order
