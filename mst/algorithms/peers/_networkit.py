@@ -1,4 +1,4 @@
-"""NetworKit's graph, and edge ids from its forests, for both of its algorithms."""
+"""The common part of NetworKit's two algorithms: its graph, and edge ids from its forests."""
 
 from __future__ import annotations
 
@@ -18,11 +18,14 @@ class Problem(NamedTuple):
 
 
 def build(graph: Graph) -> Problem:
-    """Return the simple edges and NetworKit's graph of them; its Prim reads infinity as "not reached"."""
+    """Return the simple edges and NetworKit's graph of them, with weights that its Prim can read.
+
+    Prim reads infinity as "not reached".
+    """
     import networkit
 
     simple = simple_edges(graph)
-    ends = simple.u.astype(np.int64), simple.v.astype(np.int64)  # 32-bit ends crash it
+    ends = simple.u.astype(np.int64), simple.v.astype(np.int64)  # NetworKit crashes on 32-bit ends
     weights = double_weights(simple.w, positive=True)
     own = networkit.GraphFromCoo((weights, ends), n=graph.n, weighted=True)
     return Problem(simple, own)

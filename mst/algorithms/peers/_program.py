@@ -1,4 +1,4 @@
-"""Any program on disk as an algorithm: writes its input, runs it, and reads its output (see `mst.programs`)."""
+"""Any program on disk as an algorithm: write its input, run it, and read its output (see `mst.programs`)."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ class Problem:
 
 @dataclass(frozen=True)
 class Answer:
-    """The program's standard output, and its output file, if it wrote one."""
+    """The text of the program's standard output and, if it wrote one, of its output file."""
 
     printed: str
     written: str | None
 
 
 class Command:
-    """The functions of an algorithm (see `mst.registry`), for one program."""
+    """The functions of an algorithm (see `mst.registry`) that runs a program."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -52,7 +52,7 @@ class Command:
             self.printed_phases = self._seconds_of_phases
 
     def prepare(self, graph: Graph, *, width: int, shared: str | None = None, **options: Any) -> Problem:
-        """Write the graph and fill in the command; processes that have a `shared` folder for a graph write it once."""
+        """Write the graph and fill in the command; processes with the same `shared` folder write the graph once."""
         program = self.program
         folder = tempfile.TemporaryDirectory(prefix="mst-program-")
         suffix = next(iter(formats.FORMATS[program.format].suffixes), "")
@@ -92,7 +92,7 @@ class Command:
         return answer, float(self._found("seconds", answer)) * UNITS[self.program.unit]
 
     def collect(self, problem: Problem, answer: Answer) -> np.ndarray | None:
-        """Return the forest's edge ids, or None when the program prints a total only."""
+        """Return the forest's edge ids, or None if the program reports only a total."""
         if self.program.edges is None:
             return None
         text = answer.printed if answer.written is None else answer.written
@@ -108,18 +108,18 @@ class Command:
         return ids
 
     def weight(self, problem: Problem, answer: Answer) -> str:
-        """Return the total that the program printed, as it printed it."""
+        """Return the total weight in the form in which the program printed it."""
         return self._found("total", answer)
 
     def counters(self, problem: Problem, answer: Answer) -> dict[str, Any]:
-        """Return the clock that gave the time, and the numbers that the program or its instrumented build prints."""
+        """Return whose clock gave the time, and the numbers printed by the program or its instrumented build."""
         clock = "program" if self.program.seconds else "process"
         if self.program.counters and problem.instrumented != problem.words:
             answer = self._run(problem, problem.instrumented)
         return {"clock": clock, **self._numbers("counters", answer)}
 
     def _phases(self, problem: Problem) -> dict[str, float]:
-        """Return the seconds of each phase that a further run prints."""
+        """Run the program again and return the seconds of each phase that it prints."""
         return self._seconds_of_phases(problem, self._run(problem, problem.instrumented))
 
     def _seconds_of_phases(self, problem: Problem, answer: Answer) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""Preparation of peers' inputs: simple graphs, weights as doubles, and edge ids from pairs of ends."""
+"""Inputs and results of libraries that need simple graphs: weights as doubles, and edge ids from pairs of ends."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mst.kernels.primitives.radix import argsort
 
 @dataclass(frozen=True, eq=False)
 class SimpleEdges:
-    """Edges with u < v, one per pair (the smallest by weight, then id), sorted by pair.
+    """The smallest edge by (weight, id) of each pair u < v, sorted by pair.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class SimpleEdges:
 
 
 def simple_edges(graph: Graph) -> SimpleEdges:
-    """Return the lightest edge of each pair of distinct ends; of equal ones, the smallest id.
+    """Return the lightest edge of each pair of distinct ends, of equal ones that with the smallest id.
 
     Libraries differ in how they treat parallel edges: some add their weights, some keep the last one.
     """
@@ -55,11 +55,11 @@ def simple_edges(graph: Graph) -> SimpleEdges:
 
 
 def double_weights(weights: np.ndarray, *, positive: bool = False) -> np.ndarray:
-    """Return float64 weights of the same order and the same ties.
+    """Return float64 weights with the same order and the same ties.
 
-    If some integers are above 2⁵³, all weights become their ranks, counted from 1. With `positive` they do so, too, if
-    some are not positive, or infinite or the largest float: some libraries read zero as "no edge", and infinity or
-    the largest float as "not reached".
+    All weights are replaced by their ranks, counted from 1, if some integer is above 2⁵³. With `positive`, this also
+    happens if some weight is not positive, infinite or the largest float, because some libraries read zero as "no
+    edge", and infinity or the largest float as "not reached".
     """
     doubles = weights.astype(np.float64)
     if len(weights) == 0:

@@ -32,7 +32,7 @@ def skip(facts: Facts, *, width: int, precision: str) -> str | None:
 
 
 class Problem(NamedTuple):
-    """Both arcs of every simple edge on the host, and cuGraph's handle and graph once they are transferred."""
+    """Both arcs of every simple edge on the host; after `transfer`, also cuGraph's handle and graph."""
 
     edges: SimpleEdges
     sources: np.ndarray
@@ -42,10 +42,10 @@ class Problem(NamedTuple):
 
 
 def prepare(graph: Graph, *, width: int, precision: str) -> Problem:
-    """Merge parallel edges and double the others: cuGraph needs a simple, symmetric graph."""
+    """Merge parallel edges and list each edge in both directions: cuGraph needs a simple, symmetric graph."""
     simple = simple_edges(graph)
-    # RAFT breaks ties by noise below the least gap between weights, but takes gaps between absolute values: if there
-    # are -1 and 1, noise changes the order. It also reads the largest float as "no edge".
+    # RAFT breaks ties by noise smaller than the least gap between weights, but computes gaps between absolute values:
+    # with both -1 and 1, noise changes the order. It also reads the largest float as "no edge".
     weights = double_weights(simple.w, positive=True)
     if precision == "float32":
         narrow = weights.astype(np.float32)
@@ -95,7 +95,7 @@ def solve(problem: Problem) -> Any:
 
     with _memory_errors(problem.edges):
         found = pylibcugraph.minimum_spanning_tree(*problem.device, do_expensive_check=False)
-        # The handle's stream is not CuPy's.
+        # The handle has a stream of its own, not CuPy's.
         cupy.cuda.runtime.deviceSynchronize()
     return found
 
@@ -120,6 +120,6 @@ def collect(problem: Problem, result: Any) -> np.ndarray:
         return np.empty(0, np.int64)
     n, (sources, targets) = problem.edges.n, (result[0].get(), result[1].get())
     once = sources < targets  # each edge comes in both directions
-    # Sorted, look-ups are near one another: with the sort, 12 million of them take a tenth of the time.
+    # Sorted look-ups are near one another in memory: 12 million, with the sort, take a tenth of the time.
     pairs = np.sort(sources[once].astype(np.int64) * n + targets[once])
     return np.sort(problem.edges.edge_ids(*np.divmod(pairs, n)))

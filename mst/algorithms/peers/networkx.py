@@ -1,4 +1,4 @@
-"""networkx's `minimum_spanning_edges`, in pure Python: the most widely known, and a lower bound."""
+"""networkx's `minimum_spanning_edges` in pure Python: the most widely known function, and a lower bound of speed."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Problem(NamedTuple):
 def prepare(graph: Graph, *, width: int, method: str) -> Problem:
     import networkx
 
-    # Its Borůvka omits edges of infinite weight.
+    # networkx's Borůvka omits edges of infinite weight.
     simple = simple_edges(graph)
     weights = double_weights(simple.w, positive=True)
     own = networkx.Graph()

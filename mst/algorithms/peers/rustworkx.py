@@ -1,4 +1,4 @@
-"""rustworkx's `minimum_spanning_edges`: Kruskal in Rust, sorted with all threads rayon may use."""
+"""rustworkx's `minimum_spanning_edges`: Kruskal's algorithm in Rust; the sort uses all threads that rayon may use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SciPy's `scipy.sparse.csgraph.minimum_spanning_tree`, which most Python users call."""
+"""SciPy's `scipy.sparse.csgraph.minimum_spanning_tree`, the function that most Python users call."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Problem(NamedTuple):
 def prepare(graph: Graph, *, width: int) -> Problem:
     from scipy.sparse import csr_array
 
-    # Forest edges of weight zero vanish from its result (scipy issue 18892).
+    # SciPy drops forest edges of weight zero from the result (scipy issue 18892).
     simple = simple_edges(graph)
     weights = double_weights(simple.w, positive=True)
     return Problem(simple, csr_array((weights, (simple.u, simple.v)), shape=(graph.n, graph.n)))
