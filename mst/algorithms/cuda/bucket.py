@@ -1,7 +1,7 @@
-"""A (1 + ε)-approximate forest on one GPU: weights rounded down to buckets, then filter-Borůvka on these.
+"""A (1 + ε)-approximate forest on one GPU: filter-Borůvka on weights rounded down to buckets.
 
-Weights of a bucket differ by a factor of at most 1 + ε, so the exact forest of the rounded weights weighs at most
-1 + ε times the optimum. A bucket number has a dozen bits, so offers hold key and edge id in full, and never tie.
+Weights in a bucket differ by a factor of at most 1 + ε, so the exact forest of the rounded weights weighs at most 1 + ε
+times the optimum. A bucket number has a dozen bits, so candidates hold the whole key and edge id and never tie.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ def skip(facts: Facts, *, width: int, epsilon: float, start: str) -> str | None:
 
 
 def prepare(graph: Graph | DeviceGraph, *, width: int, epsilon: float, start: str) -> filter_boruvka.Prepared:
-    """Round weights down to buckets, and prepare filter-Borůvka with these as keys."""
+    """Prepare filter-Borůvka with the buckets of the weights as keys."""
     refuse_negative("bucket-cuda", graph.w)
     keys = buckets(graph.w, mantissa_bits(epsilon))
     return filter_boruvka.prepared_with_keys(graph, keys, start, dict(factor=0.0, samples=4096, seed=1))
 
 
 def buckets(weights: Any, bits: int) -> Any:
-    """Return uint32 bucket numbers of weights ≥ 0, on host or device like these: the leading bits of their doubles."""
+    """Return uint32 bucket numbers of weights ≥ 0, on host or device like them: the leading bits of their doubles."""
     if isinstance(weights, np.ndarray):
         doubles = exact_in_float64(weights).astype(np.float64)
     else:

@@ -1,8 +1,8 @@
-"""Borůvka with contraction on one GPU: Sousa, Mariano, Proença ("UMinho GPU") and Biagiotti's GPU-u and GPU-e: ports.
+"""Borůvka with contraction on one GPU: ports of Sousa, Mariano and Proença ("UMinho GPU") and Biagiotti's GPU-u, GPU-e.
 
-Written from Biagiotti's report (section IV), which describes all three. The defaults are UMinho's; GPU-u is
-``memory=unified``; GPU-e is ``memory=unified, work=edge, scan=host``. ``minimum=segmented`` is Biagiotti's future
-work. Candidates of equal weight are ordered by edge id, not by the smaller end. Kernels: ``contract_boruvka.cu``.
+All three are written from Biagiotti's report (section IV). The default options are UMinho GPU; ``memory=unified`` is
+GPU-u; ``memory=unified, work=edge, scan=host`` is GPU-e. ``minimum=segmented`` is Biagiotti's suggestion for future
+work. Ties in weight are broken by edge id, not by the smaller end. The kernels are in ``contract_boruvka.cu``.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def prepare(graph: Graph | DeviceGraph, *, width: int, **options: Any) -> port.P
 
 
 def layout(p: port.Problem) -> memory.Layout:
-    """Return a problem's workspace: two sets of rows, written alternately by rounds, and the arrays of a round."""
+    """Return a problem's workspace: two sets of rows, which rounds write in turn, and the arrays of a round."""
     key = np.uint32 if p.key_bits == 32 else np.uint64
     work: memory.Layout = dict.fromkeys(_PER_VERTEX, (np.uint32, p.n + 1))
     for turn in ("a", "b"):
@@ -110,7 +110,7 @@ def program(p: port.Problem) -> Program:
 
 
 def transfer(problem: port.Problem) -> port.Problem:
-    """Copy inputs to the device, and allocate the workspace there, in the kind of memory the options set."""
+    """Copy inputs to the device and allocate the workspace, both in the kind of memory that the options choose."""
     p = problem
     unified = p.options["memory"] == "unified"
     allocate = memory.in_unified_memory if unified else memory.in_device_memory
@@ -145,19 +145,19 @@ def solve(problem: port.Problem) -> port.Result:
 
 
 def _read_rows(device: Any, prefix: str) -> None:
-    """Make the next round read the rows from arrays with this prefix."""
+    """Make the next round read its rows from the arrays whose names begin with `prefix`."""
     for name in ROWS:
         device.argument[name] = device.address(prefix + name)
 
 
 def _write_rows(device: Any, turn: str) -> None:
-    """Make this round write the rows of a turn."""
+    """Make this round write its rows to the set of arrays named by `turn`."""
     for name in ROWS:
         device.argument[f"next_{name}"] = device.address(f"{turn}_{name}")
 
 
 def choose_candidates(p: port.Problem, device: Any, n: int, slots: int) -> None:
-    """Steps 1 and 2: each vertex's lightest slot, without mirrored ones."""
+    """Steps 1 and 2: find each vertex's lightest slot, and drop one of two slots of the same edge."""
     if p.options["minimum"] == "segmented":
         device.fill("candidates", 0xFF, n)
         device.launch("find_candidates_segmented", slots)
@@ -167,7 +167,7 @@ def choose_candidates(p: port.Problem, device: Any, n: int, slots: int) -> None:
 
 
 def colour(device: Any, n: int) -> int:
-    """Step 3: every vertex gets its root's colour; return the number of launches until nothing changed."""
+    """Step 3: give every vertex the colour of its root; return the number of launches until nothing changed."""
     device.launch("initialise_colours", n)
     launches, changed = 0, True
     while changed:
@@ -178,7 +178,7 @@ def colour(device: Any, n: int) -> int:
 
 
 class Contraction(NamedTuple):
-    """A round's vertices, slots and roots, and the name of the next round's offsets."""
+    """The numbers of vertices, slots and roots of a round, and the name of the next round's offsets."""
 
     n: int
     slots: int
@@ -187,7 +187,7 @@ class Contraction(NamedTuple):
 
 
 def contract(p: port.Problem, device: Any, c: Contraction) -> int:
-    """Step 5: degrees, their scan, and the slots between components; return how many slots."""
+    """Step 5: count and scan degrees, and copy slots between components; return the number of these slots."""
     by_edge = p.options["work"] == "edge"
     suffix, size = ("_by_edge", c.slots) if by_edge else ("", c.n)
     device.fill(c.next_offsets, 0, c.roots + 1)
@@ -230,7 +230,7 @@ device_bytes = port.device_bytes
 
 
 def phases(problem: port.Problem) -> dict[str, float]:
-    """Seconds per step of the method."""
+    """Return seconds per step of the method."""
     names = dict(find_candidates="candidates", find_candidates_segmented="candidates")
     names |= dict(remove_mirrors="mirrors", initialise_colours="colours", propagate_colours="colours")
     names |= dict.fromkeys(("flag_roots", "scan_tiles", "scan_sums", "add_sums"), "scans")
@@ -250,7 +250,7 @@ def used_kernels(p: port.Problem) -> tuple[str, ...]:
 
 
 def occupancy(problem: port.Problem, counters: dict[str, Any]) -> dict[str, list[float]]:
-    """Return the theoretical occupancy of each kernel, per round: the limit by registers and launched threads.
+    """Return the theoretical occupancy of each kernel in each round, limited by registers and by launched threads.
 
     Parameters
     ----------
@@ -260,8 +260,8 @@ def occupancy(problem: port.Problem, counters: dict[str, Any]) -> dict[str, list
     Returns
     -------
     dict of str to list of float
-        Kernel to the share of the card's resident warps, one value per round. The achieved
-        occupancy is among the counters of a run with ``measure: {profile: true}``.
+        For each kernel, its share of the card's resident warps in each round. A run with ``measure: {profile: true}``
+        counts the achieved occupancy.
     """
     most = problem.device.resident_threads()
     rounds = list(zip(counters["vertices"], counters["slots"], strict=True))

@@ -1,10 +1,10 @@
-"""ECL-MST (Fallin, Gonzalez, Seo, Burtscher, SC '23), written from the paper's text: a port, not the authors' program.
+"""ECL-MST (Fallin, Gonzalez, Seo, Burtscher, SC '23), a port written from the paper's text, not the authors' program.
 
-Sections 3.2 and 3.3 give the method, section 5.3 the cumulative removal of its optimisations (option ``rung``);
-``without`` removes only one. One thing differs: ties are broken by edge id, not by slot, so that the forest is the one
-every exact algorithm returns. Two improvements of ours are off by default: ``ahead``, since a Python host takes
-longer than a short round, and ``batch``. Counters and times per kernel always come from the paper's host loop, which
-reads the worklist's length in every round. Kernels: ``ecl_mst.cu``.
+The method is that of sections 3.2 and 3.3. Section 5.3 removes its optimisations one after another, as the option
+``rung`` does; ``without`` removes a single one. In one point the port differs: ties are broken by edge id, not by slot,
+so that the forest equals that of every exact algorithm. Two improvements of ours are off by default: ``batch``, and
+``ahead``, which helps because a Python host takes longer than a short round. Counters and times per kernel always come
+from the paper's host loop, which reads the worklist's length in every round. The kernels are in ``ecl_mst.cu``.
 """
 
 from __future__ import annotations
@@ -77,9 +77,9 @@ SOURCE = "ecl_mst.cu"
 BLOCK = 512
 # On worklists up to this length the host may queue several rounds before it reads the number of remaining edges.
 SHORT = 1 << 18
-# The number of each optimisation in the kernels and in section 5.3's order of removal.
+# The index of an optimisation is its number in the kernels and its place in section 5.3's order of removal.
 OPTIMISATIONS = ("none", "guards", "warps", "filter", "compression", "direction", "tuples")
-# Index into `lengths`, after those of the two worklists.
+# Index in `lengths` of the word that tells whether an edge is left; the lengths of the two worklists come before it.
 EDGE_LEFT = 2
 ARGUMENT = argument_dtype(
     (
@@ -110,16 +110,16 @@ def skip(facts: Facts, *, width: int, **options: Any) -> str | None:
 
 @dataclass(eq=False)
 class Problem:
-    """Rows on the host or the device, and after `transfer` the device that runs kernels on them.
+    """Rows on the host or the device; after `transfer`, also the device that runs kernels on them.
 
     Attributes
     ----------
     n, m, slots : int
         Vertices, edges, and slots of the rows.
     options, inputs : dict
-        The algorithm's options; the rows, and from rung 7 on the row of each slot.
+        The algorithm's options; and the rows, at rung 7 and 8 with the row of each slot.
     filtered : bool
-        Whether light slots come first, in a separate phase.
+        Whether light slots are processed first, in a phase of their own.
     threshold : int
         Largest light key.
     key_bits : int
@@ -141,7 +141,10 @@ class Problem:
 
 @dataclass(eq=False)
 class Result:
-    """A byte per edge, on the device, or on the host if transfers are part of the solve; and launches by kernel."""
+    """A byte per edge, 1 for forest edges, on the host if transfers are part of the solve, else on the device.
+
+    `launches` counts launches by kernel.
+    """
 
     chosen: Any
     launches: dict[str, int]
@@ -161,12 +164,12 @@ def prepare(graph: Graph | DeviceGraph, *, width: int, **options: Any) -> Proble
 
 
 def removed(options: dict[str, Any], optimisation: str) -> bool:
-    """Return whether the options remove an optimisation, of `OPTIMISATIONS`."""
+    """Return whether the options remove an optimisation, a name in `OPTIMISATIONS`."""
     return options["rung"] >= OPTIMISATIONS.index(optimisation) or options["without"] == optimisation
 
 
 def sample_threshold(keys: Any, n: int, options: dict[str, Any]) -> int:
-    """Return the largest light key, below which about `factor` · n slots lie, by `samples` of them (section 3.3)."""
+    """Return the largest light key, estimated from samples so that about `factor` · n slots are light (section 3.3)."""
     count = min(options["samples"], len(keys))
     sampled = np.random.default_rng(options["seed"]).integers(0, len(keys), count)
     ordered = np.sort(_host(keys.take(sampled) if isinstance(keys, np.ndarray) else keys[sampled.tolist()]))
@@ -194,14 +197,14 @@ def layout(p: Problem) -> memory.Layout:
 
 
 def worklist_capacity(p: Problem) -> int:
-    """Return the entries of a worklist: one direction per edge, both if that is removed, none without worklists."""
+    """Return a worklist's capacity: an entry per edge, two if both directions are taken, none without worklists."""
     if p.options["rung"] >= 7:
         return 0
     return p.slots if removed(p.options, "direction") else p.slots // 2
 
 
 def arguments(p: Problem, addresses: dict[str, int]) -> dict[tuple[int, int], np.ndarray]:
-    """Return the kernels' argument by (worklist that is read, whether heavy slots come in)."""
+    """Return the kernels' argument for each pair of `source`, the worklist that is read, and `heavy`, the phase."""
     filled = {}
     for source in (0, 1):
         for heavy in (0, 1):
@@ -213,7 +216,7 @@ def arguments(p: Problem, addresses: dict[str, int]) -> dict[tuple[int, int], np
 
 
 def macros(p: Problem) -> dict[str, int]:
-    """Return the variant of the source a problem needs."""
+    """Return the macros that select the variant of the source for a problem."""
     jumping = int(p.options["compression"] == "jumping")
     without = OPTIMISATIONS.index(p.options["without"])
     return dict(
@@ -222,7 +225,7 @@ def macros(p: Problem) -> dict[str, int]:
 
 
 def kernel_names(rung: int) -> tuple[str, ...]:
-    """Return the kernels that a rung has."""
+    """Return the names of the kernels that the source has at a rung."""
     names = ("initialise", "minimise", "minimise_ids", "unite", "reset_minima")
     return names if rung >= 7 else (*names, "populate")
 
@@ -248,11 +251,11 @@ class EclDevice:
         self._lengths = self.arrays["lengths"].data.ptr
 
     def launch(self, kernel: str, size: int, source: int, heavy: int) -> None:
-        """Run a kernel with a thread for each of `size` items."""
+        """Run a kernel with one thread for each of `size` items."""
         self._kernels[kernel].launch(-(-size // BLOCK), BLOCK, self._launch_arguments[source, heavy])
 
     def clear_length(self, index: int) -> None:
-        """Set one of `lengths` to zero."""
+        """Set ``lengths[index]`` to zero."""
         (self.arrays["lengths"].data + 4 * index).memset_async(0, 4)
 
     def clear_chosen(self) -> None:
@@ -261,18 +264,18 @@ class EclDevice:
         chosen.data.memset_async(0, chosen.nbytes)
 
     def request_length(self, index: int) -> None:
-        """Queue a copy of one of `lengths` to the host, after the launches so far."""
+        """Queue a copy of ``lengths[index]`` to the host, after all earlier launches."""
         stream, kind = self._stream(), self._runtime.memcpyDeviceToHost
         self._runtime.memcpyAsync(self._length.ctypes.data, self._lengths + 4 * index, 4, kind, stream.ptr)
         self._copied.record(stream)
 
     def requested_length(self) -> int:
-        """Wait for the copy of the last `request_length`, while later launches go on."""
+        """Wait for the copy of the last `request_length`, but not for later launches; return the length."""
         self._copied.synchronize()
         return int(self._length[0])
 
     def read_length(self, index: int) -> int:
-        """Return one of `lengths`: the host round trip of every round (section 2)."""
+        """Return ``lengths[index]``; this is the round trip to the host in every round (section 2)."""
         self.request_length(index)
         return self.requested_length()
 
@@ -289,12 +292,12 @@ def transfer(problem: Problem) -> Problem:
 
 
 def solve(problem: Problem) -> Result:
-    """Algorithm 1: the light slots, then the heavy ones that still join two sets."""
+    """Algorithm 1: process the light slots, then the heavy slots that still join two sets."""
     return _solve(problem, published_rounds if problem.options["ahead"] == 1 else rounds_ahead)
 
 
 def solve_as_published(problem: Problem) -> Result:
-    """Solve by the paper's host loop, the source of counters and times per kernel."""
+    """Solve by the paper's host loop, from which counters and times per kernel are taken."""
     return _solve(problem, published_rounds)
 
 
@@ -334,7 +337,7 @@ def rounds_ahead(p: Problem, device: Any, heavy: int, launches: dict[str, int]) 
 
 
 def published_rounds(p: Problem, device: Any, heavy: int, launches: dict[str, int]) -> None:
-    """Algorithm 2 launch by launch: before lines 27 to 37 the host reads whether there is anything left for them."""
+    """Algorithm 2 launch by launch: before lines 27 to 37, the host reads whether any edge is left."""
     source, length = 0, _populate(p, device, heavy, launches)
     while length:
         device.launch("minimise", length, source, heavy)
@@ -347,7 +350,7 @@ def published_rounds(p: Problem, device: Any, heavy: int, launches: dict[str, in
 
 
 def topology_rounds(p: Problem, device: Any, heavy: int, launches: dict[str, int]) -> None:
-    """Rungs 7 and 8: no worklist, so every round visits every slot (or row)."""
+    """Rungs 7 and 8: without a worklist, every round visits every slot or every row."""
     size = p.slots if p.options["rung"] == 7 else p.n
     while True:
         device.clear_length(EDGE_LEFT)
@@ -366,7 +369,7 @@ def _populate(p: Problem, device: Any, heavy: int, launches: dict[str, int]) -> 
 
 
 class Step(NamedTuple):
-    """Items to unite and minima to reset in a round, the worklist that is read, and whether slots are heavy."""
+    """Numbers of items to unite and of minima to reset in a round, the worklist that is read, and the phase."""
 
     items: int
     minima: int
@@ -399,7 +402,7 @@ device_bytes = port.device_bytes
 
 
 def counters(problem: Problem, result: Result) -> dict[str, int]:
-    """Return launches by kernel as the paper's host makes them, the threshold, and the light slots if one is used."""
+    """Return launches by kernel in the paper's host loop, the threshold and, with a filter, the light slots."""
     published = result if problem.options["ahead"] == 1 else solve_as_published(problem)
     launches = published.launches
     counted = dict(launches, filtered=int(problem.filtered), threshold=problem.threshold)
@@ -409,13 +412,13 @@ def counters(problem: Problem, result: Result) -> dict[str, int]:
 
 
 def light_slots(problem: Problem) -> int:
-    """Return how many slots the threshold keeps for the first phase; as in the paper, an edge counts as two."""
+    """Return the number of slots that the first phase takes; as in the paper, each edge has two slots."""
     return int((problem.inputs["keys"] <= problem.threshold).sum())
 
 
 def phases(problem: Problem) -> dict[str, float]:
-    """Seconds per kernel, as a profiler lists them: the time between launches is left out."""
-    # "forget" is the name of that phase in records and claims.
+    """Return seconds per kernel as a profiler lists them, without the time between launches."""
+    # Records and claims call the phase of `reset_minima` "forget".
     named = {"minimise_ids": "minimise", "reset_minima": "forget"}
     names = {name: named.get(name, name) for name in kernel_names(problem.options["rung"])}
     spent = phase_seconds(problem, solve_as_published, names)

@@ -1,7 +1,8 @@
-"""Edge-centric Borůvka on one GPU (Shou and He, section 3.2), written from the report's text: a port.
+"""Edge-centric Borůvka on one GPU (Shou and He, section 3.2), a port written from the report's text.
 
-Listing 5 is the first version (``worklist=off, compression=on``), Listing 6 without path compression the final one,
-the default. ``minimum=vertex`` is its future work. Kernels and the differences: ``edge_boruvka.cu``.
+Listing 5 is their first version (``worklist=off, compression=on``). Listing 6 without path compression is their final
+version, the default here. ``minimum=vertex`` is their future work. ``edge_boruvka.cu`` has the kernels and lists the
+differences.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ def skip(facts: Facts, *, width: int, **options: Any) -> str | None:
 
 
 def prepare(graph: Graph | DeviceGraph, *, width: int, **options: Any) -> port.Problem:
-    """Take the edge list as it is; for minima by vertex, build rows as well."""
+    """Return the problem with the unchanged edge list; for minima by vertex, also with rows."""
     inputs = edge_inputs(graph)
     if options["minimum"] == "vertex":
         rows = row_inputs(graph)
@@ -110,7 +111,7 @@ def program(p: port.Problem) -> Program:
 
 
 def is_fused(p: port.Problem) -> bool:
-    """Whether the minimum pass filters too: in all versions but the first (Listing 5)."""
+    """Return whether the minimum pass also filters, as in all versions except the first (Listing 5)."""
     return p.options["worklist"] or p.options["minimum"] == "vertex"
 
 
@@ -120,7 +121,7 @@ def transfer(problem: port.Problem) -> port.Problem:
 
 
 def solve(problem: port.Problem) -> port.Result:
-    """Rounds of minimise, unite and filter over a worklist (section 3.2)."""
+    """Run rounds of minimise, unite and filter over a worklist (section 3.2)."""
     p, device, g = problem, problem.device, problem.device.argument
     g["n"], g["source"], g["from_input"] = p.n, 0, 1
     device.fill("chosen", 0)
@@ -141,7 +142,7 @@ Rounds = Callable[[port.Problem, Any], Iterator[int]]
 
 
 def rounds_of(p: port.Problem) -> Rounds:
-    """Return the version that the options choose."""
+    """Return the function for the rounds of the version that the options choose."""
     if p.options["minimum"] == "vertex":
         return vertex_rounds
     return worklist_rounds if p.options["worklist"] else first_version_rounds
@@ -173,7 +174,7 @@ def first_version_rounds(p: port.Problem, device: Any) -> Iterator[int]:
 
 
 def vertex_rounds(p: port.Problem, device: Any) -> Iterator[int]:
-    """Section 4.3: minima by rows; the worklist holds vertices, in every round all of them if it is off."""
+    """Section 4.3: minima by rows. The worklist holds vertices; without it, every round visits all vertices."""
     length = p.n
     while found := _minimise_to_other_list(device, length, keep_length=not p.options["worklist"]):
         length = found if p.options["worklist"] else p.n
@@ -183,7 +184,10 @@ def vertex_rounds(p: port.Problem, device: Any) -> Iterator[int]:
 
 
 def _minimise_to_other_list(device: Any, length: int, keep_length: bool = False) -> int:
-    """Swap the lists; return the length of the new worklist, which is read in full if `keep_length`."""
+    """Run the minimum pass and swap the lists; return the counter `appended`, which is the length of the new worklist.
+
+    With `keep_length`, the list has `length` entries and the counter tells whether any vertex has an edge left.
+    """
     g = device.argument
     g["length"] = length
     device.fill("appended", 0)
@@ -207,7 +211,7 @@ device_bytes = port.device_bytes
 
 
 def phases(problem: port.Problem) -> dict[str, float]:
-    """Seconds per part of the algorithm, as the report's tables of sections 3.2 and 4.3 list them.
+    """Return seconds per part of the algorithm, divided as in the tables of sections 3.2 and 4.3.
 
     With a worklist, the filter is in ``minimum``.
     """

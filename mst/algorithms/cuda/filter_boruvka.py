@@ -1,6 +1,6 @@
-"""Filter-Borůvka on one GPU: row minima, a precise threshold, and heavy edges only outside the giant component.
+"""Filter-Borůvka on one GPU: minima of rows, a sampled threshold, and heavy edges only outside the giant component.
 
-The kernels' sources explain the method phase by phase: ``filter_boruvka.cu`` and the files it includes.
+``filter_boruvka.cu`` and the files that it includes explain the method, phase by phase.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ ALGORITHM = dict(
 SOURCE = "filter_boruvka.cu"
 BLOCK = 512
 BLOCKS_PER_MULTIPROCESSOR = 2
-USELESS_SHARE = 0.9  # share of light edges from which a second phase costs more than it saves
+USELESS_SHARE = 0.9  # with a share of light edges of at least this, a second phase costs more than it saves
 
 
 def skip(facts: Facts, *, width: int, start: str, **options: Any) -> str | None:
@@ -57,12 +57,12 @@ def skip(facts: Facts, *, width: int, start: str, **options: Any) -> str | None:
 
 @dataclass(eq=False)
 class Prepared:
-    """The edge list, on host or device like the graph, and the filter's options.
+    """A graph with its options before `transfer`.
 
     Attributes
     ----------
     inputs : dict of str to array
-        Without a graph: `u`, `v`, `edge_keys` and, if `csr`, rows.
+        Without `graph`, the arrays `u`, `v`, `edge_keys` and, if `csr`, those of the rows, on host or device.
     graph : Graph or DeviceGraph, optional
         The graph from which `transfer` makes keys and rows on the device.
     """
@@ -86,7 +86,7 @@ class Problem:
     arrays : dict of str to cupy.ndarray
         Inputs and workspace.
     counters : numpy.ndarray of uint32
-        Page-locked host memory, which the kernel writes.
+        Page-locked host memory that the kernel writes.
     kernel : Kernel
     blocks : int
     """
@@ -104,21 +104,21 @@ class Problem:
 
 @dataclass(eq=False)
 class Result:
-    """Edge ids on the device (uint32), unordered, and the kernel's counters, named by `COUNTERS`."""
+    """Edge ids on the device (uint32), unordered, and the kernel's counters, whose names are `COUNTERS`."""
 
     edge_ids: Any
     counters: tuple[int, ...]
 
 
 def prepare(graph: Graph | DeviceGraph, *, width: int, start: str, **options: Any) -> Prepared:
-    """Return the graph: keys and rows are made on the device."""
+    """Return the graph and its options; `transfer` makes keys and rows on the device."""
     return Prepared(graph.n, graph.m, start == "csr", {}, options, graph)
 
 
 def prepared_with_keys(graph: Graph | DeviceGraph, keys: Any, start: str, options: dict[str, Any]) -> Prepared:
-    """Return a graph with the given keys (uint32 or uint64) instead of its weights', and rows if `start` is "csr".
+    """Return a graph ordered by `keys` (uint32 or uint64) instead of its weights, with rows if `start` is "csr".
 
-    32-bit keys are relative to the smallest, so that fewer bits suffice.
+    The smallest key is subtracted from 32-bit keys, so that fewer bits suffice.
     """
     if keys.itemsize == 4 and len(keys):
         keys = keys - keys.min()
@@ -227,7 +227,7 @@ def device_bytes(problem: Problem) -> int:
 
 
 def phases(problem: Problem) -> dict[str, float]:
-    """Seconds per phase of the cooperative kernel: one multiprocessor's clock, scaled to the events' time."""
+    """Return seconds per phase of the kernel, by one multiprocessor's clock, scaled to the time between events."""
     import cupy
 
     shape = problem.shape
@@ -235,7 +235,7 @@ def phases(problem: Problem) -> dict[str, float]:
         return {}
     kernel = kernel_for(shape, TIMED=1)
     timed = replace(problem, kernel=kernel, blocks=blocks_for(kernel, shape))
-    solve(timed)  # compiled and warm
+    solve(timed)  # compiles the kernel and warms up
     problem.arrays["control"][layout.CLOCK_NOTES :] = 0
     start, end = cupy.cuda.Event(), cupy.cuda.Event()
     start.record()
@@ -258,15 +258,15 @@ def settings_for(
     factor : float
         Light edges per vertex; 0 chooses by the average degree.
     samples : int
-        The most weights to sample for the threshold; the kernels' limit is 4096.
+        The largest number of weights to sample for the threshold; at most 4096, the kernels' limit.
     seed : int
-        Of the sample.
+        Seed of the sample.
     """
     degree = 2 * m / max(n, 1)
     factor = factor or light_factor(degree, csr)
     light_share = factor * n / max(m, 1)
     filtered = light_share < USELESS_SHARE and m > 0
-    # A rank of a few dozen is precise enough; more samples cost time.
+    # The threshold is precise enough if its rank is a few dozen; more samples only cost time.
     samples = min(samples, max(1024, -(-int(64 / max(light_share, 1e-9)) // 1024) * 1024))
     lanes = next((lanes for limit, lanes in ((9, 1), (12, 2), (24, 4), (48, 8)) if degree < limit), 32)
     return layout.Settings(
@@ -291,12 +291,12 @@ def light_factor(degree: float, csr: bool) -> float:
 
 
 def items_per_thread(shape: layout.Shape) -> int:
-    """Return how many edges a thread has in flight: more of them pay off if the vertices' words stay in the cache."""
+    """Return the number of edges that a thread processes at a time: more pay off if words of vertices stay in cache."""
     return 4 if not shape.csr and shape.m >= 1 << 20 and shape.n <= 1 << 21 else 2
 
 
 def kernel_for(shape: layout.Shape, **macros: int) -> loader.Kernel:
-    """Return the kernel for a graph's shape; `macros` extend or override those of the shape."""
+    """Return the kernel for a graph's shape; `macros` extend or override the macros chosen for the shape."""
     chosen = dict(
         KEY_BITS=shape.key_bits,
         BLOCKS_PER_MULTIPROCESSOR=BLOCKS_PER_MULTIPROCESSOR,
@@ -307,7 +307,7 @@ def kernel_for(shape: layout.Shape, **macros: int) -> loader.Kernel:
 
 
 def kernel_on_device(shape: layout.Shape) -> loader.Kernel:
-    """Return `kernel_for`, built once per device for all shapes that share it."""
+    """Return the kernel of `kernel_for` on the current device, built once for all shapes that share it."""
     import cupy
 
     number = int(cupy.cuda.runtime.getDevice())
@@ -320,7 +320,7 @@ def _kernel_on_device(number: int, csr: bool, key_bits: int, items: int) -> load
 
 
 def blocks_for(kernel: loader.Kernel, shape: layout.Shape) -> int:
-    """Return the number of blocks to launch: all must be resident at once, and each should have work."""
+    """Return the number of blocks to launch: as many as can be resident at once, but no more than have work."""
     import cupy
     from cupy.cuda import driver
 

@@ -1,8 +1,8 @@
-"""Borůvka with flattened component trees on one GPU (Bhargava and Zaia, CUDA version), from the page's text: a port.
+"""Borůvka with flattened component trees on one GPU: a port of Bhargava and Zaia's CUDA version from their web page.
 
-The defaults are those of its authors: flattened trees, flattening as a separate kernel, each edge once, sorted by
-its first vertex, a chunk per block in which consecutive threads read consecutive edges, and the check of the other
-component's choice against counting an edge twice. Kernels: ``flat_boruvka.cu``.
+The defaults are the authors' choices: component trees flattened by a separate kernel; each edge listed once, sorted
+by its first vertex; a chunk of the list per block, in which consecutive threads read consecutive edges; and a check of
+the other component's choice, so that no edge counts twice. The kernels are in ``flat_boruvka.cu``.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def skip(facts: Facts, *, width: int, edges: str, **options: Any) -> str | None:
 
 
 def prepare(graph: Graph | DeviceGraph, *, width: int, **options: Any) -> port.Problem:
-    """Order the edge list as the options say; an index is an edge id unless that moved an edge."""
+    """Order the edge list as the options say; if this moves no edge, indices in the list serve as edge ids."""
     edges = edge_inputs(graph)
     xp = _array_module(edges["u"])
     u, v, keys, ids = edges["u"], edges["v"], edges["keys"], None
@@ -108,7 +108,7 @@ def prepare(graph: Graph | DeviceGraph, *, width: int, **options: Any) -> port.P
 
 
 def _permutation(xp: Any, first: Any, order: str) -> Any:
-    """Return the permutation of the edges for the option `order`, or None if the list is in that order."""
+    """Return the permutation of the edges for the option `order`, or None if they are in this order already."""
     if order == "shuffled":
         return xp.random.RandomState(SEED).permutation(len(first))
     if len(first) < 2 or bool((first[1:] >= first[:-1]).all()):
@@ -119,7 +119,7 @@ def _permutation(xp: Any, first: Any, order: str) -> Any:
 
 
 def _packed(xp: Any, u: Any, v: Any, keys: Any) -> Any:
-    """Return edges one after another as (first, second, key): 12 bytes each with 32-bit keys, 16 with 64-bit ones."""
+    """Return the edges as consecutive records (first, second, key): 12 bytes each, or 16 with 64-bit keys."""
     words = 2 + keys.dtype.itemsize // 4
     packed = xp.empty((len(u), words), np.uint32)
     packed[:, 0], packed[:, 1] = u, v
@@ -136,7 +136,7 @@ def _array_module(values: Any) -> Any:
 
 
 def length_of(p: port.Problem) -> int:
-    """Return how many edges the list has."""
+    """Return the number of entries of the list."""
     return len(p.inputs["edges"]) // (2 + p.key_bits // 32)
 
 
@@ -178,7 +178,7 @@ def transfer(problem: port.Problem) -> port.Problem:
 
 
 def solve(problem: port.Problem) -> port.Result:
-    """Rounds of prepare, assign cheapest and update MST (section Approach, CUDA)."""
+    """Run rounds of prepare, assign cheapest and update MST (section Approach, CUDA)."""
     p, device, g = problem, problem.device, problem.device.argument
     blocks = p.options["blocks"] or BLOCKS_PER_RESIDENT * device.resident_blocks("assign_cheapest")
     g["n"], g["length"], g["ids_are_indices"] = p.n, length_of(p), int("ids" not in p.inputs)
@@ -200,7 +200,7 @@ def solve(problem: port.Problem) -> port.Result:
 
 
 def _goes_on(p: port.Problem, unions: list[int]) -> bool:
-    """Whether a round must follow: until the tree is complete or, of a forest, until a round adds nothing."""
+    """Return whether another round follows: the tree is incomplete, and the last round, if any, added an edge."""
     if not unions:
         return True
     return unions[-1] < p.n - 1 and unions[-1] > (unions[-2] if len(unions) > 1 else 0)
@@ -222,7 +222,7 @@ def counters(problem: port.Problem, result: port.Result) -> dict[str, Any]:
 
 
 def depth(parent: Any) -> int:
-    """Return the longest path to a root, in a forest given by each element's parent."""
+    """Return the length of the longest path to a root in a forest given by parents."""
     steps, reached = 0, _array_module(parent).arange(len(parent), dtype=np.uint32)
     while bool((parent[reached] != reached).any()):
         steps, reached = steps + 1, parent[reached]
@@ -233,7 +233,7 @@ device_bytes = port.device_bytes
 
 
 def phases(problem: port.Problem) -> dict[str, float]:
-    """Seconds per kernel."""
+    """Return seconds per kernel."""
     names = dict(assign_cheapest="assign cheapest", update_mst="update MST")
     if problem.options["flatten"] == "kernel":
         names["prepare"] = "reset and flatten"
@@ -241,9 +241,9 @@ def phases(problem: port.Problem) -> dict[str, float]:
 
 
 def profiled(launches: Iterable[tuple[str, str, float]]) -> dict[str, float]:
-    """Return the cycles per instruction that a warp of `assign_cheapest` waits for memory, and their share of all.
+    """Return the cycles per instruction that a warp of `assign_cheapest` waits for memory, and their share.
 
-    They are those of its worst launch.
+    Both are taken from the kernel's worst launch.
 
     Parameters
     ----------

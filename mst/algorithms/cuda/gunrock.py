@@ -1,7 +1,8 @@
 """Gunrock's minimum spanning tree: a reimplementation from its published descriptions.
 
-For connected graphs only, like the original. Like the published program, whose timed call sets the problem up again, it
-allocates its workspace in every solve; ``allocate="once"`` is an improvement of ours. Kernels: ``gunrock.cu``.
+Like the original, it solves connected graphs only. It allocates its workspace in every solve, as does the published
+program, whose timed call sets up the problem again; ``allocate="once"`` is an improvement of ours. The kernels are in
+``gunrock.cu``.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ def skip(facts: Facts, *, width: int, **options: Any) -> str | None:
 
 
 def prepare(graph: Graph | DeviceGraph, *, width: int, **options: Any) -> port.Problem:
-    """Build rows in addition to the edge list."""
+    """Return the problem with the edge list and rows."""
     edges, rows = edge_inputs(graph), row_inputs(graph)
     return port.problem_of(graph, rows["keys"], {"u": edges["u"], "v": edges["v"], **rows}, options)
 
@@ -84,7 +85,7 @@ def layout(p: port.Problem) -> memory.Layout:
 
 
 def layout_of_solve(p: port.Problem) -> memory.Layout:
-    """Return the workspace of a solve without its result."""
+    """Return the workspace of a solve, without the result."""
     return {
         **dict.fromkeys(("roots", "new_roots", "minimum_id"), (np.uint32, p.n)),
         "minimum_key": (np.uint32 if p.key_bits == 32 else np.uint64, p.n),
@@ -107,7 +108,7 @@ def transfer(problem: port.Problem) -> port.Problem:
 
 
 def solve(problem: port.Problem) -> port.Result:
-    """Rounds over all edges until one supervertex is left (Fallin et al., section 2)."""
+    """Run rounds over all edges until one supervertex is left (Fallin et al., section 2)."""
     p, device, g = problem, problem.device, problem.device.argument
     by_solve = layout_of_solve(p) if p.options["allocate"] == "solve" else {}
     device.allocate(by_solve)
@@ -144,7 +145,7 @@ device_bytes = port.device_bytes
 
 
 def phases(problem: port.Problem) -> dict[str, float]:
-    """Seconds per step."""
+    """Return seconds per step."""
     names = dict(minimum_weights="weights", minimum_edges="edges", add_edges="add", jump_pointers="roots")
     if problem.options["allocate"] == "solve":
         names |= dict(allocate="allocate")

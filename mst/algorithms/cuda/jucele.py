@@ -1,8 +1,8 @@
 """Jucele GPU (Vasconcellos, Cáceres, Mongelli, Song): a reimplementation from its published descriptions.
 
-For connected graphs only, like the original. Like the published program, it allocates the arrays of a contraction in
-every round and lets labels spread along the strut's edges, a step per launch; the other choices of ``allocate`` and
-``components`` are improvements of ours. Kernels: ``jucele.cu``.
+Like the original, it solves connected graphs only. By default it works like the published program: it allocates the
+arrays of a contraction in every round, and labels spread along the strut's edges by one step per launch. The other
+choices of ``allocate`` and ``components`` are improvements of ours. The kernels are in ``jucele.cu``.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def skip(facts: Facts, *, width: int, **options: Any) -> str | None:
 
 
 def prepare(graph: Graph | DeviceGraph, *, width: int, **options: Any) -> port.Problem:
-    """Take the edge list as it is."""
+    """Return the problem with the unchanged edge list."""
     inputs = edge_inputs(graph)
     return port.problem_of(graph, inputs["keys"], inputs, options)
 
@@ -104,7 +104,7 @@ def layout(p: port.Problem) -> memory.Layout:
 
 
 def layout_of_contraction(n: int) -> memory.Layout:
-    """Return the arrays of a round of n vertices."""
+    """Return the arrays that the contraction of `n` vertices needs."""
     return {
         "arrivals": (np.uint32, 1),
         "strut": (np.uint64, n),
@@ -130,7 +130,7 @@ def transfer(problem: port.Problem) -> port.Problem:
 
 
 def solve(problem: port.Problem) -> port.Result:
-    """Rounds of a strut and its contraction until one zero difference is left (Fallin et al., section 2)."""
+    """Find struts and contract them until one zero difference is left (Fallin et al., section 2)."""
     p, device, g = problem, problem.device, problem.device.argument
     device.fill("chosen", 0)
     device.fill("degree", 0)
@@ -153,7 +153,7 @@ def solve(problem: port.Problem) -> port.Result:
 
 
 def strut(p: port.Problem, device: Any, n: int) -> int:
-    """Choose the lightest edge of each of n vertices; return how many edges both ends chose."""
+    """Choose the lightest edge of each of `n` vertices; return the number of edges chosen by both ends."""
     device.fill("lightest", 0xFF, n)
     for side in (0, 1):
         device.argument["side"] = side
@@ -199,7 +199,7 @@ device_bytes = port.device_bytes
 
 
 def phases(problem: port.Problem) -> dict[str, float]:
-    """Seconds per step."""
+    """Return seconds per step."""
     names = dict(find_lightest="lightest", mark_strut="strut", count_zero_differences="strut")
     by_labels = problem.options["components"] == "labels"
     steps = ("list_strut", "spread_labels") if by_labels else ("hook_vertices", "jump_pointers")

@@ -1,6 +1,6 @@
-"""The argument and workspace of the kernels of ``filter_boruvka.cu``, laid out as in ``filter_boruvka.cuh``.
+"""The argument and workspace of the kernels in ``filter_boruvka.cu``, with the layout of ``filter_boruvka.cuh``.
 
-Nothing here needs CUDA, so that the same layout drives a GPU and the emulator of the tests.
+Nothing here needs CUDA, so that a GPU and the tests' emulator share this layout.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ ARGUMENT = np.dtype([(name, np.uint64) for name in _POINTERS] + [(name, np.uint3
 
 
 class Shape(NamedTuple):
-    """The numbers that determine the workspace; `slots` is 0 if a solve starts from the edge list alone."""
+    """The numbers that determine the size of the workspace; `slots` is 0 if a solve starts from the edge list."""
 
     n: int
     m: int
@@ -97,7 +97,7 @@ class Shape(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """The settings of a solve: numbers in its argument; see the struct ``FilterBoruvka``."""
+    """The settings of a solve, as the struct ``FilterBoruvka`` explains them."""
 
     lanes_per_row: int
     long_row: int
@@ -108,7 +108,7 @@ class Settings(NamedTuple):
 
 
 class CandidateLayout(NamedTuple):
-    """The bits of a candidate: its index, and a prefix of its (key, edge id); see ``candidate_of`` in worklist.cuh."""
+    """How a candidate's bits hold an index and a prefix of (key, edge id); see ``candidate_of`` in worklist.cuh."""
 
     index_bits: int
     key_shift: int
@@ -126,7 +126,7 @@ def workspace(
     ----------
     shape : Shape
     long_row : int
-        Slots above which a row is split into pieces.
+        A row with more slots is split into pieces.
     piece, spread : int
         The kernels' macros ``PIECE`` and ``SPREAD``.
     """
@@ -155,7 +155,7 @@ def workspace(
 
 
 def worklist_capacity(m: int) -> int:
-    """Return the capacity of a worklist for `m` edges with holes, which are at most an eighth: 7/6 > 8/7."""
+    """Return the capacity of a worklist for `m` edges: at most an eighth of it is holes, and 7/6 > 8/7."""
     return m + m // 6 + 1024
 
 
@@ -169,7 +169,7 @@ def candidate_layout(m: int, key_bits: int, largest: int) -> CandidateLayout:
     key_bits : int
         32 or 64.
     largest : int
-        Largest key: leading zeros of 32-bit keys leave more bits for ids.
+        The largest key; leading zeros of 32-bit keys leave more bits for ids.
     """
     index_bits = (worklist_capacity(m) - 1).bit_length()
     if key_bits == 64:
@@ -182,7 +182,7 @@ def candidate_layout(m: int, key_bits: int, largest: int) -> CandidateLayout:
 def argument(
     shape: Shape, settings: Settings, candidates: CandidateLayout, addresses: Mapping[str, int]
 ) -> np.ndarray:
-    """Return the kernels' argument, shape (1,) of `ARGUMENT`; `addresses` are by name, missing ones become null."""
+    """Return the kernels' argument, `ARGUMENT` of shape (1,); arrays without an address in `addresses` become null."""
     filled = np.zeros(1, ARGUMENT)
     numbers = {"n": shape.n, "m": shape.m, **settings._asdict(), **candidates._asdict()}
     for name, value in {**addresses, **numbers}.items():

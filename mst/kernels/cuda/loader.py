@@ -1,6 +1,6 @@
-"""Compiles CUDA sources with NVRTC, once per source, macros and architecture, and keeps the result on disk.
+"""Compilation of CUDA sources by NVRTC, once per source, macros and architecture, with a cache on disk.
 
-Cached files are named by the fingerprint of the source and everything it includes, so no binary can be stale.
+A cached file is named by a fingerprint of the source and everything it includes, so no binary can be stale.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def options_for(architecture: str, macros: dict[str, int]) -> list[str]:
 
 
 class Arguments:
-    """A kernel's only argument, a struct, as the CUDA driver takes it; fields may change between launches.
+    """A kernel's only argument, a struct, in the driver's form; its fields may be changed between launches.
 
     Parameters
     ----------
@@ -65,10 +65,10 @@ class Arguments:
 
 
 class Kernel:
-    """A kernel with one argument, a struct (`Arguments`), on the current device.
+    """A kernel on the current device that takes one struct (`Arguments`).
 
-    It is launched directly through the driver: CuPy would spend more time on a launch's arguments, and a solve on
-    a small graph takes little longer than its launches.
+    It is launched directly through the driver, because CuPy spends more time on a launch's arguments, and a solve of a
+    small graph takes little longer than its launches.
     """
 
     def __init__(self, source: str, kernel: str, macros: Mapping[str, int], *, cooperative: bool = False):
@@ -83,7 +83,7 @@ class Kernel:
         self._stream = cupy.cuda.get_current_stream
 
     def launch(self, blocks: int, threads: int, arguments: Arguments) -> None:
-        """Launch on the current stream; a cooperative kernel fails if not all blocks can be resident at once."""
+        """Launch on the current stream; a cooperative launch fails if not all blocks can be resident at once."""
         stream = self._stream().ptr
         if self._cooperative:
             self._driver.launchCooperativeKernel(
@@ -148,7 +148,7 @@ def _binary(name: str, architecture: str, macros: dict[str, int]) -> Path:
     path = cache_root() / "cuda" / f"{Path(name).stem}-{fingerprint(FOLDER / name)}-{architecture}-{key}.cubin"
     if not path.is_file():
         path.parent.mkdir(parents=True, exist_ok=True)
-        # As a whole: several processes may compile the same source at once.
+        # Written atomically, because several processes may compile the same source at once.
         write_bytes(path, _compile(name, options, nvrtc))
     return path
 

@@ -1,7 +1,7 @@
 """Copies between pageable memory and the device through page-locked buffers, by many host threads.
 
-The threads call CUDA driver functions from compiled code, so that none waits for the Python interpreter.
-Addresses, and the driver's contexts, streams and events, are int64 here; `width` is the number of workers.
+The threads call CUDA driver functions from compiled code, so that none waits for the Python interpreter. Addresses,
+contexts, streams and events are int64; ``width`` is the number of workers, and ``worker`` the number of one of them.
 """
 
 from __future__ import annotations
@@ -31,16 +31,17 @@ class Lanes(NamedTuple):
     Attributes
     ----------
     context : int
-        The device's.
+        The device's context.
     buffers : numpy.ndarray of uint32, shape (workers, 2, k)
     addresses, events : numpy.ndarray of int64, shape (workers, 2)
-        Address of each buffer, and an event for the last copy from it.
+        Address of each buffer, and an event that marks the end of the last copy from it.
     streams : numpy.ndarray of int64, shape (workers,)
-        Of copies to the host.
+        Streams of copies to the host.
     there, before : int
-        The stream of copies to the device, and an event; copies to the host begin after it.
+        The stream of copies to the device, and the event after which copies to the host begin.
     state : numpy.ndarray of int64, shape (32,)
-        Of a copy: at `ERROR` the number of the driver's error, which ends it, or 0; the pieces taken.
+        State of the current copy: at `ERROR` the number of the driver error that ended it, or 0; and the number of
+        pieces taken so far.
     """
 
     context: int
@@ -72,7 +73,7 @@ _memcpy = _from_c("memcpy", 3)
 
 
 def find_driver() -> None:
-    """Make the driver's functions known to compiled code: before a kernel of this module is compiled or loaded."""
+    """Make the driver's functions known to compiled code; call it before a kernel here is compiled or loaded."""
     try:
         llvm.load_library_permanently("libcuda.so.1")
     except RuntimeError as error:
@@ -89,14 +90,15 @@ def upload(width, lanes, pieces, words):
         Workers.
     lanes : Lanes
     pieces : numpy.ndarray of int64, shape (k, 4)
-        Address on the host, address on the device, bytes there, no more than a buffer has; and -1, or the number of the
-        array in `words` of which the lower halves are copied: then the first word's index replaces its address.
+        For each piece, its address on the host, its address on the device, its bytes on the device, at most the size of
+        a buffer, and -1. To copy only the lower halves of elements of `words`, the last number is the array's index in
+        `words`, and the first one is the index of the piece's first element.
     words : tuple of two numpy.ndarray of uint64, shape (k,), read-only
 
     Returns
     -------
     numpy.uint64
-        The largest of the words.
+        The largest element of `words` that was copied, or 0.
     """
     tops = np.zeros(width, np.uint64)
     lanes.state[:] = 0
@@ -106,7 +108,7 @@ def upload(width, lanes, pieces, words):
 
 @njit
 def _upload_worker(worker, lanes, pieces, words, tops):
-    """One worker of `upload`."""
+    """Copy pieces as one worker of `upload`; write the largest word to ``tops[worker]``."""
     turn, top, error = 0, np.uint64(0), _set_context(lanes.context)
     i = fetch_add(lanes.state, _TAKEN, 1)
     while i < len(pieces) and not error and not load(lanes.state, ERROR):
@@ -130,14 +132,14 @@ def _upload_worker(worker, lanes, pieces, words, tops):
 
 @njit
 def positions_of_ones(width, bits, out):
-    """Write to `out` the numbers of the bits that are set, ascending, by `width` workers.
+    """Write the numbers of the set bits to `out` in ascending order, by `width` workers.
 
     Parameters
     ----------
     width : int
     bits : numpy.ndarray of uint64, shape (words,)
     out : numpy.ndarray of int64, shape (k,)
-        Of as many elements as bits are set.
+        As many elements as bits are set.
     """
     ends = np.full(width, out.size)
     if width > 1:
@@ -148,7 +150,7 @@ def positions_of_ones(width, bits, out):
 
 @njit
 def _count_ones(worker, width, bits, counts):
-    """One worker of `positions_of_ones`: it writes the number of set bits in its share to `counts`, int64 (width,)."""
+    """Write the number of set bits in a worker's share to ``counts[worker]``; `counts` is int64 of shape (width,)."""
     count = 0
     for word in bits[bits.size * worker // width : bits.size * (worker + 1) // width]:
         count += count_ones(word)
@@ -157,16 +159,17 @@ def _count_ones(worker, width, bits, counts):
 
 @njit
 def _write_positions(worker, width, bits, ends, out):
-    """One worker of `positions_of_ones`: it writes the numbers of the set bits in its share.
+    """Write the numbers of the set bits in a worker's share to `out`.
 
-    These have the places up to ``ends[worker]``, int64 (width,), from the end of the share before.
+    The share's places in `out` end before ``ends[worker]`` and begin where the previous share's end; `ends` is int64 of
+    shape (width,).
     """
     at, end = ends[worker - 1] if worker else 0, ends[worker]
     for i in range(bits.size * worker // width, bits.size * (worker + 1) // width):
         word, last = bits[i], at + count_ones(bits[i])
         if last + 3 > end:
             at = write_positions_of_ones(word, 64 * i, out, at)
-        # Four at a time, up to three too many, which the next word overwrites: fewer branches that depend on bits.
+        # Four at a time, for fewer branches that depend on bits; the next word overwrites up to three surplus ones.
         while at < last:
             for k in range(np.uint64(at), np.uint64(at) + np.uint64(4)):
                 out[k] = 64 * i + count_trailing_zeros(word)
@@ -182,11 +185,10 @@ def download(schedule, lanes, source, out):
     Parameters
     ----------
     schedule : Schedule
-        Its grain, in words, is no more than a buffer has.
-    lanes
-        As for `upload`.
+        Its grain, in words, is at most the size of a buffer.
+    lanes : Lanes
     source : int
-        Address on the device, of uint32.
+        Address of uint32 words on the device.
     out : numpy.ndarray of int64 or uint32, shape (k,)
     """
     reset_queue(schedule.tallies, schedule.width)
@@ -195,7 +197,7 @@ def download(schedule, lanes, source, out):
 
 @njit
 def _download_worker(worker, schedule, lanes, source, out):
-    """One worker of `download`."""
+    """Copy chunks of the schedule as one worker of `download`."""
     width, grain, tallies = schedule
     stream, words = lanes.streams[worker], lanes.buffers[worker, 0]
     error = _set_context(lanes.context) or _stream_wait_event(stream, lanes.before, 0)

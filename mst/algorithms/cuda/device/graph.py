@@ -1,4 +1,4 @@
-"""Graphs in device memory, and kernel inputs from a graph on host or device: ends, keys, rows."""
+"""Graphs in device memory, and the inputs of kernels, made from a graph on host or device: ends, keys and rows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class DeviceGraph:
-    """An edge list in device memory, which this folder's algorithms accept instead of a `Graph`.
+    """An edge list in device memory, which CUDA algorithms accept in place of a `Graph`.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class DeviceGraph:
 
     @classmethod
     def of(cls, graph: Graph) -> DeviceGraph:
-        """Return a copy of a host graph with fewer than 2³¹ vertices in device memory."""
+        """Return a copy in device memory of a host graph, which has fewer than 2³¹ vertices."""
         import cupy
 
         return cls(graph.n, *(cupy.asarray(array) for array in (graph.u, graph.v, graph.w)))
@@ -113,7 +113,7 @@ def device_rows(graph: DeviceGraph, keys: Any) -> DeviceRows:
 
 
 def edge_inputs(graph: Graph | DeviceGraph) -> dict[str, Any]:
-    """Return the edge list as kernels take it: ``u``, ``v`` (uint32) and ``keys``, on host or device like the graph."""
+    """Return the kernels' inputs ``u``, ``v`` (uint32) and ``keys`` from the edge list, on host or device like it."""
     if isinstance(graph, DeviceGraph):
         u, v = (ends.view(np.uint32) for ends in (graph.u, graph.v))
     else:
@@ -122,12 +122,12 @@ def edge_inputs(graph: Graph | DeviceGraph) -> dict[str, Any]:
 
 
 def row_inputs(graph: Graph | DeviceGraph) -> dict[str, Any]:
-    """Return symmetric rows as kernels take them, without self-loops, on host or device like the graph.
+    """Return symmetric rows without self-loops as inputs of kernels, on host or device like the graph.
 
     Returns
     -------
     dict of str to array
-        ``offsets`` (uint32, n + 1), and per slot ``neighbours``, ``ids`` (uint32) and ``keys``.
+        ``offsets`` (uint32, n + 1), and for each slot ``neighbours``, ``ids`` (uint32) and ``keys``.
     """
     if isinstance(graph, DeviceGraph):
         rows = device_rows(graph, keys_of(graph))
@@ -143,7 +143,7 @@ def row_inputs(graph: Graph | DeviceGraph) -> dict[str, Any]:
 
 
 def interleaved_row_inputs(graph: Graph | DeviceGraph, keys: Any) -> dict[str, Any]:
-    """Return `row_inputs` with given keys, and ``neighbours`` as (neighbour, edge id) pairs: one access per slot."""
+    """Return `row_inputs` for given keys, with (neighbour, edge id) pairs as ``neighbours``: one access per slot."""
     if isinstance(graph, DeviceGraph):
         rows = device_rows(graph, keys)
         return {"offsets": rows.offsets, "keys": rows.keys, "neighbours": rows.pairs}

@@ -1,4 +1,4 @@
-"""Facts of an edge list on the device, and its weights' keys, computed by the kernels of ``edge_keys.cu``."""
+"""Facts of an edge list on the device and the keys of its weights, found by the kernels of ``edge_keys.cu``."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Survey(NamedTuple):
     Attributes
     ----------
     largest_end : int
-        Of all ends, read as unsigned.
+        The largest end, read as unsigned.
     has_nan : bool
         Whether some weight is NaN.
     key_bits : int
@@ -48,19 +48,19 @@ class Survey(NamedTuple):
 
     @property
     def largest_key(self) -> int:
-        """The largest key as `keys` returns it."""
+        """The largest key that `KeyKernels.write_keys` writes."""
         return self.high if self.key_bits == 64 else self.high - self.low
 
 
 @dataclass(frozen=True, eq=False)
 class SurveyedGraph(DeviceGraph):
-    """A graph on the device whose ends and weights were checked; `survey` is None if it has no edges."""
+    """A graph on the device with checked ends and weights; `survey` is None if it has no edges."""
 
     survey: Survey | None = None
 
 
 def survey_of(facts: np.ndarray, dtype: np.dtype) -> Survey:
-    """Return the survey of weights of a dtype, from the words raised by ``survey_edges``."""
+    """Return the survey of a graph with weights of a dtype, given the words that ``survey_edges`` raised."""
     end, least, most, least_float, most_float, flags = facts.tolist()
     bits = 8 * dtype.itemsize
     low, high = least ^ ((1 << bits) - 1), most
@@ -72,7 +72,7 @@ def survey_of(facts: np.ndarray, dtype: np.dtype) -> Survey:
 
 
 class EdgeList(NamedTuple):
-    """An edge list on the device: length, at least 1, addresses of ends of 32 bits and of weights, and their dtype."""
+    """An edge list on the device: its length, at least 1; addresses of 32-bit ends and of weights; and their dtype."""
 
     m: int
     u: int
@@ -82,12 +82,12 @@ class EdgeList(NamedTuple):
 
     @classmethod
     def of(cls, u: Any, v: Any, w: Any) -> EdgeList:
-        """Return the edge list that is in CuPy's arrays."""
+        """Return the edge list held in CuPy arrays."""
         return cls(len(w), u.data.ptr, v.data.ptr, w.data.ptr, w.dtype)
 
 
 class KeyKernels:
-    """The kernels for a weight dtype on a device, and their state, which one thread at a time uses."""
+    """The kernels for a weight dtype on a device, and their state, which only one thread at a time may use."""
 
     def __init__(self, device: int, dtype: np.dtype):
         import cupy
@@ -102,7 +102,7 @@ class KeyKernels:
         self._places = self._facts.ctypes.data, self._kept.data.ptr
 
     def survey(self, edges: EdgeList, wide: Sequence[int] = (0, 0)) -> Survey:
-        """Return the facts of an edge list; if `wide` has addresses of 64-bit ends, these are first narrowed to it."""
+        """Return the facts of an edge list; if `wide` has addresses of 64-bit ends, first narrow these into it."""
         runtime, stream, size = self._cuda.runtime, self._cuda.get_current_stream(), 8 * FACTS
         here, there = self._places
         with self._lock:

@@ -1,7 +1,7 @@
-"""Kernels, arrays and the single argument of a solve on the device, driven by kernel and array names.
+"""The kernels, arrays and single argument of a solve on the device, all referred to by name.
 
-A kernel takes one struct by value: addresses of arrays, then 32-bit numbers. A driver's `solve` only names kernels and
-arrays, so that tests can replace this device with an emulated one.
+A kernel takes one struct by value: addresses of arrays, then 32-bit numbers. An algorithm's `solve` refers to kernels
+and arrays only by name, so that tests can replace this device with an emulated one.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def argument_dtype(pointers: Iterable[str], numbers: Iterable[str]) -> np.dtype:
 
 
 def argument_of(dtype: np.dtype, addresses: Mapping[str, int]) -> np.ndarray:
-    """Return a kernel's argument, shape (1,), with the addresses it has fields for; the rest is zero."""
+    """Return a kernel's argument, shape (1,), with the addresses for which it has fields, and zeros elsewhere."""
     argument = np.zeros(1, dtype)
     for name, address in addresses.items():
         if name in (dtype.names or ()):
@@ -41,7 +41,7 @@ def argument_of(dtype: np.dtype, addresses: Mapping[str, int]) -> np.ndarray:
 
 
 class Device:
-    """The kernels of a program, the arrays they work on, and their argument.
+    """The kernels of a program, their arrays and their argument.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class Device:
     Attributes
     ----------
     argument : numpy.ndarray, shape (1,)
-        Holds the addresses of arrays of the same names; solves set its numbers between launches.
+        Holds the address of each array in the field of the same name; a solve sets its numbers between launches.
     launched : collections.Counter of str
         Launches of each kernel so far.
     """
@@ -75,14 +75,14 @@ class Device:
         return self.arrays[name].data.ptr
 
     def launch(self, kernel: str, size: int, *, blocks: int = 0) -> None:
-        """Run a kernel with one thread per item (`size` items), or with the given blocks."""
+        """Run a kernel with one thread for each of `size` items, or with the given number of blocks."""
         grid = blocks or -(-size // self.block)
         if grid:
             self._kernels[kernel]((grid,), (self.block,), (self.argument,))
             self.launched[kernel] += 1
 
     def allocate(self, layout: memory.Layout) -> None:
-        """Add uninitialised arrays from the driver, bypassing CuPy's pool: for programs that allocate in a solve."""
+        """Add uninitialised arrays from the driver, not CuPy's pool, for programs that allocate during a solve."""
         for name, (dtype, length) in layout.items():
             self.arrays[name] = memory.from_driver(dtype, length)
             self.argument[name] = self.address(name)
@@ -100,20 +100,20 @@ class Device:
             array.data.memset_async(byte, size)
 
     def copy(self, source: str, target: str, length: int) -> None:
-        """Copy the first elements of one array to another."""
+        """Copy the first `length` elements of one array to another."""
         if length:
             there, here = self.arrays[target], self.arrays[source]
             there.data.copy_from_device_async(here.data, here.itemsize * length)
 
     def read(self, name: str, index: int = 0) -> int:
-        """Return a 32-bit counter, after all earlier launches have ended."""
+        """Return the 32-bit word at `index` of an array, after all earlier launches have ended."""
         stream, kind = self._stream(), self._runtime.memcpyDeviceToHost
         self._runtime.memcpyAsync(self._word.ctypes.data, self.address(name) + 4 * index, 4, kind, stream.ptr)
         stream.synchronize()
         return int(self._word[0])
 
     def get(self, name: str, length: int) -> np.ndarray:
-        """Return a copy of an array's first elements on the host."""
+        """Return a copy on the host of an array's first `length` elements."""
         return self.arrays[name][:length].get()
 
     def put(self, name: str, values: np.ndarray) -> None:
@@ -121,7 +121,7 @@ class Device:
         self.arrays[name][: len(values)].set(values)
 
     def occupancy(self, kernel: str) -> float:
-        """Return the share of a multiprocessor's threads that can be resident, given registers and shared memory."""
+        """Return the share of a multiprocessor's threads that the kernel's registers and shared memory permit."""
         import cupy
         from cupy.cuda import driver
 

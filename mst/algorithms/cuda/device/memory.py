@@ -1,4 +1,4 @@
-"""Device memory: workspaces by layout, in device or unified memory, refused before they overflow the card."""
+"""Workspaces in device or unified memory, described by a layout and refused if the card has too little memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Layout = dict[str, tuple[Any, int]]  # name to (dtype, elements)
 
 @cache
 def multiprocessors(device: int) -> int:
-    """Return a device's number of multiprocessors; CuPy would read all attributes for this one: 0.1 ms."""
+    """Return a device's number of multiprocessors, without CuPy's read of all attributes, which takes 0.1 ms."""
     import cupy
 
     return int(cupy.cuda.Device(device).attributes["MultiProcessorCount"])
@@ -27,12 +27,12 @@ def layout_bytes(layout: Layout) -> int:
 
 
 def host_bytes(arrays: Mapping[str, Any]) -> int:
-    """Return the bytes of the arrays on the host, which must be copied to the device."""
+    """Return the total bytes of those of the arrays that are on the host."""
     return sum(array.nbytes for array in arrays.values() if isinstance(array, np.ndarray))
 
 
 def gigabytes(size: int) -> str:
-    """Return bytes as text for a message."""
+    """Return a number of bytes as text for a message."""
     return f"{size / 1e9:.3g} GB"
 
 
@@ -51,7 +51,7 @@ def ensure_free(needed: int, purpose: str) -> None:
 
 
 class Places:
-    """The places of a layout's arrays in one block of device memory: each at a multiple of 256 bytes, in order.
+    """The positions of a layout's arrays in one block of device memory, in order, each at a multiple of 256 bytes.
 
     Attributes
     ----------
@@ -106,7 +106,7 @@ def in_unified_memory(layout: Layout, inputs: Mapping[str, Any], purpose: str) -
     Raises
     ------
     OutOfMemoryError
-        They need more than is free on the card: a kernel that thrashes between host and device can hang the card.
+        They need more than the card's free memory. Thrashing between host and device can hang the card.
     """
     import cupy
 
@@ -135,7 +135,7 @@ def _unified(dtype: Any, length: int) -> Any:
 
 
 def _host_view(array: Any) -> np.ndarray:
-    """Return a unified array as the host sees it."""
+    """Return a view of a unified array for the host."""
     import ctypes
 
     raw = (ctypes.c_char * array.nbytes).from_address(array.data.ptr)
@@ -143,7 +143,7 @@ def _host_view(array: Any) -> np.ndarray:
 
 
 def from_driver(dtype: Any, length: int) -> Any:
-    """Return an uninitialised device array that the driver allocates at once, and frees on deletion."""
+    """Return an uninitialised device array that the driver allocates immediately and frees on deletion."""
     import cupy
 
     dtype = np.dtype(dtype)
@@ -152,7 +152,7 @@ def from_driver(dtype: Any, length: int) -> Any:
 
 
 def pinned(words: int) -> np.ndarray:
-    """Return page-locked host memory (uint32): kernels can write there, and copies from the device need no buffer."""
+    """Return page-locked host memory (uint32), which kernels can write and to which the device copies directly."""
     import cupy
 
     memory = cupy.cuda.alloc_pinned_memory(4 * words)

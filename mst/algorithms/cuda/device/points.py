@@ -1,7 +1,7 @@
 """Minimum spanning trees of points on one GPU: Borůvka's rounds over a k-d tree, by ``boruvka_points.cu``.
 
-Method and trees are those of `mst.points`, edge by edge: a warp works for the 32 points of a leaf. The
-arrays of points and of the tree stay on the device.
+The method and the trees, edge by edge, are those of `mst.points`. A warp processes a block of 32 points. The points and
+the tree stay on the device.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ MOST_DIMENSIONS, MOST_LISTED = 16, 32
 
 
 class Edges(NamedTuple):
-    """A tree's edges by (weight, u, v), on the device: ends (int32, ``u < v``) and weights (float64)."""
+    """A tree's edges on the device, sorted by (weight, u, v): ends (int32, ``u < v``) and weights (float64)."""
 
     u: Any
     v: Any
@@ -61,7 +61,7 @@ class Edges(NamedTuple):
 
 
 class PointsDevice:
-    """CuPy as the array module, and the launches of one tree's kernels.
+    """CuPy as the array module, and the kernels for points.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class PointsDevice:
         return array.data.ptr
 
     def launch(self, kernel: str, threads: int, argument: np.ndarray) -> None:
-        """Run a kernel with the given number of threads."""
+        """Run a kernel with at least the given number of threads."""
         self._kernels[kernel].launch(-(-threads // BLOCK), BLOCK, loader.Arguments(argument))
 
 
@@ -127,7 +127,8 @@ def tree_of_points(device: Any, points: Any, samples: int) -> Edges:
     points : array of float64, shape (n, dimensions)
         On the device; finite, without negative zeros.
     samples : int
-        The core distance is that of this neighbour, the point itself counted; 1: edges weigh the distance.
+        The core distance is the distance of this neighbour, counting the point itself. With 1, it is not used: an edge
+        weighs its length.
 
     Raises
     ------
@@ -143,7 +144,7 @@ def tree_of_points(device: Any, points: Any, samples: int) -> Edges:
     rounds = _Rounds(device, points if first is None else points[first], first, others, samples)
     u, v, weights = rounds.run()
     if others is not None:
-        # Points at one place are joined to the first: none of their other edges comes before these.
+        # Points with equal coordinates are joined to the first of them: none of their other edges comes before these.
         points_there, place = others
         u = xp.concatenate((u, first[place].astype(xp.uint32)))
         v = xp.concatenate((v, points_there.astype(xp.uint32)))
@@ -157,9 +158,9 @@ def tree_of_points(device: Any, points: Any, samples: int) -> Edges:
 
 
 def _distinct(xp: Any, points: Any) -> tuple[Any, Any]:
-    """Return the first point at each place, ascending, and (other points, number of their place) or None."""
+    """Return the first point of each group of equal points, ascending, and (the other points, their groups) or None."""
     bits = points.view(xp.uint64)
-    for seed in range(1, 1 << 16):  # until no two places share a hash
+    for seed in range(1, 1 << 16):  # until no two different points share a hash
         hashes = xp.full(len(points), seed, xp.uint64)
         for k in range(points.shape[1]):
             hashes = (hashes ^ bits[:, k]) * xp.uint64(0x9E3779B97F4A7C15)
@@ -176,7 +177,7 @@ def _distinct(xp: Any, points: Any) -> tuple[Any, Any]:
     is_first = xp.ones(len(points), bool)
     is_first[order[1:]] = ~equal
     first = xp.flatnonzero(is_first)
-    # In hash order, each run of equal hashes begins with the first point of its place.
+    # In hash order, each run of equal hashes begins with the first of its points.
     starts = xp.flatnonzero(xp.concatenate((xp.ones(1, bool), ~equal)))
     run = xp.cumsum(xp.concatenate((xp.zeros(1, bool), ~equal)))
     place = xp.empty(len(points), xp.int64)
@@ -187,7 +188,7 @@ def _distinct(xp: Any, points: Any) -> tuple[Any, Any]:
 
 @dataclass(eq=False)
 class _Rounds:
-    """Distinct points on the device, and the rounds that join them.
+    """Distinct points on the device, and Borůvka's rounds that join them.
 
     Attributes
     ----------
@@ -227,7 +228,7 @@ class _Rounds:
         return ids[a], ids[b], taken
 
     def core_of_points(self) -> Any:
-        """Return the squared core distance of each distinct point, after `run`; zero for a single point."""
+        """Return the squared core distance of each distinct point; zero for a single point. Call it after `run`."""
         core = self.device.xp.zeros(self.n)
         if self.samples > 1 and self.n > 1:
             core[self._order] = self._arrays["core"]
@@ -267,7 +268,7 @@ class _Rounds:
         self._launch_upwards("join_core_distances")
 
     def _join(self) -> None:
-        """Join components, at first a point each, in rounds."""
+        """Join components by rounds; at first, each point is a component."""
         xp, n = self.device.xp, self.n
         numbers = {name: xp.arange(n, dtype=xp.uint32) for name in ("of", "parent")}
         self._set(of_node=xp.empty(2 << self.levels, xp.uint32), state=xp.zeros(n, xp.uint8), **numbers)
@@ -301,7 +302,7 @@ class _Rounds:
         self._launch_upwards("join_components")
 
     def _set(self, **fields: Any) -> None:
-        """Set arrays and numbers in the kernels' argument."""
+        """Set fields of the kernels' argument to the addresses of arrays or to numbers."""
         for name, value in fields.items():
             if isinstance(value, int):
                 self._argument[name] = value
@@ -319,7 +320,7 @@ class _Rounds:
         self.device.launch(kernel, threads, self._argument)
 
     def _launch_upwards(self, kernel: str) -> None:
-        """Run a kernel that joins nodes, from the leaves to the root."""
+        """Run a kernel that joins nodes, by as many launches as lead from the leaves to the root."""
         level = self.levels
         while level:
             self._set(level=level)

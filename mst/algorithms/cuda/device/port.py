@@ -1,4 +1,4 @@
-"""The problem, the result and the common functions of ports of published GPU programs."""
+"""The problem, the result and the functions that ports of published GPU programs have in common."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class Problem:
-    """A graph in the form `solve` starts from; `transfer` adds the device that holds it.
+    """A graph in the form from which `solve` starts; `transfer` adds the device that holds it.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class Problem:
     options : dict
         The algorithm's options.
     inputs : dict of str to array
-        On host or device, like the graph.
+        The kernels' inputs, on host or device like the graph.
     device : Device
         None before `transfer`.
     """
@@ -43,7 +43,7 @@ class Problem:
 
     @property
     def slots(self) -> int:
-        """Slots of the rows: two per edge, none for self-loops."""
+        """Number of slots of the rows: two per edge, none for self-loops."""
         return len(self.inputs["neighbours"]) if "neighbours" in self.inputs else 0
 
 
@@ -68,7 +68,7 @@ def purpose(name: str, problem: Problem) -> str:
 
 
 def on_device(name: str, problem: Problem, program: Program, layout: memory.Layout) -> Problem:
-    """Return the problem with its inputs and its workspace in device memory: most ports' `transfer`."""
+    """Return the problem with its inputs and workspace in device memory; most ports' `transfer` calls this."""
     arrays = memory.in_device_memory(layout, problem.inputs, purpose(name, problem))
     problem.device = Device(program, arrays)
     return problem
@@ -97,5 +97,5 @@ def device_bytes(problem: Problem) -> int:
 
 
 def refuse_unconnected(name: str) -> None:
-    """Raise the error of an algorithm for connected graphs that found a component without outgoing edges."""
+    """Raise `UnsupportedError` for an algorithm that needs a connected graph and found a component without edges."""
     raise UnsupportedError(f"{name} does not take this graph: it is not connected; use another algorithm")

@@ -1,10 +1,10 @@
-"""Proof on the device that a forest is the minimum spanning forest: for graphs too large to copy to the host.
+"""Proof on the device that a forest is the minimum spanning forest, for graphs too large to copy to the host.
 
-Borůvka's rounds over the forest alone produce a tree of components, at most log₂ n levels high. Each component stores
-the edge it chose, and the heaviest edge on the path between two vertices is the heaviest edge chosen on the
-way up to their common component (King, "A simpler minimum spanning tree verification algorithm", Algorithmica 18,
-1997). So an edge of the graph is checked against its path by one short climb: `mst.proof` says why that suffices. No
-solver's kernel is used. Kernels: ``prove_forest.cu``.
+Borůvka's rounds over the forest alone produce a tree of components of at most log₂ n levels. Each component stores the
+edge that it chose. The heaviest edge on the forest's path between two vertices is the heaviest edge chosen on the way
+up to their common component (King, "A simpler minimum spanning tree verification algorithm", Algorithmica 18, 1997). So
+one short climb checks an edge of the graph against its path; `mst.proof` explains why that suffices. The kernels, in
+``prove_forest.cu``, are independent of the solvers' kernels.
 """
 
 from __future__ import annotations
@@ -90,19 +90,19 @@ class ComponentTree:
 
 
 def prove(graph: DeviceGraph, edge_ids: Any) -> Proof:
-    """Return the proof that edge ids on the device are the minimum spanning forest, or why they are not.
+    """Return a proof that edge ids on the device are the minimum spanning forest, or the reason why they are not.
 
     Parameters
     ----------
     graph : DeviceGraph
-        Of fewer than 2³² - 1 edges.
+        A graph with fewer than 2³² - 1 edges.
     edge_ids : cupy.ndarray of integers
-        In any order.
+        Edge ids in any order.
 
     Raises
     ------
     OutOfMemoryError
-        The graph, its keys and the tree do not fit together.
+        The graph, its keys and the tree do not fit in device memory together.
     """
     keys = keys_of(graph)
     memory.ensure_free(32 * graph.n + 24 * len(edge_ids), f"proving a forest of n = {graph.n:,}")
@@ -110,7 +110,7 @@ def prove(graph: DeviceGraph, edge_ids: Any) -> Proof:
 
 
 def prove_on(device: Any, graph: Any, keys: Any, edge_ids: Any) -> Proof:
-    """`prove` on a given device: tests pass an emulated one, with numpy as its array module."""
+    """Do what `prove` does on a given device. Tests pass an emulated one, with numpy as its array module."""
     began, xp = perf_counter(), device.xp
     if graph.m >= NONE:
         raise InputError(f"m = {graph.m:,} edges: a proof on the device takes fewer than 2³² - 1")
@@ -171,7 +171,7 @@ def component_tree(device: Any, n: int, a: Any, b: Any) -> ComponentTree:
     n : int
         Vertices.
     a, b : array of int32, shape (forest edges,)
-        Ends of the forest's edges, ascending in the order: an edge's rank is its row.
+        Ends of the forest's edges, in ascending order of the edges, so that an edge's row is its rank.
     """
     xp = device.xp
     rank = xp.arange(len(a), dtype=xp.uint32)
@@ -198,7 +198,7 @@ def component_tree(device: Any, n: int, a: Any, b: Any) -> ComponentTree:
 
 
 def _contracted(xp: Any, chose: Any, end_sums: Any, components: int) -> Any:
-    """Return each component's label after all hooked across their chosen edges.
+    """Return each component's label after every component has hooked across its chosen edge.
 
     Parameters
     ----------
@@ -207,11 +207,11 @@ def _contracted(xp: Any, chose: Any, end_sums: Any, components: int) -> Any:
     chose : array of bool, shape (components,)
         Whether a component chose an edge.
     end_sums : array of uint32, shape (components,)
-        Sum of the two ends of that edge: minus one end, it is the other.
+        Sum of the two ends of the chosen edge; the sum minus one end is the other end.
     """
     index = xp.arange(components, dtype=xp.uint32)
     hook = xp.where(chose, end_sums - index, index)
-    # Two that chose each other chose the same edge; the lower one is the root.
+    # Two components that chose each other chose the same edge; the lower one is the root.
     hook = xp.where((hook[hook] == index) & (index < hook), index, hook)
     while bool(((jumped := hook[hook]) != hook).any()):
         hook = jumped

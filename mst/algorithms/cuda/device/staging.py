@@ -1,7 +1,7 @@
 """Copies between host and device arrays through page-locked buffers, by several host threads.
 
-The driver copies from pageable memory in one thread. Here several threads fill page-locked buffers, from which the
-device's copy engine reads at bus speed; the buffers are kept for the next graph.
+The driver copies from pageable memory by a single thread. Here several threads fill page-locked buffers, which the
+device's copy engine reads at the speed of the bus. The buffers are kept for the next graph.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ import numpy as np
 from mst.cores import usable_cores
 from mst.graph import frozen
 
-WORKERS = 16  # at most; one thread copies some 10 GB/s, and the bus takes 55
-FEWER, LARGE = 12, 1 << 27  # workers of copies of fewer bytes than this: waking more takes longer
+WORKERS = 16  # the most workers: one thread copies about 10 GB/s, and the bus takes 55
+FEWER, LARGE = 12, 1 << 27  # copies of fewer bytes than LARGE have FEWER workers: waking more takes longer
 # Bytes of a buffer: processors write longer copies around their caches, which the bus reads faster.
 CHUNK = 1 << 21
-SMALLEST = 1 << 18  # bytes of a piece of a smaller copy: waking a thread takes as long as copying them
+SMALLEST = 1 << 18  # least bytes of a piece: waking a thread takes as long as copying them
 ALONE = 1 << 21  # bytes that one thread copies before others are awake
 
 
 def upload(arrays: Iterable[tuple[np.ndarray, Any]]) -> int:
     """Copy contiguous host arrays to device arrays of the same shapes, after all work already started.
 
-    Work started on the current stream from now on sees them, and the host arrays may change.
-    Of 64-bit elements copied to a 32-bit array, only the lower halves are copied; returns the largest such
-    element, read as unsigned, or 0.
+    On return the host arrays may be changed, and later work on the current stream sees the copies. Of 64-bit elements
+    that go to a 32-bit array, only the lower halves are copied; return the largest such element, read as unsigned, or 0
+    if there are none.
     """
     columns = [
         Column(host.reshape(-1), there.data.ptr, host.itemsize > there.dtype.itemsize) for host, there in arrays
@@ -50,7 +50,7 @@ def download_array(array: Any) -> np.ndarray:
 
 
 class Column(NamedTuple):
-    """A contiguous array of one dimension, its address on the device, and whether lower halves go there."""
+    """A contiguous one-dimensional array, its address on the device, and whether only lower halves are copied."""
 
     host: np.ndarray
     address: int
@@ -63,7 +63,7 @@ class Column(NamedTuple):
 
 
 def _pieces(columns: list[Column], step: int) -> np.ndarray:
-    """Return columns in pieces of up to `step` bytes, as `mst.kernels.cuda.staging.upload` takes them."""
+    """Divide columns into pieces of up to `step` bytes, the argument of `mst.kernels.cuda.staging.upload`."""
     tables, halves = [np.empty((0, 4), np.int64)], 0
     for column in columns:
         starts = np.arange(0, column.size, step)
@@ -78,12 +78,12 @@ def _pieces(columns: list[Column], step: int) -> np.ndarray:
 
 
 def _piece_bytes(size: int, workers: int) -> int:
-    """Return the bytes of a piece, a multiple of 8, that fits a buffer: one for each worker, or several."""
+    """Return the bytes of a piece, a multiple of 8 that fits a buffer, so that each worker has one or several."""
     return min(CHUNK, max(SMALLEST, size // workers // 8 * 8))
 
 
 class Staging:
-    """The workers of a device, their buffers and streams. A caller that uses them across calls holds `lock`."""
+    """The workers of a device with their buffers and streams. Hold `lock` to use them over several calls."""
 
     def __init__(self, workers: int):
         import cupy
@@ -112,16 +112,16 @@ class Staging:
         )
 
     def width(self, size: int) -> int:
-        """Return how many workers copy `size` bytes; other loops of a call use the same number.
+        """Return the number of workers that copy `size` bytes; other parallel loops of a call use the same number.
 
-        Threads that a narrower loop leaves out end, and the next wider one has to start others.
+        A loop with fewer workers would end the surplus threads, and the next wider loop would have to start new ones.
         """
         from mst.kernels.primitives.forks import forked_after_use
 
         return 1 if forked_after_use() else min(self.workers, WORKERS if size >= LARGE else FEWER)
 
     def upload(self, columns: list[Column]) -> int:
-        """Do what the function `upload` does."""
+        """Copy columns as the function `upload` does."""
         size = sum(column.size for column in columns)
         with self.lock:
             self._drained.synchronize()
@@ -130,7 +130,7 @@ class Staging:
             return self._upload_by_workers(columns, size)
 
     def _upload_alone(self, columns: list[Column]) -> int:
-        """Copy columns that fit in all buffers together, by this thread."""
+        """Copy columns that fit in all buffers together, by the calling thread."""
         buffer, stream, runtime = (
             self.pinned.view(np.uint8),
             self._cuda.get_current_stream(),
@@ -170,7 +170,7 @@ class Staging:
         return int(top)
 
     def download(self, address: int, out: np.ndarray) -> None:
-        """Copy words of 32 bits from the device to `out`, after all that was started on the current stream."""
+        """Copy 32-bit words from the device to `out`, after all work already started on the current stream."""
         from mst.kernels.cuda import staging as kernels
         from mst.kernels.parallel.runtime import Schedule, new_tallies, workers
 
@@ -187,7 +187,7 @@ class Staging:
             self._check()
 
     def _check(self) -> None:
-        """Raise the error of the driver that ended a copy."""
+        """Raise an error if a driver error has ended the copy."""
         if error := int(self._lanes.state[0]):
             raise self._cuda.driver.CUDADriverError(error)
 

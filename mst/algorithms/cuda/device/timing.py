@@ -1,4 +1,4 @@
-"""Seconds per phase of a solve with many launches, by CUDA events around each launch."""
+"""Seconds per phase of a solve with many launches, measured by CUDA events around each launch."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ class TimedDevice:
         self._timed(kernel, lambda: self._device.launch(kernel, *arguments, **options))
 
     def fill(self, *arguments: Any) -> None:
-        """Fill between two events."""
+        """Fill an array between two events."""
         self._timed("fill", lambda: self._device.fill(*arguments))
 
     def copy(self, *arguments: Any) -> None:
-        """Copy between two events."""
+        """Copy an array between two events."""
         self._timed("copy", lambda: self._device.copy(*arguments))
 
     def allocate(self, *arguments: Any) -> None:
-        """Allocate between two events."""
+        """Allocate arrays between two events."""
         self._timed("allocate", lambda: self._device.allocate(*arguments))
 
     def release(self, *arguments: Any) -> None:
-        """Free between two events."""
+        """Free arrays between two events."""
         self._timed("allocate", lambda: self._device.release(*arguments))
 
     def _timed(self, name: str, work: Callable[[], None]) -> None:
@@ -63,7 +63,7 @@ def phase_seconds(problem: Any, solve: Callable[[Any], Any], phases: dict[str, s
     solve : callable
         The function to time; takes the problem.
     phases : dict
-        Kernel (or ``fill``, ``copy``, ``allocate``) to phase; those not named count as ``other``.
+        Phase of each kernel (or ``fill``, ``copy``, ``allocate``); all others count as ``other``.
     """
     import cupy
 
