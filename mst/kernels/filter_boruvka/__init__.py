@@ -1,8 +1,9 @@
 """Kernels of Filter-Borůvka, and the policy that sizes their samples, ranges and batches.
 
 The method: sample the weights, select the lightest edges, scatter them into batches of ascending weight, join the
-batches one after the other, drop the heaviest edge of each cycle a batch closed, and select the heavier edges
-that still join two trees.
+batches one after the other, drop the heaviest edge of each cycle that a batch closes, and select the heavier edges
+that still join two trees. The drivers are `mst.algorithms.sequential.filter_boruvka`, for one core, and those of
+`mst.algorithms.threads` and `mst.algorithms.mpi`.
 
 ============= ================================== ===================================================================
 step          `sequential`                       `parallel`, whose workers are threads or the ranks of a host
@@ -14,5 +15,5 @@ join          `sequential.join`                  `parallel.join`, to the trees o
 cycle edges   `sequential.join` (undo, repeat)   `parallel.drop_cycle_edges`
 ============= ================================== ===================================================================
 
-`policy` decides how many edges are light and when another filter pays off. The proof shares it.
+`policy` decides how many edges are light and when another filter pays off; the proof follows the same rules.
 """

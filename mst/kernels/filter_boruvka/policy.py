@@ -1,8 +1,8 @@
 """The decisions of Filter-Borůvka: how many edges are light, when another filter pays off, how large a batch is.
 
-They only affect costs: any value gives the same forest. One core, threads, ranks, hosts and the proof share the rules,
-each with its own `Policy`. Below, *ids are local* means that most edges connect vertices with nearby ids, and *weights
-follow rows* that edges in nearby rows mostly have similar weights.
+They affect only the running time: any value gives the same forest. The drivers in `mst.algorithms` (one core, threads,
+ranks, hosts) and the proof share the rules, each with a separate `Policy`. Below, *ids are local* means that most edges
+connect vertices with nearby ids, and *weights follow rows* that edges in nearby rows mostly have similar weights.
 """
 
 from __future__ import annotations
@@ -24,31 +24,31 @@ class Policy:
     Attributes
     ----------
     light : float
-        Light edges per tree. Slightly above 1: then most vertices are in one tree, the giant, and nearly all further
-        edges close cycles.
+        Light edges per tree. Slightly more than one edge per tree joins most vertices into one tree, the giant, so that
+        nearly all further edges close cycles.
     take_all : float
         Share of light edges above which all edges are treated as light: a filter would read nearly all of them twice.
     fewest_to_filter : int
-        Heavy edges, times edges per vertex, below which one core joins all edges at once: as long as all data fit in
-        its caches, joining an edge is as fast as filtering it (``one-core.md``).
+        One core joins all edges at once if the number of heavy edges times the edges per vertex is below this: as long
+        as all data fit in its caches, joining an edge is as fast as filtering it (``one-core.md``).
     fewest_at_vertices, per_vertex_at_vertices : int and float
-        From this many edges for each worker on, and as many per vertex, one worker samples whether weights follow
-        vertices (``one-core.md``), while the others wait (``many-cores.md``, step 79).
+        In graphs of at least this many edges per worker and per vertex, one worker tests on a sample whether weights
+        follow vertices (``one-core.md``), while the others wait (``many-cores.md``, step 79).
     giant : float
-        If one tree has more than this share of the vertices, a bitmap of that tree replaces all roots. Threads and
-        ranks copy the edges that leave it, which costs more than a bitmap (``many-cores.md``, step 21).
+        If one tree has more than this share of the vertices, edges are tested against a bitmap of that tree instead of
+        roots. Threads and ranks also copy the edges that leave the tree, which costs more (``many-cores.md``, step 21).
     max_kept_share : float
-        If a filter kept more than this share of the heavy edges, no further one is tried: weights then depend on
-        communities (``many-cores.md``, step 23). Threads and ranks decide by `expected_drop_share`, and do not look
+        If a filter kept more than this share of the heavy edges, no further filter is tried: weights then depend
+        on communities (``many-cores.md``, step 23). Threads and ranks decide by `expected_drop_share`, and do not look
         up the roots of selected edges if more than this share would be kept (step 49).
     most_further, per_vertex_further : float
-        In graphs of at least so many edges per vertex, if a filter would keep more than `max_kept_share`, each tree
-        joins its lightest edge if most vertices are still apart. Otherwise, the lightest edges, up to this share, that
-        join all trees in a sample come next (``one-core.md``).
+        Dense graphs have at least `per_vertex_further` edges per vertex. If a filter of a dense graph would keep more
+        than `max_kept_share` and most vertices are still apart, each tree joins its lightest edge. If fewer are, the
+        lightest edges that join all trees in a sample come next, up to the share `most_further` (``one-core.md``).
     few_trees, least_open : float
-        In such graphs, trees join their lightest edges again and again while more than the share `least_open` of the
-        heavy edges join two of them, if the trees are at most so many for each edge per vertex, or a sixteenth of that
-        if a filter would drop enough (``one-core.md``).
+        In dense graphs, trees join their lightest edges again and again while more than the share `least_open` of the
+        heavy edges join two trees and the trees number at most `few_trees` times the edges per vertex, or a sixteenth
+        of that if a filter would drop enough (``one-core.md``).
     closing : float
         If more than this share of one core's batches closed a cycle, and were joined twice, edges that no filter drops
         are sorted and joined one by one instead (``one-core.md``).
@@ -65,31 +65,32 @@ class Policy:
     batches_per_tree : int
         Trees per edge of a batch at width 1: smaller batches gain nothing (``many-cores.md``, step 22).
     batch_wait : float
-        The time of both waits of a batch, per additional worker, as the number of edges from which cycle edges can be
-        dropped in that time (``many-cores.md``, steps 16 and 17).
+        The time that each additional worker adds to the two waits of a batch, as the number of edges from which cycle
+        edges can be dropped in that time (``many-cores.md``, steps 16 and 17).
     contended : int
-        With fewer vertices per worker, several workers need the same cache lines of parents at once, so that storing
-        an equal value again costs more than a test (dense graphs; ``many-cores.md``, step 40).
+        With fewer vertices per worker, as in dense graphs, several workers need the same cache lines of parents at
+        once, so that storing an equal value again costs more than a test (``many-cores.md``, step 40).
     crowded : float
-        If more than this share of 2048 sampled ends are on cache lines of earlier ones, the same holds for any number
-        of vertices: some are hubs (``many-cores.md``, step 47).
+        If more than this share of 2048 sampled ends are on the cache lines of earlier ends, workers also need the same
+        lines at once, whatever the number of vertices: some are hubs (``many-cores.md``, step 47).
     fewest_edges : int
         Threads take graphs of at least this many edges divided by the number of threads, clipped to the range
         `fewest_for_many` to `fewest_for_few` (``many-cores.md``, steps 48 and 52). Two threads share one core's passes
         over all other graphs of `fewest_for_few` edges or more, and join in stages (steps 54 and 60).
     in_order : int
         Up to this many threads leave rows sorted by weight to one core, which joins them one by one, if ids are local,
-        or rows are also sorted by source and number `per_vertex_by_source` or more per vertex; two threads leave all
-        such rows to it. Rows that threads join in order are the exception (`per_vertex_in_order`).
+        or if rows are also sorted by source and number at least `per_vertex_by_source` per vertex; two threads leave
+        all sorted rows to one core. The exception is rows that threads join in order (`per_vertex_in_order`).
     leaving, light_leaving : float
-        Largest share of edges that may leave their worker's block of vertices if each worker is to solve its block by
-        itself, and the largest share, for each of up to six workers, of light edges that do: these freeze trees early
-        (``many-cores.md``, step 53), and the denser the graph, the more edges that defers (step 78).
+        Each worker solves a block of vertices by itself if at most the share `leaving` of the edges leave their block,
+        and at most the share `light_leaving`, times the number of blocks up to six, of the light edges. Light edges
+        that leave freeze trees early (``many-cores.md``, step 53); the denser the graph, the more edges are then
+        deferred (step 78).
     per_vertex_in_blocks : tuple of three float
-        The most edges per vertex for that: of two workers if the rows of a block are scattered, of two otherwise, and
-        of more workers (step 78).
+        The most edges per vertex at which workers solve blocks: two workers if the rows of a block are scattered, two
+        workers otherwise, and more workers (step 78).
     fewest_in_blocks : int
-        From this many edges on, that is faster than one core.
+        From this many edges on, solving blocks is faster than one core.
     few_left : int
         Up to this many edges left by the blocks are joined by one thread.
     tile, fewest_for_tiles, left_by_tiles : int, int and float
@@ -98,14 +99,15 @@ class Policy:
         61). A tile is a multiple of 64.
     range, per_vertex_in_order : int and tuple of two float and an int
         If ids are not local, several threads join rows sorted by weight in order, while they filter ranges of about
-        `range` later rows: in graphs with at least as many edges per vertex as the first number, and as the second
-        times the number of threads. Above the third, two threads leave them to one core, which soon has a spanning
+        `range` later rows. The graph must have at least as many edges per vertex as the first number, and as the second
+        times the number of threads. Above the third, two threads leave the rows to one core, which soon has a spanning
         tree (``many-cores.md``, step 67). In other graphs, a round reads only the rows that it may join (step 68).
     per_vertex_by_source : float
-        The least edges per vertex for that with three or more threads if rows are also sorted by source (step 74).
+        The least edges per vertex at which three or more threads join rows in order if these are also sorted by source
+        (step 74).
     smallest_chunk, largest_chunk : int
-        Edges per chunk of the work queue: taking a smaller chunk costs as much as its work, and all other workers may
-        wait for the last larger one.
+        Limits on the edges per chunk of the work queue: taking a smaller chunk costs as much as its work, and at the
+        end all other workers may wait for a larger one.
     """
 
     light: float = 1.3
@@ -183,12 +185,12 @@ def filters(edges: int, vertices: int, policy: Policy) -> bool:
 
 
 def samples_vertices(edges: int, vertices: int, width: int, policy: Policy) -> bool:
-    """Return whether to sample if weights follow vertices: to join their lightest edges first would pay off."""
+    """Return whether a sample is to show if weights follow vertices, whose lightest edges are then joined first."""
     return edges >= max(policy.fewest_at_vertices * width, policy.per_vertex_at_vertices * vertices)
 
 
 def sample_size(edges: int, light: int) -> int:
-    """Return how many of `edges` one core samples to find the `light` lightest: about 64 of these, within limits."""
+    """Return how many of `edges` one core samples, so that about 64 of the `light` lightest are in the sample."""
     return min(32_768, max(1024, 64 * edges // light))
 
 
@@ -203,7 +205,8 @@ def batch_size(trees: int) -> int:
 def draw_count(edges: int, trees: int, width: int) -> int:
     """Return how many of `edges` to sample for `width` workers: more for few trees, and for more workers.
 
-    The light edges are then a smaller share, and batches are larger: one that is far too large delays all workers.
+    With few trees, the light edges are a smaller share of all. More workers take larger batches, and a batch that is
+    far too large delays them all.
     """
     return int(min(max(64 * width * edges // trees, 4096), 16384, edges))
 
@@ -226,9 +229,9 @@ def expected_drop_share(kept: float, heavy: int) -> float:
 def batch_count(edges: float, trees: int, width: int, policy: Policy) -> int:
     """Return the number of batches into which to cut `edges` that join `trees`.
 
-    In each batch all workers wait for each other twice; the larger the last batch, the longer one worker drops its
-    cycle edges while the others are idle. The sum of both is smallest if the batch size is proportional to the square
-    root of the number of edges.
+    In each batch, all workers wait for each other twice; the larger the last batch, the longer one worker drops its
+    cycle edges while the others are idle. The total idle time is smallest if the batch size is proportional to the
+    square root of the number of edges.
     """
     size = max(trees // policy.batches_per_tree, int(sqrt(policy.batch_wait * (width - 1) * edges)), 1)
     return int(min(max(edges / size, 1), MOST_BATCHES))
@@ -258,7 +261,7 @@ def joins_in_order(edges: int, vertices: int, width: int, by_source: bool, polic
 
 
 def most_in_blocks(vertices: int, width: int, scattered: bool, policy: Policy) -> float:
-    """Return the most edges for which `width` workers each solve a block; `scattered` says that its rows are."""
+    """Return the most edges for which `width` workers each solve a block, with `scattered` rows or not."""
     of_two_scattered, of_two, of_more = policy.per_vertex_in_blocks
     return vertices * (of_more if width > 2 else of_two_scattered if scattered else of_two)
 
@@ -278,7 +281,7 @@ def joins_few_trees(edges: int, vertices: int, trees: int, open_share: float, po
 
 
 def has_row_per_worker(edges: int, vertices: int, width: int) -> bool:
-    """Return whether there are so many edges per vertex that each worker fills a table, and these are merged."""
+    """Return whether so many edges share a vertex that each worker fills a separate table before all are merged."""
     return edges >= 8 * width * vertices
 
 

@@ -1,16 +1,17 @@
 """Drops the heaviest edge of each cycle closed by a batch; one worker processes one batch.
 
-The edges of a batch linked their trees in any order, and some, the *closing* edges, found theirs already linked
-(`mst.kernels.filter_boruvka.parallel.join`). Only edges that may lie on a cycle with a closing edge are *candidates*:
-those connected to its ends by the batch's edges, which join roots from before the batch. A search
-*expands* from the closing edges. It need not go on from one of the roots, since the other vertices of a cycle through
-that root are connected without it: this is the giant tree's root, to which half of a batch may lead. If it finds
-too many edges, as in the batches in which the giant tree forms, *leaves* (the only edge at a root) are *pruned*
-instead, until a pass removes few. Usually few candidates are left; they are sorted and joined again, in order.
+`mst.kernels.filter_boruvka.parallel.join` calls this once the edges of a batch have linked their trees, in any order;
+the edges that found their trees already linked are *closing* edges. The *candidates* are the edges that may lie on a
+cycle with a closing edge: those connected to its ends by edges of the batch, whose ends are roots from before the
+batch. A search *expands* from the closing edges to find them. It need not continue from one of the roots, the *hub*,
+since the other vertices of a cycle through the hub are connected without it. The hub is the giant tree's root, to which
+half of a batch may lead. If the search finds too many edges, as in the batches in which the giant tree forms, it is
+given up, and *leaves*, edges that are the only one at a root, are *pruned* until a pass removes few. Usually few
+candidates are left; they are sorted and joined again, in order.
 
 In the functions, `records`, `chunks`, `closing` and `scratch` are as for `drop_cycle_edges`; `table`, uint64 of a
-power-of-two size, is a hash table of roots, and `x` and `hub` are roots, unsigned; `places`, int64, and `degrees`,
-uint8, are those of `Scratch`.
+power-of-two size, is a hash table of roots; `x` and `hub` are roots, unsigned; `places`, int64, and `degrees`, uint8,
+are fields of `Scratch`.
 """
 
 from __future__ import annotations
@@ -39,16 +40,16 @@ _FREE = ~np.uint64(0)
 class Scratch(NamedTuple):
     """Scratch space for batches of up to `k` edges, used for one batch at a time.
 
-    If it were allocated for each batch, the system would clear its pages while all workers wait.
+    It is reused, since the system would otherwise clear new pages for each batch while all workers wait.
 
     Attributes
     ----------
     degrees : numpy.ndarray of uint8, shape (a power of two ≥ 8 k,)
-        Hashed counts of edges at each root.
+        The number of edges at each root, by hash.
     table : numpy.ndarray of uint64, shape (a power of two ≥ 4 k,)
         A hash table of roots.
     parent : numpy.ndarray of uint32, shape of `table`
-        A union-find over the places of the table.
+        A union-find over the places of `table`.
     places, spare_places : numpy.ndarray of int64, shape (k,)
     words, spare_words : numpy.ndarray of uint64, shape (k,)
     """
@@ -88,11 +89,11 @@ def drop_cycle_edges(records, chunks, closing, scratch):
     Parameters
     ----------
     records : PackedRecords, Records or WideRecords
-        Ends are roots from before the batch.
+        Their ends are roots from before the batch; only the marks of dropped edges change.
     chunks : numpy.ndarray of int64, shape (chunks of the batch, 3)
         Columns `FIRST`, `CLOSING`, `LAST`.
     closing : int
-        Closing edges of the batch.
+        The number of closing edges of the batch.
     scratch : Scratch
     """
     table, found = call(candidates, records, chunks, closing, scratch)
@@ -100,7 +101,7 @@ def drop_cycle_edges(records, chunks, closing, scratch):
     order = in_order(
         records, scratch.places[:found], scratch.spare_places[:found], words, scratch.spare_words[:found]
     )
-    # Places in the table stand for roots. All look-ups come first, so that they overlap.
+    # A root is represented by its place in the table. All look-ups come first, so that they overlap.
     for j in range(found):
         a, b = ends_at(records, order[j])
         words[j] = np.uint64(insert(table, a)) | np.uint64(insert(table, b)) << _HALF
@@ -115,9 +116,9 @@ def drop_cycle_edges(records, chunks, closing, scratch):
 
 @njit
 def candidates(records, chunks, closing, scratch):
-    """Find the edges that may lie on a cycle; return a table with space for their ends, and how many there are.
+    """Write the places of the edges that may lie on a cycle to ``scratch.places``.
 
-    Their places are written to ``scratch.places``; the other arguments are as for `drop_cycle_edges`.
+    Return a table with space for the ends of these edges, and how many they are.
     """
     count = edges_between(chunks, FIRST, LAST)
     size = table_size(_SLOTS_PER_CLOSING * closing)
@@ -142,7 +143,7 @@ def edges_between(chunks, begin, end):
 
 @njit
 def empty_table(scratch, size):
-    """Return the table of the scratch space, emptied, uint64 (size,)."""
+    """Return the first `size` slots of the scratch space's table, emptied."""
     table = scratch.table[:size]
     table[:] = _FREE
     return table
@@ -152,8 +153,8 @@ def empty_table(scratch, size):
 def expand(records, chunks, table, places):
     """Write the places of all edges connected to closing edges; return how many, 0 if the search is given up.
 
-    It is given up if the table gets too full or after too many rounds. The ends of the edges are inserted into the
-    table, and all but the closing edges are marked as dropped on the way.
+    The search is given up if the table gets too full or after too many rounds. The ends of the edges found are inserted
+    into the table, and all but the closing edges are marked as dropped, so that none is found twice.
     """
     seen, hub = np.zeros(_FILTER, np.bool_), most_common_end(records, chunks)
     found = used = 0
@@ -163,7 +164,7 @@ def expand(records, chunks, table, places):
             used += add(table, seen, a, hub) + add(table, seen, b, hub)
             places[found] = i
             found += 1
-    # Chunk by chunk, in rounds, until a whole round finds nothing new.
+    # Chunks are searched in rounds, until a whole round finds nothing new.
     chunk = without_new = rounds = 0
     while without_new < len(chunks):
         without_new += 1
@@ -188,15 +189,16 @@ def expand(records, chunks, table, places):
 
 @njit
 def prune_leaves(records, chunks, degrees, places):
-    """Write the places of all edges but the pruned leaves; return how many. No edge is marked as dropped afterwards.
+    """Write the places of all edges but the pruned leaves to `places`; return how many. All marks are cleared.
 
-    `degrees`, uint8 of a power-of-two size, counts edges by the hash of a root: roots with the same hash hide leaves.
+    `degrees`, uint8 of a power-of-two size, is overwritten with the number of edges by the hash of a root. A leaf whose
+    root shares its hash with another is not found, which costs time but is harmless.
     """
     degrees[:] = 0
     found = np.uint64(0)
     for chunk in range(len(chunks)):
         for i in range(chunks[chunk, FIRST], chunks[chunk, LAST]):
-            # An abandoned search has marked some as dropped.
+            # A search that was given up has marked some edges as dropped.
             set_dropped(records, i, False)
             a, b = ends_at(records, i)
             for at in (_hashed(a, degrees), _hashed(b, degrees)):
@@ -228,14 +230,14 @@ def prune_if_leaf(records, i, degrees):
 
 @njit
 def possibly_reached(records, first, last, seen):
-    """Return the places, int64, of the edges ``first … last - 1`` with an end that `seen` may hold.
+    """Return the places, int64, of those edges ``first … last - 1`` that may have an end in the table.
 
     `seen`, bool of shape (16384,), is True at the lower bits of the roots in the table.
     """
     places, count = np.empty(last - first, np.int64), np.uint64(0)
     for i in range(np.uint64(first), np.uint64(last)):
         a, b = ends_at(records, i)
-        # Without a branch, which would double the time.
+        # A branch would double the time.
         places[count] = i
         count += np.uint64(seen[a & _FILTER_MASK] | seen[b & _FILTER_MASK])
     return places[:count]
@@ -243,9 +245,9 @@ def possibly_reached(records, first, last, seen):
 
 @njit
 def most_common_end(records, chunks):
-    """Return a common end in a sample of the linking edges, nearly always the most common: a uint64.
+    """Return the end, uint64, that is nearly always the most common in a sample of the edges that linked trees.
 
-    Up to 65,535 ends are counted by their hash.
+    Ends are counted by their hash; the sample must have fewer than 65,536.
     """
     each = (_SAMPLE + len(chunks) - 1) // len(chunks)
     counts, most, best = np.zeros(_KINDS, np.uint16), np.uint16(0), _FREE
@@ -269,7 +271,7 @@ def _hashed(x, table):
 
 @njit(inline="always")
 def _slot(table, x):
-    """Return the place of `x` in a table that is not full, or the free place where it would be inserted."""
+    """Return the place of `x` in a table, or the free place for it; the table must not be full."""
     at = _hashed(x, table)
     while table[at] != x and table[at] != _FREE:
         at = (at + _ONE) & np.uint64(table.size - 1)

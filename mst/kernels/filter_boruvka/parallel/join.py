@@ -1,20 +1,20 @@
 """Joins batches of ascending weight to the trees, each by all workers at once; cycle edges are dropped afterwards.
 
-A batch is joined in two phases with a barrier between them. First every end is replaced by the root of its tree
-before the batch. Then the edges between different trees link them, in any order, by
-compare-and-swap. If no edge of a batch finds its ends already linked, the batch closes no cycle: all its edges
-belong to the forest, in any order (Kruskal 1956). An edge that does is a *closing* edge. Any order of links gives
-trees with the same vertices, so the next batch need not wait until the heaviest edge of each cycle is
-found: one worker drops the cycle edges of a batch
-(`mst.kernels.filter_boruvka.parallel.drop_cycle_edges`) while the others join the next ones.
+This is the last step of a round, after `mst.kernels.filter_boruvka.parallel.scatter`. A batch is joined in two phases
+with a barrier between them. In the first, every end is replaced by the root of its tree before the batch. In the
+second, the edges whose roots differ link these by compare-and-swap, in any order. An edge that finds its roots already
+connected is a *closing* edge. If there is none, the batch closes no cycle, and all these edges belong to the forest
+(Kruskal 1956). Any order of links gives trees with the same vertices, so the next batch need not wait until the
+heaviest edge of each cycle is found: one worker drops the cycle edges of a batch
+(`mst.kernels.filter_boruvka.parallel.drop_cycle_edges`) while the others join the next batches.
 
 If weights follow rows, most edges of a batch may lead from a few vertices to the giant tree. All workers would try to
-link its root at once, and nearly every edge would be dropped afterwards. In such batches, only the lightest of a
-chunk's edges between the same two roots is kept.
+link the same few roots at once, and nearly every edge would be dropped afterwards. In such batches, of a chunk's edges
+between the same two roots only the lightest is kept.
 
-In the functions, `records` has any type of `mst.kernels.filter_boruvka.parallel.records`; `parent` and
-`contended` are those of `Forest`; `batches` is a `Batches`, `joined` a `Joined`, `shared` a `Shared`, `state` and
-`tallies` its fields; `width` is the number of workers.
+In the functions, `records` has any type of `mst.kernels.filter_boruvka.parallel.records`; `parent` and `contended` are
+fields of `Forest`; `batches` is a `Batches`, `joined` a `Joined`, `shared` a `Shared`; `state` and `tallies` are fields
+of `Shared`; `width` is the number of workers.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ LONGEST_CHUNK = 4096
 _BLOCK = 256
 _AHEAD, _FAR = 16, np.uint64(32)
 _MANY = 4
-"""Parallel or closing edges are many if they are more than one in `_MANY` of a batch's edges."""
+"""A batch has many parallel or closing edges if they are more than one in `_MANY` of its edges."""
 
 
 class Batches(NamedTuple):
@@ -62,7 +62,8 @@ class Batches(NamedTuple):
     chunks : numpy.ndarray of int64, shape (batches + 1,)
         Chunks before each batch, and in total.
     any_order : numpy.ndarray of bool, shape (batches,)
-        Batches whose closing edges are simply dropped: all edges have the same key, and the caller accepts any.
+        Batches whose closing edges are simply dropped, since all edges have the same key and the caller accepts any of
+        them.
     """
 
     starts: np.ndarray
@@ -82,7 +83,8 @@ class Joined(NamedTuple):
     closing : numpy.ndarray of int64, shape (batches,)
         The number of closing edges of each batch; zeros at first.
     parallel : numpy.ndarray of int64, shape (batches,)
-        The number of edges dropped before linking, for a lighter one between the same roots; zeros at first.
+        The number of edges of each batch dropped before linking, in favour of a lighter one between the same roots;
+        zeros at first.
     """
 
     chunks: np.ndarray
@@ -130,7 +132,7 @@ def batches_of(starts: np.ndarray, any_order: np.ndarray, width: int) -> Batches
 
 @njit
 def _filled_batches(starts, any_order, width):
-    """Return the fields of the result of `batches_of`."""
+    """Return the fields of `Batches` for `batches_of`, as a tuple."""
     count = 0
     for batch in range(any_order.size):
         count += starts[batch] < starts[batch + 1]
@@ -155,9 +157,9 @@ def _filled_batches(starts, any_order, width):
 def find_roots(records, first, last, parent, contended):
     """Move the records ``first … last - 1`` that join two trees to the front, with roots as ends; return their end.
 
-    The root of lower priority (see `in_order_of_priority`) becomes the first end, and will be linked below the other.
-    Blocks are large enough for look-ups to overlap, and small enough for loaded lines to be in the cache when the
-    roots are checked.
+    The root of lower priority (see `in_order_of_priority`) becomes the first end, which `link` puts below the other.
+    Records are processed in blocks: large enough for look-ups to overlap, and small enough for loaded lines to be in
+    the cache when the roots are checked.
     """
     roots_a, roots_b = np.empty(_BLOCK, parent.dtype), np.empty(_BLOCK, parent.dtype)
     end = np.uint64(first)
@@ -182,9 +184,10 @@ def find_roots(records, first, last, parent, contended):
 def fourth_ancestors(records, base, size, final, parent, roots_a, roots_b):
     """Write the fourth ancestors of both ends of `size` edges from `base` on, and make them the parents of the ends.
 
-    They are nearly always the roots, and take four loads without a branch. The ends' parents are prefetched for
-    edges up to `final`, for writing, since other cores have usually written to their lines. `base`, `size` and `final`
-    are uint64; `roots_a` and `roots_b`, of the dtype of `parent` and shape (size,) or more, are written.
+    A fourth ancestor is nearly always the root, and takes four loads without a branch. The parents of later ends, up to
+    those of edge `final`, are prefetched for writing, since other cores have usually written to their lines. `base`,
+    `size` and `final` are uint64; `roots_a` and `roots_b`, of the dtype of `parent` and shape (size,) or more, are
+    written.
     """
     for i in range(size):
         u, v = ends_at(records, min(base + i + _FAR, final))
@@ -193,7 +196,7 @@ def fourth_ancestors(records, base, size, final, parent, roots_a, roots_b):
         u, v = ends_at(records, base + i)
         x = load(parent, load(parent, load(parent, load(parent, u))))
         y = load(parent, load(parent, load(parent, load(parent, v))))
-        # Usually these already are the parents, but a branch to avoid the stores would be mispredicted and cost more.
+        # Usually x and y already are the parents, but a branch to avoid the stores would be mispredicted and cost more.
         store(parent, u, x)
         store(parent, v, y)
         roots_a[i], roots_b[i] = x, y
@@ -203,7 +206,7 @@ def fourth_ancestors(records, base, size, final, parent, roots_a, roots_b):
 def fourth_ancestors_contended(records, base, size, final, parent, roots_a, roots_b):
     """Like `fourth_ancestors`, but store only new values, so that all cores keep their copies of unchanged lines.
 
-    Not better in general: a store whose address depends on a load delays the loads after it.
+    That costs more if there is no contention: a store whose address depends on a load delays the loads after it.
     """
     for i in range(size):
         u, v = ends_at(records, min(base + i + _FAR, final))
@@ -220,11 +223,11 @@ def fourth_ancestors_contended(records, base, size, final, parent, roots_a, root
 
 @njit
 def drop_parallel(records, first, last):
-    """Keep the lightest of the records ``first … last - 1`` between the same roots, at the front; return their end.
+    """Move the lightest of the records ``first … last - 1`` between each two roots to the front; return their end.
 
-    A few others may be kept too.
+    Where pairs of roots have the same hash, a few heavier edges may be kept too.
     """
-    # The places of pairs of roots, counted from 1; the latest pair replaces others of the same hash.
+    # By hash, the place of a pair of roots, counted from 1; the latest pair replaces others of the same hash.
     places, end = np.zeros(table_size(2 * (last - first)), np.uint16), np.uint64(first)
     base = end - np.uint64(1)
     for i in range(np.uint64(first), np.uint64(last)):
@@ -254,9 +257,10 @@ def same_ends(records, i, a, b):
 def link(records, first, last, parent, alone):
     """Link trees by the edges ``first … last - 1`` in any order; move closing edges to the end, return their start.
 
-    Their ends are roots from `find_roots`. `alone` says whether no other worker links at the same time. No look-up may
-    run then: it could overwrite a new link with the root's own number. Roots are only linked below those of higher
-    priority, so links by any number of workers form no cycle; the new parent may no longer be a root.
+    The ends of the edges are roots from `find_roots`. `alone` says whether no other worker links at the same time. No
+    `find_roots` may run at the same time: its stores could overwrite a new link with the root itself. Roots are only
+    linked below those of higher priority, so links by any number of workers form no cycle, even if the new parent is no
+    longer a root.
     """
     i, end = first, last
     while i < end:
@@ -272,9 +276,10 @@ def link(records, first, last, parent, alone):
 
 @njit
 def link_few(records, first, last, parent, alone):
-    """Like `link`, if most edges are expected to close cycles.
+    """Do what `link` does, faster if most edges close cycles.
 
-    No line is requested for writing before its vertex is known to be a root: all workers may need the giant tree's.
+    No cache line is requested for writing before its vertex is known to be a root: all workers may read the line of the
+    giant tree's root.
     """
     i, end = first, last
     while i < end:
@@ -291,7 +296,7 @@ def link_few(records, first, last, parent, alone):
 def link_root(parent, x, y, alone):
     """Link `x` below `y`, both unsigned, if `x` is a root; return whether it was linked. `alone` is as for `link`."""
     if alone:
-        # A locked instruction costs as much as the rest of a link.
+        # A compare-and-swap costs as much as the rest of a link.
         root = load(parent, x) == x
         if root:
             store(parent, x, y)
@@ -301,16 +306,16 @@ def link_root(parent, x, y, alone):
 
 # -- all phases, in one parallel region -------------------------------------------------------------------------
 
-# Phases are short, and starting a parallel region for each would cost as much. So all run within one region. A
-# phase ends when all its chunks are done, by any worker: nothing waits for a thread that the system has not
-# started yet. Phase ``2 b`` finds the roots of batch `b`, phase ``2 b + 1`` links them. Each worker has a share of the
-# chunks and a ticket for it, ``phase << 32 | 2³¹ - chunks left``, from which one addition takes a chunk together with
-# its phase; a worker whose share is empty steals from the others. The last worker to finish a phase
-# opens the next one with two stores: a ticket of an earlier phase is updated by the first worker that
-# takes from that share. The worker that finished phase ``2 b + 1`` drops the batch's cycle edges after opening the
-# next phase, so no worker waits for a batch whose cycle edges take long to drop.
+# Phases are so short that starting a parallel region would cost as much as a phase. So all run within one region. A
+# phase ends when all its chunks are done, whichever workers did them: no worker waits for a thread that the system has
+# not started yet. Phase ``2 b`` finds the roots of batch `b`, phase ``2 b + 1`` links them. Each worker has a share of
+# the chunks and a ticket for its share, ``phase << 32 | 2³¹ - chunks left``: one addition to the ticket takes a chunk
+# and shows to which phase it belongs. A worker whose share is empty steals from the others. The last worker to finish a
+# phase opens the next one with two stores; the tickets still show the earlier phase, and the first worker that takes
+# from a share updates its ticket. The worker that finished phase ``2 b + 1`` drops the batch's cycle edges after
+# opening the next phase, so no worker waits for a batch whose cycle edges take long to drop.
 #
-# Below, `chunks` is that of `Batches`; phases, chunks and workers are numbers, int64.
+# Below, `chunks` is the field of `Batches`; phases, chunks and workers are numbers, int64.
 
 _LEFT, _PHASE, _TICKETS = 0, 16, 32
 _NONE_LEFT = np.int64(1) << np.int64(31)
@@ -342,7 +347,7 @@ def open_phase(state, chunks, phase):
 def take_chunk(state, owner, width, chunks, phase):
     """Take a chunk from the share of worker `owner`; return its ``(phase, chunk)``, with chunk -1 if none is left.
 
-    The phase returned is later than `phase` if that one is over.
+    If `phase` is over, the phase returned may be a later one.
     """
     place = _TICKETS + 16 * owner
     ticket = load(state, place)
@@ -398,7 +403,7 @@ def work(worker, width, shared, batches, records, joined, forest):
     except Exception:
         failed = True
     if failed:
-        # The phase after the last; until this worker's chunk is done, no other worker opens another phase.
+        # This is the phase after the last. No other worker opens a phase, since this worker's chunk is never done.
         store(shared.state, _PHASE, np.int64(2 * batches.any_order.size))
         raise MemoryError
 
@@ -406,7 +411,7 @@ def work(worker, width, shared, batches, records, joined, forest):
 @njit
 def _take_part(worker, width, shared, batches, records, joined, forest):
     """Process chunks of all phases, and the cycle edges of the batches that this worker finishes."""
-    # Unpacked once: taking an array from a tuple counts references in memory that all workers share.
+    # Unpacked once: each access to an array in a tuple changes a reference count in memory that all workers share.
     (state, tallies), parent, contended = shared, forest.parent, forest.contended
     starts, lengths, chunks_before, any_order = batches
     chunks, closing, parallel = joined
@@ -442,7 +447,7 @@ def _take_part(worker, width, shared, batches, records, joined, forest):
                     chunks[chunk, LAST] = last
                 done += 1
                 phase, chunk = take_chunk(state, owner, width, chunks_before, phase)
-            # At once: a worker may wait for this report while the other shares are searched.
+            # Reported before the search of the other shares, since another worker may be waiting for it.
             if report_done(state, chunks_before, phase, done):
                 if phase & 1:
                     inject_delay(tallies, phase)
@@ -455,10 +460,10 @@ def _take_part(worker, width, shared, batches, records, joined, forest):
 
 @njit
 def has_many_parallel(batch, starts, closing, parallel):
-    """Return whether to search a batch for parallel edges, decided from the batch before it.
+    """Return whether to search a batch for parallel edges, judging by the batch before it.
 
-    That holds if many were found there or, for one batch in 16, if many edges closed cycles. `starts` is that of
-    `Batches`, `closing` and `parallel` are those of `Joined`.
+    A batch is searched if many parallel edges were found in the batch before it or, for one batch in 16, if many of the
+    edges there closed cycles. `starts` is the field of `Batches`, `closing` and `parallel` are those of `Joined`.
     """
     before = batch - 1
     if before < 0:
@@ -478,9 +483,9 @@ def join(width, shared, batches, records, joined, forest):
     shared : Shared
     batches : Batches
     records : PackedRecords, Records or WideRecords
-        By batch; overwritten.
+        Arranged by batch; overwritten.
     joined : Joined
-        Overwritten; its counts are zero before.
+        Overwritten; its counts must be zero.
     forest : Forest
         Edge ids are appended.
     """
@@ -495,7 +500,7 @@ def join(width, shared, batches, records, joined, forest):
 def append_batch(batch, batches, records, joined, forest, tallies, scratch):
     """Drop the cycle edges of a batch, append the ids of the others to the forest; return the scratch space.
 
-    `scratch` is a `drop_cycle_edges.Scratch`, replaced by a larger one if it is too small.
+    `scratch` is a `drop_cycle_edges.Scratch`; if it is too small for the batch, a larger one is returned.
     """
     chunks = joined.chunks[batches.chunks[batch] : batches.chunks[batch + 1]]
     if joined.closing[batch] and not batches.any_order[batch]:
@@ -519,7 +524,7 @@ def largest_batch(starts):
 
 @njit
 def append_linking(records, chunks, edges, tallies):
-    """Append the ids of the edges of a batch that linked two trees to `edges`, that of `Forest`.
+    """Append the ids of the edges of a batch that linked two trees to `edges`, the field of `Forest`.
 
     `chunks` are the rows of ``Joined.chunks`` that belong to the batch.
     """
@@ -532,7 +537,7 @@ def append_linking(records, chunks, edges, tallies):
 
 @njit
 def append_remaining(records, chunks, edges, tallies):
-    """Like `append_linking`, for the edges that are not dropped, which are as many as linked two trees."""
+    """Append the ids of the edges that are not dropped, which number as many as linked two trees, to `edges`."""
     place = fetch_add(tallies, FOREST, edges_between(chunks, FIRST, CLOSING))
     for chunk in range(len(chunks)):
         for i in range(chunks[chunk, FIRST], chunks[chunk, LAST]):

@@ -1,11 +1,14 @@
 """Selects the edges in a range of (key, id), and assigns them to batches of ascending weight, unsorted within a batch.
 
-Functions over one chunk are for any worker, thread or rank; the parallel functions run them over all chunks in threads.
-A branch for each edge would be mispredicted. If many are read, they are tested 64 at a time, into the bits of a word,
-before any place is written (docs/design-notes/one-core.md); if not, every candidate is written, and kept by
-advancing an index. `storage` is any of `mst.kernels.filter_boruvka.parallel.storage`, `wanted` a `Wanted`, `bounds` a
-`Bounds`; places from `first` to `last` - 1 are read. `picked`, a list of places, is uint64; kernels may write one more
-place than they keep.
+This is the second step of a round; `mst.kernels.filter_boruvka.parallel.scatter` follows. Threads and ranks both call
+the functions over one chunk; the functions with a `schedule` run them over all chunks in threads. A branch for each
+edge would be mispredicted. So if many edges are read, they are tested 64 at a time, into the bits of a word, before
+any place is written (docs/design-notes/one-core.md); if few are, every place is written, and the index advances only
+past those to keep.
+
+In the functions, `storage` is any of `mst.kernels.filter_boruvka.parallel.storage`, `wanted` a `Wanted`, `bounds` a
+`Bounds`; places ``first … last - 1`` are read. `picked`, uint64, lists places; kernels may write one more than they
+keep.
 """
 
 from __future__ import annotations
@@ -38,7 +41,7 @@ SELECTED = LIVE
 """The place in the tallies where selected or copied edges are counted."""
 
 BLOCK = 1024
-"""Edges that are picked before their batches are looked up: their places stay in the first-level cache."""
+"""Edges that are picked at a time before their batches are looked up: so few that their places stay in the L1 cache."""
 
 _VECTOR, _PIECE = np.uint64(64), np.uint64(16)
 _CELLS = 1 << 13
@@ -55,7 +58,7 @@ class Wanted(NamedTuple):
     selective : bool
         Whether most blocks have no edge in the range.
     in_giant : numpy.ndarray of uint64, shape (⌈n / 64⌉,) or (0,)
-        Bitmap of the giant tree's vertices: edges with both ends there are omitted. Empty without a giant.
+        Bitmap of the giant tree's vertices: edges with both ends there are omitted. Empty if there is no giant.
     roots : numpy.ndarray of an unsigned integer, shape (n,)
         Parents; if roots are compared, every vertex points at its root.
     compare_roots : bool
@@ -75,21 +78,22 @@ class Wanted(NamedTuple):
 class Bounds(NamedTuple):
     """Bounds between batches, ascending by (key, id), and the table in which `batches_of` looks up keys.
 
-    ``cells[i]`` is the batch of all keys of cell `i`: a bound within a cell is moved to its end. If a cell contains
-    several bounds, ``cells[i]`` is -1 minus the batch last found there. If many edges have one key, the next edge
-    mostly belongs to that batch as well; if not, the bounds are searched. Cells have one width below `pivot` and
-    another from there on, since most keys may lie in a small part of their range.
+    The range of keys is divided into cells: of one width below `pivot` and of another from there on, since most keys
+    may lie in a small part of their range. ``cells[i]`` is the batch of all keys of cell `i`: a bound within a cell is
+    moved to the end of the cell. If a cell contains several bounds, ``cells[i]`` is -1 minus the batch last found
+    there: if many edges have one key, the next edge mostly belongs to that batch too. Otherwise, the bounds are
+    searched.
 
     Attributes
     ----------
     keys : numpy.ndarray of uint32 or uint64, shape (batches - 1,)
     ids : numpy.ndarray of int64, shape (batches - 1,)
     base, pivot : unsigned integer of the keys' width
-        The first key, and the first key of the wider or narrower cells.
+        The first bound's key, and the first key of the cells of the second width.
     shifts : tuple of two uint64
         Logarithms of the widths of cells below and from `pivot`.
     below : uint64
-        Cells below `pivot`.
+        The number of cells below `pivot`.
     cells : numpy.ndarray of int16, shape (cells,)
     """
 
@@ -149,9 +153,10 @@ def bounds_of(keys: np.ndarray, ids: np.ndarray) -> Bounds:
 
 @njit
 def _cells_of(bound_keys):
-    """Return the pivot, both shifts, the cells below and the cells of `Bounds` for its keys, `bound_keys`, one or more.
+    """Return the pivot, both shifts, the number of cells below the pivot, and the cells of `Bounds` for `bound_keys`.
 
-    Of four pivots, the one for which the fewest bounds share a cell is chosen; the first leaves no cells below.
+    `bound_keys` are one or more keys, ascending. Of four pivots, the one for which the fewest bounds share a cell is
+    chosen; the first leaves no cells below.
     """
     size, none = bound_keys.size, np.empty(0, np.int16)
     best, fewest = 0, size + 1
@@ -186,9 +191,9 @@ def _layout(bound_keys, at):
 
 @njit
 def _fill_cells(bound_keys, at, cells):
-    """Write the cells for the pivot ``bound_keys[at]``; return how many bounds share one.
+    """Write `Bounds.cells` for the pivot ``bound_keys[at]``; return how many bounds share a cell with another key.
 
-    `cells` is int16 of shape (cells,), or (0,): none are written then.
+    `cells` is int16 of shape (cells,), or (0,) if only the number is wanted.
     """
     low, high, below, _ = _layout(bound_keys, at)
     base, pivot = bound_keys[0], bound_keys[at]
@@ -212,7 +217,7 @@ def _fill_cells(bound_keys, at, cells):
 
 @njit(inline="always")
 def cell_of(key, base, pivot, low, high, below):
-    """Return the cell, uint64, of a key from `base` on; the others are those of `Bounds`."""
+    """Return the cell, uint64, of a key that is at least `base`; `low` and `high` are the shifts of a `Bounds`."""
     if key < pivot:
         return np.uint64(key - base) >> low
     return below + (np.uint64(key - pivot) >> high)
@@ -244,7 +249,7 @@ def batches_of(storage, places, bounds, batch, at):
 
 @njit
 def _bounds_before(keys, ids, key, e):
-    """Return how many bounds are before (key, e); `keys` and `ids` are those of `Bounds`."""
+    """Return how many bounds, `keys` and `ids` of a `Bounds`, are before (`key`, `e`)."""
     low, high = 0, keys.size
     while low < high:
         middle = (low + high) // 2
@@ -257,7 +262,7 @@ def _bounds_before(keys, ids, key, e):
 
 @njit
 def _own_cells(bounds):
-    """Return the bounds with a worker's own cells, which `batches_of` changes."""
+    """Return the bounds with a copy of the cells for one worker, since `batches_of` changes them."""
     keys, ids, base, pivot, shifts, below, cells = bounds
     return Bounds(keys, ids, base, pivot, shifts, below, cells.copy())
 
@@ -272,8 +277,8 @@ def _compiled_only() -> Any:
 def pick(storage, first, last, wanted, picked):
     """Write the places whose keys lie in ``wanted.low`` … ``wanted.high`` to `picked`; return how many.
 
-    Edges with both ends in the giant tree are omitted; ids and roots are not compared yet. One of the two slots of an
-    edge in `Rows` is picked.
+    Edges with both ends in the giant tree are omitted; ids and roots are not compared yet. Of the two slots of an edge
+    in `Rows`, only one is picked.
     """
     return _compiled_only()
 
@@ -281,7 +286,7 @@ def pick(storage, first, last, wanted, picked):
 def pick_outside(storage, first, last, in_giant, picked):
     """Write the places of edges with an end outside the giant tree to `picked`; return how many.
 
-    `in_giant` is as in `Wanted`; if it is empty, as it may be for `Rows`, all edges are picked once.
+    `in_giant` is that of `Wanted`. For `Rows` it may be empty: then each edge is picked once.
     """
     return _compiled_only()
 
@@ -294,7 +299,7 @@ def _pick(storage, first, last, wanted, picked):
         if wanted.in_giant.size == 0 and (wanted.selective or not by_rows):
             size = _pick_between(storage, first, last, wanted, picked)
             return _keep_at_smaller_end(storage, picked, size) if by_rows else size
-        # Ends first, then the keys of the few left: most heavy edges are in the giant tree.
+        # Ends are tested before keys: most heavy edges are within the giant tree, so few keys have to be read.
         size = np.uint64(pick_outside(storage, first, last, wanted.in_giant, picked))
         return _keep_between(storage, wanted, picked, size)
 
@@ -360,7 +365,7 @@ class _Keys(NamedTuple):
 def _least(keys, first, count):
     """Return the least ``key - low``, modulo the keys' width, of `count` keys from `first` on; `keys` is a `_Keys`.
 
-    If it is above `span`, no key is wanted. (Counting hits would widen every word.)
+    If it is above `span`, no key is wanted. Counting the wanted keys would be slower, since it widens every word.
     """
     words, kind, low = keys.words, keys.kind, keys.low
     unsigned = words.dtype.type
@@ -372,7 +377,7 @@ def _least(keys, first, count):
 
 @njit(inline="always")
 def _in_range(keys, first, count):
-    """Return which of up to 64 keys from `first` on are in the range of a `_Keys`, as bits of a uint64."""
+    """Return a uint64 whose bit `j` says whether key ``first + j`` of a `_Keys` is in its range; `count` ≤ 64."""
     words, kind, low, span = keys
     unsigned = words.dtype.type
     inside = _ZERO
@@ -423,7 +428,10 @@ def _keep_at_smaller_end(storage, picked, size):
 
 @njit
 def _pick_outside_of_rows(storage, first, last, in_giant, picked):
-    """Write the result of `pick_outside` for `Rows`; `in_giant` may be empty."""
+    """Write the slots of edges of `Rows` with an end outside the giant tree to `picked`, one per edge; return how many.
+
+    `in_giant` is that of `Wanted`; if it is empty, all edges are picked.
+    """
     neighbours, offsets = storage.neighbours, storage.offsets
     size = np.uint64(0)
     x = find_row(storage, first)
@@ -446,11 +454,11 @@ def _pick_outside_of_rows(storage, first, last, in_giant, picked):
 
 @njit
 def _keep_wanted(storage, wanted, picked, size):
-    """Of the first `size` of `picked`, whose keys are wanted, keep those wanted by (key, id); return how many."""
+    """Of the first `size` of `picked`, whose keys are in range, keep those whose (key, id) is; return how many."""
     words, kind = storage.words, storage.kind
     low, low_id, high, high_id = wanted.low, wanted.low_id, wanted.high, wanted.high_id
     kept, stop = _ZERO, np.uint64(size)
-    # If few edges share a key, ids are rarely compared, and nothing moves.
+    # Edges up to the first with a bound's key stay in place: if few edges share a key, nearly all do.
     while kept < stop:
         key = key_of(words[picked[kept]], kind)
         if (key == low) | (key == high):
@@ -502,7 +510,7 @@ def select_chunk(first, last, storage, wanted, bounds, chunk, picked):
 
 @njit
 def _append_picked(storage, picked, bounds, chunk, at):
-    """Append the picked edges to a `SelectedChunk`, from `at` on; return the new end."""
+    """Append the picked edges to `chunk`, a `SelectedChunk`, from `at`, a uint64, on; return the new end."""
     places, batch, counts = chunk
     call(batches_of, storage, picked, bounds, batch, at)
     for i in range(np.uint64(picked.size)):
@@ -529,7 +537,7 @@ def _select_worker(worker, schedule, storage, wanted, bounds, selected):
     width, grain, tallies = schedule
     places, batch, begins, ends, counts = selected
     bounds = _own_cells(bounds)
-    # Through the worker's own arrays, so that only as much of `places` is touched as is selected.
+    # Each worker selects into arrays of the size of a chunk, so that only the used part of `places` is touched.
     own_places, own_batch = np.empty(grain, places.dtype), np.empty(grain, batch.dtype)
     picked = np.empty(BLOCK + 1, np.uint64)
     first, last = next_chunk(tallies, worker, width, grain, storage.words.size)
@@ -565,7 +573,7 @@ def assign_batches(first, last, storage, bounds, batch, counts):
 
 @njit
 def select_all(schedule, storage, bounds, selected):
-    """Like `select`, if every edge is wanted and has one place (not in `Rows`): ``selected.places`` is not written."""
+    """Write the batches of all edges of an edge list or `CopiedEdges` to a `SelectedPlaces`, not their places."""
     reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, _select_all_worker, schedule, storage, bounds, selected)
 
@@ -588,7 +596,7 @@ def _select_all_worker(worker, schedule, storage, bounds, selected):
 
 
 def new_copy(storage: Storage, size: int, ids: int, empty: Callable[..., np.ndarray] = np.empty) -> CopiedEdges:
-    """Return space for `size` copied edges of a storage whose ids, minus its start, are below `ids`.
+    """Return space for `size` copied edges of a storage; `ids` is above its edge ids minus its first id.
 
     `empty` allocates arrays, given a shape and dtype.
     """
@@ -601,7 +609,7 @@ def new_copy(storage: Storage, size: int, ids: int, empty: Callable[..., np.ndar
 
 @njit
 def copy_rows(schedule, storage, rows, copy):
-    """Copy the edges at `rows`, uint32 (k,), of an edge list or `CopiedEdges` to a `CopiedEdges`, in their order."""
+    """Copy the edges at `rows`, uint32 (k,), of an edge list or `CopiedEdges` to `copy`, a `CopiedEdges`, in order."""
     reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, _copy_worker, schedule, storage, rows, copy)
 
@@ -622,9 +630,10 @@ def _copy_worker(worker, schedule, storage, rows, copy):
 
 @njit
 def copy_chunk(first, last, storage, wanted, copy, tallies, picked):
-    """Append the edges of one chunk above (`low`, `low_id`) with an end outside the giant tree to a `CopiedEdges`.
+    """Append the edges of one chunk that have an end outside the giant tree to `copy`, a `CopiedEdges`.
 
-    ``tallies[SELECTED]``, int64, counts the edges in the copy. `picked` has space for the chunk and one more.
+    Only edges above the bound (`low`, `low_id`) of `wanted` are copied. ``tallies[SELECTED]``, int64, counts the edges
+    in the copy. `picked` has space for the chunk and one more.
     """
     low, low_id = wanted.low, wanted.low_id
     size = pick_outside(storage, first, last, wanted.in_giant, picked)

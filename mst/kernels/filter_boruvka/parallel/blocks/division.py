@@ -1,4 +1,8 @@
-"""The edges by block: which block each is in, and each block's light edges apart from the others."""
+"""Divides the edges by block, and each block's light edges from the others, before `solving` solves the blocks.
+
+`classify` finds the class of each edge and counts them, `new_parts` turns the counts into places, and `divide` writes
+the edges there.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +33,8 @@ _HALF, _ZERO = np.uint64(32), np.uint64(0)
 class Cut(NamedTuple):
     """Blocks of vertices, and the light edges of each.
 
-    *Class* ``3 b`` are the light edges of block `b`, class ``3 b + 2`` its other ones in *stretches* of 1024 edges that
-    are all within `b`, and class ``3 b + 1`` the rest.
+    The edges of block `b` form three *classes*: ``3 b`` holds the light edges, ``3 b + 2`` the heavy edges in
+    *stretches* of 1024 consecutive edges that all lie within the block, and ``3 b + 1`` the other heavy edges.
 
     Attributes
     ----------
@@ -40,11 +44,11 @@ class Cut(NamedTuple):
     cells : numpy.ndarray of uint8
         The block of vertex `x` at ``x >> shift``.
     split_keys, split_ids : numpy.ndarray of the keys' dtype and of int64, shape (blocks,)
-        An edge is light if its (key, id) is below the block's.
+        An edge is light if its (key, id) is below that of its block here.
     lows, highs, shifts : numpy.ndarray of the keys' dtype, shape (blocks,)
         The window of levels of each block.
     at_vertices : bool
-        Whether each block begins with the lightest edge at each vertex. Then no edge is light.
+        Whether each block begins with the lightest edge at each vertex; if so, no edge is light.
     """
 
     starts: np.ndarray
@@ -67,7 +71,7 @@ class Edges(NamedTuple):
 
 
 def edges_of(storage: EdgeList | CopiedEdges) -> Edges:
-    """Return the edges of an edge list of 32-bit vertices that begins with edge 0, or of copies of them."""
+    """Return the edges of an edge list that begins with edge 0, or of copied edges; vertices must have 32 bits."""
     words, kind, u, v = storage[:4]
     unsigned = words.dtype.type
     top = unsigned(0 if kind == KEYS else 1 << (words.itemsize * 8 - 1))
@@ -85,9 +89,9 @@ class Classified(NamedTuple):
     common : numpy.ndarray of uint8, shape (⌈m / 1024⌉,)
         The block of each stretch, or 255.
     counts : numpy.ndarray of int64, shape (chunks, 3 * blocks)
-        The edges of each class; those that leave their block count at both ends.
+        The number of edges of each class; an edge that leaves its block counts in the blocks of both ends.
     at_u, at_v : numpy.ndarray of int64, shape (chunks, blocks)
-        Edges that leave each block, with `u` in it, and with `v`.
+        The number of edges that leave each block and have their end `u` in it, and their end `v`.
     """
 
     classes: np.ndarray
@@ -103,15 +107,15 @@ class Parts(NamedTuple):
     Attributes
     ----------
     codes : numpy.ndarray of uint64, shape (k,)
-        By class; an edge between two blocks is in both of them. For class ``3 b + 2`` there is only space.
+        By class; an edge between two blocks appears in both. For class ``3 b + 2`` there is only space.
     starts : numpy.ndarray of int64, shape (3 * blocks + 1,)
         The place at which each class begins, and the end.
     classes, common : numpy.ndarray of uint8
-        Those of `Classified`.
+        The fields of `Classified`.
     leaving : numpy.ndarray of uint32, shape (edges that leave their block,)
-        Their ids.
+        The ids of these edges.
     firsts : numpy.ndarray of int64, shape (blocks,)
-        The number of the first vertex of each block within it: one more than the edges that leave the block.
+        The number that the first vertex of each block gets within the block: one more than the edges that leave it.
     """
 
     codes: np.ndarray
@@ -171,11 +175,12 @@ def _of_chunk(classified, chunk):
 
 @njit
 def _classify_some(first, last, edges, cut, own_counts):
-    """Write the classes of the edges ``first … last - 1``, and count them; return their block, or 255, a uint8.
+    """Write the classes of the edges ``first … last - 1``, and count them by class.
 
+    Return the block, uint8, if all of them are within one block and the id of its split is not among theirs, else 255.
     `own_counts` is from `_of_chunk`.
     """
-    # Unpacked once: taking an array from a tuple counts its references.
+    # Unpacked once: each access to an array in a tuple changes its reference count.
     (u, v, keys), (classes, _, counts, at_u, at_v) = edges, own_counts
     cells, shift, split_keys, split_ids = cut.cells, cut.shift, cut.split_keys, cut.split_ids
     block = np.int64(cells[u[first] >> shift])
@@ -211,9 +216,9 @@ def _classify_some(first, last, edges, cut, own_counts):
 
 @njit(inline="always")
 def _class_in(block, key, e, split_keys, split_ids):
-    """Return the class, int64, in `block` of edge `e`, outside all stretches, with `key`.
+    """Return the class, int64, that edge `e` with `key` has in `block`, if it is in no stretch of that block.
 
-    `split_keys` and `split_ids` are those of `Cut`.
+    `split_keys` and `split_ids` are fields of `Cut`.
     """
     split = split_keys[block]
     above = (key > split) | ((key == split) & (np.int64(e) >= split_ids[block]))
@@ -266,7 +271,10 @@ def _divide_stretch(first, last, keys, cut, block, places, parts, light):
 
 @njit
 def _divide_mixed(first, last, edges, cut, next_places, parts):
-    """Write the edges ``first … last - 1``; `next_places`, a `Classified` from `_of_chunk`, advances."""
+    """Write the edges ``first … last - 1`` of a stretch in several blocks to their places in `parts`.
+
+    `next_places` is from `_of_chunk`; the places in it advance.
+    """
     (u, v, keys), codes, leaving = edges, parts.codes, parts.leaving
     classes, _, places, places_at_u, _ = next_places
     cells, shift, split_keys, split_ids = cut.cells, cut.shift, cut.split_keys, cut.split_ids

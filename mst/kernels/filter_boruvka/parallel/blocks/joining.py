@@ -1,4 +1,8 @@
-"""Joins edges of one block to its forest: in batches of ascending weight, or row by row if rows are in order."""
+"""Joins edges of one block to the block's forest: in batches of ascending weight, or one by one if rows are in order.
+
+`mst.kernels.filter_boruvka.parallel.blocks.solving` calls `join` for each set of edges that it selects; the package
+explains blocks, numbers and frozen trees.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +24,9 @@ _HALF, _LOW, _ZERO, _ONE = np.uint64(32), np.uint64(0xFFFFFFFF), np.uint64(0), n
 
 
 class Block(NamedTuple):
-    """The vertices ``start … stop - 1``, int64, and the number of the first one within the block, uint32.
+    """The vertices ``start … stop - 1``, int64, and `first`, uint32, the number of vertex `start` within the block.
 
-    `at_once` says that all edges of the block are light, so that they are joined at once.
+    `at_once` says whether all edges of the block are light, so that all are joined at once.
     """
 
     start: int
@@ -32,18 +36,22 @@ class Block(NamedTuple):
 
 
 class Forest(NamedTuple):
-    """The forest of a block: its trees, its edge ids and those of deferred edges; kernels may write one more of both.
+    """The forest of a block.
 
     Attributes
     ----------
-    parent, edges : numpy.ndarray of uint32, shape (first + stop - start,), by the fields of `Block`
+    parent : numpy.ndarray of uint32, shape (first + stop - start,)
+        A union-find over the numbers of a `Block`, whose fields give the shape.
+    edges : numpy.ndarray of uint32, of the same shape
+        Edge ids, written from the front; kernels may write one more than they keep.
     deferred : numpy.ndarray of uint32, shape (k + 1,)
+        Ids of deferred edges, written likewise.
     across : numpy.ndarray of uint32, shape (first,)
-        A union-find over the roots of frozen trees: those that deferred edges of earlier batches connect. An edge
-        between two of them closes a cycle of lighter edges.
+        A union-find over the roots of frozen trees, joined by the deferred edges of earlier batches. An edge within one
+        of its trees closes a cycle of lighter edges.
     state : numpy.ndarray of int64, shape (3,)
-        The number that the next frozen tree gets; how many batches in a row closed cycles; and 1 if vertices are
-        numbered upwards, -1 if downwards.
+        The number that becomes the root of the next frozen tree; how many batches in a row closed cycles; and 1 if
+        vertices are numbered upwards, -1 if downwards.
     records : numpy.ndarray of uint64, shape (k, 2)
         Scratch space.
     """
@@ -57,9 +65,9 @@ class Forest(NamedTuple):
 
 
 class _Batch(NamedTuple):
-    """Roots of both ends, and ids, of edges of one batch: those that may be taken, and those between frozen trees.
+    """Roots of both ends and ids of the edges of one batch, and the same of its edges between frozen trees.
 
-    All are uint32 of one length.
+    All arrays are uint32 of one length.
     """
 
     a: np.ndarray
@@ -72,7 +80,7 @@ class _Batch(NamedTuple):
 
 @njit(inline="always")
 def number_of(x, block):
-    """Return the number of vertex `x`, uint32, in a block, uint64."""
+    """Return the number, uint64, that vertex `x`, uint32, has in a block: 0 if it is outside."""
     start, stop, first, _ = block
     at = np.uint64(x) - np.uint64(start)
     return at + np.uint64(first) if at < np.uint64(stop - start) else _ZERO
@@ -95,9 +103,10 @@ def sorted_pairs(words, places):
 
 @njit
 def join(edges, block, codes, largest_level, forest, size, held):
-    """Join edges, of levels up to `largest_level`, int64, that are lighter than any later one; overwrite the codes.
+    """Join the edges of `codes` to the forest of a block, and defer others; return the new `size` and `held`.
 
-    Returns the new `size` and `held`.
+    All edges of later calls must be heavier. `largest_level`, int64, is not below the level of any code. The codes are
+    overwritten.
     """
     count = np.int64(codes.size)
     if count == 0:
@@ -130,7 +139,7 @@ def join(edges, block, codes, largest_level, forest, size, held):
 
 @njit
 def _follow_places(u, block, codes):
-    """Return whether the first ends of successive edges are mostly near each other in a block."""
+    """Return whether the first ends of consecutive edges of `codes` are mostly near each other."""
     near, step = np.int64(0), max(np.int64(1), codes.size // _DRAWS)
     reach, looks = (block.stop - block.start) // 16, np.int64(0)
     for j in range(1, codes.size, step):
@@ -143,7 +152,7 @@ def _follow_places(u, block, codes):
 def _direction(keys, codes):
     """Return 1 if ids and keys of the edges ascend, -1 if ids ascend and keys descend, else 0: an int64.
 
-    Runs of equal keys that descend are reversed, so that (key, id) descends.
+    If keys descend, each run of equal keys in `codes` is reversed, so that (key, id) descends.
     """
     rises = falls = ties = np.int64(0)
     before = codes[0] & _LOW
@@ -179,19 +188,22 @@ def _reverse_runs(keys, codes):
 
 @njit
 def _join_rows(edges, block, codes, direction, forest, size, held):
-    """Like `join`, for edges in the order of `_direction`: one by one, since each batch of them would close cycles."""
+    """Join the edges of `codes` one by one, as `join` does, since each batch of sorted edges would close cycles.
+
+    `direction`, 1 or -1, is from `_direction`.
+    """
     (u, v, _), first, state = edges, block.first, forest.state
     parent, taken, deferred, across = forest.parent, forest.edges, forest.deferred, forest.across
     start, size_of_block = np.uint64(block.start), np.uint64(block.stop - block.start)
     if block.at_once:
-        # Numbers follow the edges' direction, so that the growing tree keeps its root.
+        # Vertices are numbered in the direction of the edges, so that the growing tree keeps its root.
         state[2] = direction
     base, step = numbering(block, state[2]), np.uint64(state[2])
     j = np.int64(0 if direction > 0 else codes.size - 1)
     for _ in range(codes.size):
         e = codes[np.uint64(j)] & _LOW
         j += direction
-        # Mostly both are roots, or have the same one.
+        # Mostly both ends are roots, or their parents are the same root, and no search is needed.
         a, b = np.uint64(u[e]), np.uint64(v[e])
         x = parent[base + step * a if a - start < size_of_block else _ZERO]
         y = parent[base + step * b if b - start < size_of_block else _ZERO]
@@ -224,7 +236,11 @@ def _bit_length(x):
 
 @njit
 def _scatter(edges, block, codes, shift, buckets, records):
-    """Like `mst.kernels.filter_boruvka.sequential.scatter.scatter`, with the numbers of the ends in the block."""
+    """Write a record of each code, with the ends' numbers in the block, into its bucket; stable.
+
+    The bucket of a code is ``code >> shift``. `buckets`, uint32, advance from the starts of buckets to their ends;
+    `records` is uint64 of shape (k, 2).
+    """
     u, v, _ = edges
     place = np.empty(_BLOCK, np.uint32)
     for start in range(0, codes.size, _BLOCK):
@@ -242,17 +258,17 @@ def _scatter(edges, block, codes, shift, buckets, records):
 
 
 @njit(inline="always")
-def _may_be_taken(across, x, y):
-    """Return whether to defer an edge between frozen trees `x` and `y`, uint32: not the outside, and not connected yet.
+def _may_be_deferred(across, x, y):
+    """Return whether an edge between the frozen trees with roots `x` and `y`, uint32, may have to be deferred.
 
-    `across` shows whether deferred edges connect them.
+    It need not be if one of them is the outside, or if deferred edges already connect them.
     """
     return (min(x, y) > 0) & (find(across, x) != find(across, y))
 
 
 @njit
 def _defer(keys, forest, batch, count, held):
-    """Of a batch's first `count` edges between frozen trees, defer those whose trees lighter ones do not connect.
+    """Of a batch's first `count` edges between frozen trees, defer those that join two trees of `across`, in order.
 
     Returns the new `held`.
     """
@@ -269,9 +285,9 @@ def _defer(keys, forest, batch, count, held):
 
 @njit
 def _in_order(keys, ids, count):
-    """Return 1 or -1 if the first `count` of `ids`, uint32, ascend or descend by (key, id), else 0; and their order.
+    """Return 1 or -1, int64, if the first `count` of `ids`, uint32, ascend or descend by (key, id), else 0.
 
-    The first is an int64; the order, uint32 (count,), is empty unless it is 0.
+    Also return the places of these ids in order, uint32 (count,), or an empty array if they ascend or descend.
     """
     rises = falls = np.int64(0)
     if count > 1:
@@ -290,7 +306,7 @@ def _in_order(keys, ids, count):
 
 @njit(inline="always")
 def _at(order, direction, j, count):
-    """Return the place of the edge that is number `j` of the `count` in the order of `_in_order`."""
+    """Return the place of edge `j` in order, of `count` edges; `direction` and `order` are from `_in_order`."""
     if direction == 0:
         return np.int64(order[j])
     return j if direction > 0 else count - 1 - j
@@ -298,11 +314,11 @@ def _at(order, direction, j, count):
 
 @njit
 def _join_batches(records, ends, in_order, keys, block, forest, size, held):
-    """Join the records in the batches that `ends` and `in_order` describe, as for `sequential.join.join_batches`.
+    """Join the records, batch by batch, to the forest of a block; return the new `size` and `held`.
 
-    Returns the new `size` and `held`.
+    `ends` and `in_order` are from `mst.kernels.filter_boruvka.sequential.join.batch_ends`.
     """
-    # Unpacked once: taking an array from a tuple counts its references.
+    # Unpacked once: each access to an array in a tuple changes its reference count.
     parent, edges, _, across, state, _ = forest
     longest = start = np.int64(0)
     for stop in ends:
@@ -333,7 +349,7 @@ def _join_batches(records, ends, in_order, keys, block, forest, size, held):
             kept += np.uint64((x != y) & (max(x, y) >= first))
         frozen = np.int64(0)
         if kept < apart:
-            # A branch for the few edges between frozen trees would be mispredicted for others.
+            # In a second loop: a branch for these few edges in the loop above would be mispredicted for the others.
             for i in range(count):
                 x, y = root_a[i], root_b[i]
                 if (x != y) & (max(x, y) < first):
@@ -383,19 +399,19 @@ def _join_batches(records, ends, in_order, keys, block, forest, size, held):
 
 @njit
 def _add_between_frozen(across, x, y, e, batch, count):
-    """Append edge `e` between frozen trees `x` and `y`, all uint32, to the first `count` if it may be taken.
+    """Append edge `e` between frozen trees `x` and `y`, all uint32, to a batch's first `count`, if `_may_be_deferred`.
 
     Returns the new `count`, int64.
     """
     batch.frozen_a[count], batch.frozen_b[count], batch.frozen_ids[count] = x, y, e
-    return count + np.int64(_may_be_taken(across, x, y))
+    return count + np.int64(_may_be_deferred(across, x, y))
 
 
 @njit
 def _join_in_order(keys, block, forest, size, batch, count, frozen):
-    """Join the first `count` edges of a batch by (key, id), one by one; return the new `size` and `frozen`.
+    """Join the first `count` edges of a batch in the order of (key, id); return the new `size` and `frozen`.
 
-    Edges between frozen trees are appended to the first `frozen` of the batch.
+    Edges between frozen trees are appended to the first `frozen` such edges of the batch.
     """
     parent, edges, _, across, state, _ = forest
     first = block.first
@@ -415,7 +431,7 @@ def _join_in_order(keys, block, forest, size, batch, count, frozen):
                 parent[x] = y
                 edges[size] = ids[i]
                 size += 1
-        elif x != y and _may_be_taken(across, x, y):
+        elif x != y and _may_be_deferred(across, x, y):
             frozen_a[frozen], frozen_b[frozen], frozen_ids[frozen] = x, y, ids[i]
             frozen += 1
     state[1] = state[1] + 1 if linked < count else 0

@@ -1,4 +1,7 @@
-"""Solves each block by one worker, light edges first, and joins the edges that are left."""
+"""Solves each block by one worker, light edges first, and joins the edges that are left.
+
+`mst.algorithms.threads.filter_boruvka_threads` calls `solve` after `division` has arranged the edges.
+"""
 
 from __future__ import annotations
 
@@ -44,11 +47,11 @@ class Solved(NamedTuple):
     parent, taken : numpy.ndarray of uint32, shape (``places[-1]``,)
         The trees, and the edge ids of the forest.
     deferred : numpy.ndarray of uint32, shape (k + blocks,)
-        Ids of deferred edges, from the first place of a block's class on, plus one for each block before.
+        Ids of deferred edges. Those of block `b` begin `b` places after ``Parts.starts[3 * b]``.
     records : numpy.ndarray of uint64, shape (k, 2)
-        Scratch space, from the first place of a block's class on.
+        Scratch space; that of block `b` begins at ``Parts.starts[3 * b]``.
     counts : numpy.ndarray of int64, shape (blocks,)
-        Deferred edges of each block.
+        The number of deferred edges of each block.
     """
 
     places: np.ndarray
@@ -67,7 +70,7 @@ class Whole(NamedTuple):
     ids : numpy.ndarray of uint32, shape (m,) or (0,)
         Ids of the edges, ascending; empty if each edge's id is its place.
     parent : numpy.ndarray of uint32, shape (n,)
-        A root of each vertex's tree.
+        For each vertex, the root of its tree.
     edges : numpy.ndarray of int32 or int64, shape (n - 1,)
         Edge ids, written from the front.
     """
@@ -83,9 +86,11 @@ class _Rest(NamedTuple):
     Attributes
     ----------
     codes : numpy.ndarray of uint64
-        The first `coded` ones, and space for those in stretches, which are of class `own`.
+        The codes of the edges outside stretches, and space for those in stretches.
     coded : int
+        The number of edges outside stretches.
     own : uint8
+        The class of the edges in stretches.
     window : Window
     """
 
@@ -96,7 +101,7 @@ class _Rest(NamedTuple):
 
 
 def new_solved(cut: Cut, parts: Parts, empty: Callable[..., Any]) -> Solved:
-    """Return arrays for `solve` to fill; `empty` as for `new_classified`."""
+    """Return arrays for `solve` to fill; ``empty(name, likely)`` returns an allocator as in `select.new_copy`."""
     places = np.concatenate(([0], np.cumsum(np.diff(cut.starts) + parts.firsts)))
     vertices, size, blocks = int(places[-1]), len(parts.codes), len(parts.firsts)
     parent, taken = (empty(name, vertices)(vertices, np.uint32) for name in ("numbers", "taken"))
@@ -113,19 +118,19 @@ def edges_left(parts: Parts, solved: Solved) -> np.ndarray:
 
 @njit
 def solve(schedule, edges, cut, parts, solved, whole):
-    """Find the edges that each block takes.
+    """Write the forest of each block to the forest of the graph, and the ids of deferred edges to `solved`.
 
     Parameters
     ----------
     schedule : Schedule
-        With one block per chunk; its ``tallies[FOREST]`` is the number of edges of the forest.
+        With one block per chunk; ``tallies[FOREST]`` becomes the number of edges in the forest.
     edges : Edges
     cut : Cut
     parts : Parts
-        Its codes are overwritten.
+        The codes are overwritten.
     solved : Solved
     whole : Whole
-        Its parents are overwritten, and its edges written.
+        Its parents and edges are written.
     """
     reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, _solve_worker, schedule, edges, cut, parts, solved, whole)
@@ -158,7 +163,7 @@ def _solve_worker(worker, schedule, edges, cut, parts, solved, whole):
 
 @njit
 def _append(edges, size, whole, place):
-    """Append the first `size` of a block's `edges`, uint32, to those of the graph, from `place` on."""
+    """Write the ids of the first `size` of a block's `edges`, uint32, to the forest of the graph, from `place` on."""
     ids, forest = whole.ids, whole.edges
     for j in range(size):
         forest[place + j] = _id_of(ids, edges[j])
@@ -166,10 +171,12 @@ def _append(edges, size, whole, place):
 
 @njit
 def _write_roots(numbers, block, step, vertices, parent):
-    """Write the root of each vertex of a block to `parent`, by vertex; `numbers` are the roots by number, uint32.
+    """Write the root of each vertex of a block to `parent`, uint32 (n,).
 
-    The first vertex of a tree becomes its root if its tree is frozen, or if vertices are numbered downwards (`step`, 1
-    or -1): roots have the smallest index. `vertices`, of the shape and dtype of `numbers`, is overwritten.
+    `numbers`, uint32, holds the root of each number within the block. Roots must be the smallest vertices of their
+    trees. If a tree is frozen, or vertices are numbered downwards (`step` is -1, not 1), its root in `numbers` is not
+    that vertex, and the first vertex of the tree becomes the root. `vertices`, of the shape and dtype of `numbers`, is
+    overwritten.
     """
     start, stop, first, _ = block
     base, by, below = numbering(block, step), np.uint64(step), np.uint32(first if step > 0 else numbers.size)
@@ -187,7 +194,7 @@ def _write_roots(numbers, block, step, vertices, parent):
 
 @njit
 def _make_singletons(parent):
-    """Make every vertex of a block, by number, a tree."""
+    """Make every number of a block a separate tree."""
     for x in range(parent.size):
         parent[x] = x
 
@@ -196,7 +203,7 @@ def _make_singletons(parent):
 def _join_lightest(edges, block, rest, parts, forest):
     """Take the lightest edge at each vertex of a block, unless it leaves the block; return the number of edges taken.
 
-    Every vertex is a tree, and no edge is light.
+    Before the call, every vertex is a separate tree; no edge of the block is light.
     """
     (u, v, keys), parent, taken = edges, forest.parent, forest.edges
     least, lightest = np.full(parent.size, ~keys.words.dtype.type(0)), np.full(parent.size, _NONE, np.uint32)
@@ -218,7 +225,10 @@ def _join_lightest(edges, block, rest, parts, forest):
 
 @njit
 def _lower_by_codes(edges, block, codes, count, least, lightest):
-    """Let the edges of the first `count` codes, uint64, be the lightest ones at their ends, by number in the block."""
+    """Lower the lightest edge at each number of a block by the edges of the first `count` codes.
+
+    `least`, of the dtype of the keys, and `lightest`, uint32, hold that edge's key and id; `count` is a uint64.
+    """
     u, v, keys = edges
     for j in range(count):
         e = codes[j] & _LOW
@@ -230,7 +240,7 @@ def _lower_by_codes(edges, block, codes, count, least, lightest):
 
 @njit
 def _lower_in_stretch(edges, block, first, least, lightest):
-    """Do what `_lower_by_codes` does with the edges of the stretch that begins with `first`, uint64."""
+    """Do what `_lower_by_codes` does, by the edges of the stretch that begins with edge `first`, uint64."""
     u, v, keys = edges
     offset = np.uint64(block.first) - np.uint64(block.start)
     for e in range(first, min(first + np.uint64(STRETCH), np.uint64(u.size))):
@@ -242,9 +252,9 @@ def _lower_in_stretch(edges, block, first, least, lightest):
 
 @njit
 def _solve_block(edges, block, light, split, rest, parts, forest, size):
-    """Find the edges that a block takes, after the first `size`; return their number and that of deferred edges.
+    """Grow a block's `forest` of `size` edges to the end; return its number of edges and that of deferred edges.
 
-    `light` are the codes of its light edges, `split` their largest level, int64, and `rest` is a `_Rest`.
+    `light` are the codes of the block's light edges, `split`, int64, is their largest level, and `rest` a `_Rest`.
     """
     parent, codes, largest = forest.parent, rest.codes, np.int64(level_of(rest.window.high, rest.window))
     size, held = call(join, edges, block, light, split, forest, size, np.int64(0))
@@ -272,9 +282,10 @@ def _solve_block(edges, block, light, split, rest, parts, forest, size):
 
 @njit
 def _add_open(edges, block, rest, parts, count, label):
-    """Add the codes of edges in stretches whose ends differ in `label` to the first `count`; return how many there are.
+    """Insert the codes of edges in stretches whose ends differ in `label` into the first `count` of ``rest.codes``.
 
-    They are in the order of ids before and after, so buckets need not be sorted if there are few distinct weights.
+    Returns the new count. Codes are in the order of ids before and after, so that buckets need not be sorted if there
+    are few distinct weights.
     """
     (u, v, keys), codes, (classes, common) = edges, rest.codes, (parts.classes, parts.common)
     if rest.coded == codes.size:
@@ -316,7 +327,7 @@ def _level_at(codes, wanted):
 
 @njit
 def _keep_open(edges, block, codes, count, label):
-    """Of the first `count` edges, keep those whose ends differ in `label`, by number; return how many."""
+    """Of the first `count` of `codes`, keep those of edges whose ends differ in `label`; return how many."""
     (u, v, _), kept, stop = edges, _ZERO, np.uint64(count)
     for start in range(_ZERO, stop, _WORD):
         apart = _ZERO
@@ -330,7 +341,10 @@ def _keep_open(edges, block, codes, count, label):
 
 @njit
 def _label(forest, first, label):
-    """Write the tree of each vertex to `label`; frozen trees, below `first`, that `across` connects have one label."""
+    """Write the root of each number to `label`, and one root for all frozen trees that `across` joins.
+
+    The roots of frozen trees are below `first`.
+    """
     parent, across = forest.parent, forest.across
     flatten(parent)
     flatten(across)
@@ -341,20 +355,20 @@ def _label(forest, first, label):
 
 @njit
 def finish(edges, left, whole, size):
-    """Join the few edges `left`, uint32 (k,), by (key, id), one by one; return the number of edges in the forest.
+    """Join the few edges `left`, uint32 (k,), in the order of (key, id); return the number of edges in the forest.
 
-    They leave their block or are deferred. The other arguments are as for `solve`; `size` is the number of edges that
-    the blocks took.
+    The edges left are those that leave their block or are deferred. `size` is the number of edges that the blocks took;
+    `whole` is written by `solve`, and extended.
     """
     (u, v, keys), (ids, parent, forest), count = edges, whole, left.size
     places, words = np.empty(count, np.uint32), np.empty(count, np.uint64)
     a, b, key = np.empty(count, np.uint32), np.empty(count, np.uint32), np.empty(count, np.uint64)
-    # All look-ups come first, so that they overlap: other cores have written what they find.
+    # All look-ups come first, so that they overlap: other cores have written the parents.
     for i in range(count):
         e = left[i]
         a[i], b[i], key[i] = parent[u[e]], parent[v[e]], key_at(keys, e)
         places[i], words[i] = i, e
-    # By id, then by key, which leaves those of one key as they are.
+    # Sorted by id and then, stably, by key.
     words, places = sorted_pairs(words, places)
     for i in range(count):
         words[i] = key[places[i]]
@@ -370,5 +384,5 @@ def finish(edges, left, whole, size):
 
 @njit(inline="always")
 def _id_of(ids, e):
-    """Return the id, int64, of the edge at place `e`; `ids` are those of `Whole`."""
+    """Return the id, int64, of the edge at place `e`; `ids` is the field of `Whole`."""
     return np.int64(ids[e]) if ids.size > 0 else np.int64(e)
