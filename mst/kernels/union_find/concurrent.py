@@ -1,16 +1,16 @@
 """Concurrent union-find, in three versions.
 
-`unite` links the larger root below the smaller one by compare-and-swap, `unite_by_priority` the one of lower priority:
-parents are always smaller than their children, or of higher priority, so no interleaving makes a cycle. `find` serves
-both. `parent` is an integer array, signed or unsigned, of 32 or 64 bits and shape (n,); vertices, `x` and `y`, are of
-any integer dtype.
+`unite` links the larger root below the smaller one by compare-and-swap; `unite_by_priority` links the root of lower
+priority below the other. Parents are always smaller than their children, or of higher priority, so no interleaving of
+threads makes a cycle. `find` serves both. `parent` is a signed or unsigned integer array of 32 or 64 bits and shape
+(n,); vertices, `x` and `y`, are of any integer dtype.
 
 `rank_find` and `rank_link` are the wait-free functions of Anderson and Woll ("Wait-free Parallel Algorithms for the
 Union-Find Problem", STOC 1991, §3), which link by rank; rank and parent share a 64-bit word, so that one
 compare-and-swap checks both. `words` is an array of uint64, of shape (n,), from `ranked_forest`.
 
 In all versions, a linked vertex never becomes a root again, and parents only ever change to ancestors. All functions
-may be called by many threads at the same time. By the time one returns a root, it may have been linked.
+may be called by many threads at the same time; another thread may have linked a root by the time it is returned.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def root(parent, x):
 def find(parent, x):
     """Return the vertex that was the root of `x` at some moment during the call, with path splitting.
 
-    ``parent[x] == x`` marks a root. Release stores suffice, without compare-and-swap: `x` is no root when they write to
-    it, so that they undo no link, and both of two concurrent ones write an ancestor.
+    ``parent[x] == x`` marks a root. Release stores suffice, without compare-and-swap: a store never writes to a root,
+    so it undoes no link, and of two concurrent stores, each writes an ancestor.
     """
     p = load(parent, x)
     while p != x:
@@ -67,12 +67,13 @@ def unite(parent, x, y):
 def in_order_of_priority(x, y):
     """Return two different vertices as uint64, the one of lower priority first.
 
-    A number of fewer bits has the higher priority, since hubs and parents often have small numbers. Numbers of equal
-    length are in a fixed random order: then links of consecutive vertices make no long chain (Jayanti and Tarjan,
-    "A Randomized Concurrent Algorithm for Disjoint Set Union", PODC 2016), and a large tree mostly keeps its root.
+    A vertex whose number has fewer bits has the higher priority, since hubs and parents often have small numbers.
+    Numbers of equal length are in a fixed random order, so that links of consecutive vertices make no long chain
+    (Jayanti and Tarjan, "A Randomized Concurrent Algorithm for Disjoint Set Union", PODC 2016), and a large tree mostly
+    keeps its root.
     """
     x, y = np.uint64(x), np.uint64(y)
-    # Without a branch, which would be mispredicted.
+    # Computed without a branch, which would be mispredicted.
     different = x ^ y
     fewer_bits = (different > (x & y)) & (x < y)
     earlier = (different <= (x & y)) & (multiplicative_hash(x) > multiplicative_hash(y))
@@ -82,7 +83,10 @@ def in_order_of_priority(x, y):
 
 @njit
 def unite_by_priority(parent, x, y):
-    """Like `unite`, but link the root of lower priority (see `in_order_of_priority`) below the other."""
+    """Join the trees of `x` and `y`, the root of lower priority below the other; return True if this call joined them.
+
+    `in_order_of_priority` compares roots.
+    """
     while True:
         x, y = find(parent, x), find(parent, y)
         if x == y:
@@ -106,9 +110,9 @@ def ranked_forest(n: int) -> np.ndarray:
 
 @njit
 def rank_find(words, x):
-    """Return the vertex, int64, that was the root of `x` at some moment during the call; O(log n) steps.
+    """Return the vertex, int64, that was the root of `x` at some moment during the call, in O(log n) steps.
 
-    With path splitting, by compare-and-swap.
+    Paths are split, by compare-and-swap.
     """
     x = np.uint64(x)
     word = load(words, x)
@@ -135,11 +139,11 @@ def rank_root(words, x):
 
 @njit
 def rank_link(words, x, y):
-    """Link the one of two roots that has the lower rank below the other; return whether it was linked.
+    """Link the root of lower rank below the other; return whether it was linked.
 
-    `x` and `y`, int64, are two vertices that were roots when they were found; of equal ranks the smaller vertex is
-    linked, and the rank of the other one then goes up. False means that another thread has linked the lower one, or
-    raised its rank, first: the caller must find both roots again.
+    `x` and `y`, int64, are two vertices that were roots when they were found. If their ranks are equal, the smaller
+    vertex is linked, and the rank of the other one is raised. False means that another thread was first to link the
+    root of lower rank, or to raise its rank: the caller must find both roots again.
     """
     low, high = load(words, x), load(words, y)
     rank_low, rank_high = low >> _PARENT_BITS, high >> _PARENT_BITS

@@ -47,7 +47,7 @@ def keep_connected(n, pairs, m):
     """Move `m` of the pairs that connect `n` vertices to the front, in their order, such that these still connect them.
 
     These are the n - 1 pairs that join two components when taken one by one, and the first m - (n - 1) of the others;
-    `m` is at least n - 1. `pairs` is as for `is_connected`, and is overwritten.
+    `m` is at least n - 1. `pairs`, packed ends as for `is_connected`, is overwritten.
     """
     parent = np.arange(n)
     spare = m - (n - 1)

@@ -1,8 +1,8 @@
-"""Sequential union-find over `parent`, integers, signed or unsigned, of shape (n,); roots point to themselves.
+"""Sequential union-find over `parent`, signed or unsigned integers of shape (n,); roots are their own parents.
 
-Roots are linked by index: the larger one becomes a child of the smaller. Parents thus have smaller indices than their
+Roots are linked by index: the larger root becomes a child of the smaller. Parents thus have smaller indices than their
 children, and with path halving, paths stay short on every real graph that was measured. The last two functions are the
-textbook's alternative, which the papers' baselines use.
+textbook's alternative, union by rank with path compression, which the papers' baselines use.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def find(parent, x):
 def fourth_ancestor(parent, x):
     """Return the fourth ancestor of `x`, or the root if that is nearer, and make it the parent of `x`.
 
-    It is nearly always the root, and is found without a branch, so that many look-ups overlap.
+    The fourth ancestor is nearly always the root, and is found without a branch, so that many look-ups overlap.
     """
     ancestor = parent[parent[parent[parent[x]]]]
     parent[x] = ancestor

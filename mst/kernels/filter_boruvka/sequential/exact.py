@@ -16,7 +16,7 @@ _HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 
 @njit
 def key_range(codes, count, keys):
-    """Return the least and the greatest key of the first `count` codes, at least one, as uint64, and if ids ascend."""
+    """Return the least and the greatest key, uint64, of the first `count` ≥ 1 codes, and whether their ids ascend."""
     before, ascend = codes[0] & _LOW, True
     low = high = np.uint64(key_at(keys, before))
     for i in range(count):

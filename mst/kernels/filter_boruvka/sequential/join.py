@@ -1,12 +1,12 @@
 """Kruskal in batches: edges are joined about a hundred at a time, without a full sort.
 
-A bucket of `mst.kernels.filter_boruvka.sequential.scatter` is one batch: first the root of every end before the
-batch is looked up, so that no look-up waits for another; then all edges between different trees are
-joined. If that closes no cycle, Kruskal would have taken all of them in any order, and no sort is needed. If it
-does, the batch's joins are undone and repeated in order of (key, id). With n^(1/3) edges per batch
-that rarely happens until few trees are left.
+This is the last step of a round, after `mst.kernels.filter_boruvka.sequential.scatter`, each of whose buckets is about
+one batch. The roots of all ends of a batch are looked up first, so that no look-up waits for another; then all edges
+between different trees are joined. If none closes a cycle, Kruskal would have taken all of them in any order, and no
+sort is needed. If one does, the batch's joins are undone and repeated in the order of (key, id). With n^(1/3) edges per
+batch, this rarely happens until few trees are left.
 
-In the kernels, `keys` are `LazyKeys` by edge id, `forest` is a `Forest`, and `parent` its field.
+In the kernels, `keys` are `LazyKeys` by edge id, `forest` is a `Forest`, and `parent` a field of `Forest`.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ class Buckets(NamedTuple):
     shift : uint64
         The bucket of a code is ``code >> shift``.
     starts : numpy.ndarray of uint32, shape (buckets,)
-        The start of each bucket; scattering advances these to the ends.
+        The start of each bucket; scattering advances it to the end.
     smallest, largest : int
-        Records per batch; larger buckets are sorted and split.
+        Limits on the records per batch; buckets above `largest` are sorted and split.
     uneven : bool
-        Whether there are larger buckets.
+        Whether there may be buckets above `largest`.
     settled : numpy.ndarray of bool, shape (buckets,)
-        Larger buckets that need not be sorted: their edges will ascend by (key, id).
+        Buckets that need not be sorted, since their edges will ascend by (key, id).
     """
 
     shift: np.uint64
@@ -89,16 +89,15 @@ def join(records, buckets, smallest, largest, keys, forest, size):
     smallest, largest : int
         Buckets above `largest` records are cut into batches; `scatter.sort_large_buckets` must have sorted them.
     keys : LazyKeys
-        By edge id.
     forest : Forest
-        Its edges are appended.
+        Edges are appended to it.
     size : int
-        Edges of the forest so far.
+        The number of edges in the forest so far.
 
     Returns
     -------
     size, batches, conflicts : int
-        Edges in the forest now, batches, and how many of these closed a cycle.
+        The numbers of edges in the forest now, of batches, and of batches that closed a cycle.
     """
     ends, in_order = batch_ends(buckets, smallest, largest)
     size, conflicts = join_batches(records, ends, in_order, smallest, keys, forest, size)
@@ -107,9 +106,9 @@ def join(records, buckets, smallest, largest, keys, forest, size):
 
 @njit
 def batch_ends(buckets, smallest, largest):
-    """Return the end of each batch of `join`, int64, and whether it is in order, bool: if cut from a large bucket.
+    """Return the end of each batch, int64 (batches,), and whether it was cut from a sorted bucket, bool (batches,).
 
-    The arguments are as for `join`.
+    `buckets`, `smallest` and `largest` are as for `join`.
     """
     ends = np.empty(np.int64(buckets[-1]) // smallest + 2 * buckets.size + 1, np.int64)
     in_order = np.zeros(ends.size, np.bool_)
@@ -117,7 +116,7 @@ def batch_ends(buckets, smallest, largest):
     for bucket in range(buckets.size):
         stop = np.int64(buckets[bucket])
         if stop - before > largest:
-            # Only such buckets are sorted: records pending before one must not be cut together with it.
+            # Only large buckets are sorted, so records that are left before one must not get into its batches.
             for cut in range(before, stop, smallest):
                 ends[batches], in_order[batches] = cut, cut > before
                 batches += cut > start
@@ -131,16 +130,17 @@ def batch_ends(buckets, smallest, largest):
 
 @njit
 def join_batches(records, ends, in_order, smallest, keys, forest, size):
-    """Like `join`, for the batches of `batch_ends`; one of fewer than `smallest` records is joined with the next.
+    """Join the edges of all batches to a forest of `size` edges; `ends` and `in_order` are from `batch_ends`.
 
-    Returns the number of edges in the forest now, and of batches that closed a cycle and were not in order.
+    A batch of fewer than `smallest` records is joined together with the next one. Returns the number of edges in the
+    forest now, and the number of batches that closed a cycle and were not in order.
     """
     start = longest = np.int64(0)
     for stop in ends:
         longest, start = max(longest, stop - start), stop
     space = smallest + longest
     batch = _Batch(np.empty(space, np.uint32), np.empty(space, np.uint32), np.empty(space, np.uint32))
-    # Unpacked once: taking an array from a tuple counts its references.
+    # Unpacked once: each access to an array in a tuple changes its reference count.
     parent, taken, (a, b, ids) = forest.parent, forest.edges, batch
     # Unsigned: a signed index might count from the end of an array. Two words are a record.
     words, first, conflicts = records.reshape(-1), _ZERO, np.int64(0)
@@ -151,7 +151,7 @@ def join_batches(records, ends, in_order, smallest, keys, forest, size):
             continue
         ordered = in_order[end] and first >> _ONE == np.uint64(ends[end - 1] if end else 0)
         for i in range(count):
-            # Four dependent loads fill the processor's buffers with too few records.
+            # Prefetched, since four dependent loads per end fill the processor's buffers with few records.
             far = words[min(first + ((i + _AHEAD) << _ONE), last)]
             prefetch_to_write(parent, far & _LOW)
             prefetch_to_write(parent, far >> _HALF)
@@ -193,9 +193,9 @@ def join_batches(records, ends, in_order, smallest, keys, forest, size):
 
 @njit
 def _undo(parent, a, b, joined):
-    """Make the ends of the first `joined` edges, `a` and `b` of a `_Batch`, roots again as before the batch.
+    """Make the ends of the first `joined` edges, `a` and `b` of a `_Batch`, roots again, as before the batch.
 
-    The batch's finds have changed no other parents: all roots they pass are such ends.
+    No other parents have changed since: a look-up from one end only passes such ends.
     """
     for i in range(joined):
         parent[a[i]] = a[i]
@@ -204,7 +204,7 @@ def _undo(parent, a, b, joined):
 
 @njit
 def _join_in_order(keys, forest, size, batch, count):
-    """Join the first `count` edges of a batch by (key, id), one by one; return the size of the forest."""
+    """Join the first `count` edges of a batch in the order of (key, id); return the size of the forest."""
     parent = forest.parent
     order = np.empty(count, np.uint32)
     call(sort_by_key, keys, batch.ids, order)
@@ -219,10 +219,10 @@ def _join_in_order(keys, forest, size, batch, count):
 
 @njit
 def sort_by_key(keys, ids, order):
-    """Write the places of the first edges of `ids`, by (key, id), to `order`.
+    """Sort the first edges of `ids` by (key, id): write their places in `ids` to `order`, in that order.
 
-    `order` is uint32 of shape (count,), `ids` uint32 of shape (count,) or more, `keys` are `LazyKeys` by edge id.
-    Insertion sort suffices for few edges.
+    `order` is uint32 of shape (count,), `ids` uint32 of shape (count,) or more. Few edges are sorted by insertion;
+    more are nearly sorted before.
     """
     size = order.size
     words = np.empty(size, np.uint64)
@@ -241,10 +241,10 @@ def sort_by_key(keys, ids, order):
 
 @njit
 def _nearly_sort_by_key(keys, ids, order, words):
-    """Write the places of edges to `order`, nearly by (key, id), and the keys, uint64 (count,), to `words`.
+    """Write the places of the first edges of `ids` to `order`, nearly by (key, id), and their keys to `words`, uint64.
 
-    The keys of a batch mostly differ in few bits: two radix-sort passes sort by the upper 16 of these, after two by id
-    unless ids mostly ascend already. Edges that already ascend or descend are put in order at once.
+    The keys of a batch mostly differ in few bits. Two passes of radix sort order the edges by the upper 16 of these
+    bits; unless ids mostly ascend, two passes by id come before. Edges that descend are reversed instead.
     """
     size = order.size
     starts, spare, places = np.empty(256, np.uint32), np.empty(size, np.uint64), np.empty(size, np.uint32)
@@ -254,7 +254,7 @@ def _nearly_sort_by_key(keys, ids, order, words):
         descents += words[i] < words[max(i - 1, 0)]
     if 8 * descents > size:
         _sort_by_upper_bits(words, order, starts, spare, places)
-    # All keys first: they are far apart, and their loads overlap.
+    # All keys are loaded first: they are far apart in memory, and their loads overlap.
     for i in range(size):
         words[i] = key_at(keys, ids[order[i]])
     falls = 0
@@ -264,7 +264,7 @@ def _nearly_sort_by_key(keys, ids, order, words):
     if falls == 0:
         return
     if falls == size - 1:
-        # For slices, numba would compile an error for shapes, which cannot differ here (compile-time.md).
+        # By a loop, since numba would compile the error for slices of different shapes (compile-time.md).
         for i in range(size // 2):
             order[i], order[size - 1 - i] = order[size - 1 - i], order[i]
             words[i], words[size - 1 - i] = words[size - 1 - i], words[i]

@@ -1,9 +1,10 @@
 """The lightest edge that leaves each tree: a round of Borůvka's algorithm, and the test whether to begin with one.
 
-If the weight of an edge is that of one of its ends, such as the greater of two heights or core distances, light edges
-join only light vertices, most batches close cycles, and filters drop little. But the lightest edge at most vertices
-leads to a lighter vertex, so that a single round leaves few trees. The same holds, in dense graphs, for other weights
-whose light edges join few vertices, such as sums of heights. That shows once these edges have been joined.
+The drivers join these edges in place of the lightest edges of the graph if weights follow vertices. If the weight of an
+edge depends on one of its ends, such as the greater of two heights or core distances, light edges join only light
+vertices, most batches close cycles, and filters drop little. But the lightest edge at most vertices leads to a lighter
+vertex, so that a single round leaves few trees. In dense graphs, the same holds for other weights whose light edges
+join few vertices, such as sums of heights; this becomes apparent once these edges have been joined.
 
 In the kernels, `keys` are `LazyKeys` of m edges, and `u` and `v`, uint32 of shape (m,), are their ends.
 """
@@ -20,7 +21,7 @@ from mst.kernels.primitives.prefetch import prefetch, prefetch_to_write
 from mst.kernels.union_find.sequential import find
 
 NONE = np.uint32(2**32 - 1)
-"""Stands for the edge of a vertex without edges."""
+"""Marks a vertex without a lightest edge."""
 
 _FEWEST_EQUAL, _LEAST_SHARE = 4, 1 / 8
 _MOST_ANYWHERE, _SHARE_ANYWHERE = 3, 1 / 1024
@@ -32,11 +33,12 @@ _ONE, _AHEAD, _NEARER = np.uint64(1), np.uint64(32), np.uint64(16)
 def follow_vertices(keys, u, v, vertices):
     """Return whether edges that share a vertex often have the same weight, while others rarely do.
 
-    Of edges that are weighed by the greater of two random numbers, a third of such pairs have. A sample of 6 √n of the
-    edges has some 60 such pairs, and more if degrees vary. `vertices`, an int, is n.
+    If the weight of an edge is the greater of two random numbers at its ends, a third of the pairs of edges that share
+    a vertex have the same weight. A sample of 6 √n edges has some 60 such pairs, and more if degrees vary. `vertices`,
+    an int, is n.
 
-    Weights may also be those of the lesser end, or of the first one, for which a filter is faster in dense graphs. A
-    larger sample of these has vertices with three edges: the weight that two share must mostly be the lesser one.
+    Weights may also follow the lesser end, or the first one; in dense graphs, a filter is faster for these. A larger
+    sample of a dense graph has vertices with three edges: the weight that two of them share must mostly be the least.
     """
     is_dense = u.size > _DENSE * vertices
     size = (9 if is_dense else 6) * np.int64(np.sqrt(vertices))
@@ -50,8 +52,8 @@ def follow_vertices(keys, u, v, vertices):
     while (1 << bits) < 4 * size:
         bits += 1
     mask, shift = np.uint64((1 << bits) - 1), np.uint64(64 - bits)
-    # By hash of a vertex: the first sampled edge there; in dense graphs also those of the least and the greatest key,
-    # which may repeat.
+    # A hash table of vertices: the first sampled edge at each; in dense graphs also the edges of the least and of the
+    # greatest key there, and whether another edge has the same key.
     first = np.full(1 << bits, -1, np.int64)
     vertex = np.empty(1 << bits, np.uint32)
     compared = (1 << bits) * is_dense
@@ -95,17 +97,17 @@ def follow_vertices(keys, u, v, vertices):
 
 @njit
 def leads_elsewhere(u, v, e, y):
-    """Return whether edge `e` has no end `y`: it is not the same as one there, nor its reverse, nor parallel to it."""
+    """Return whether edge `e` does not have the end `y`, so that it is not parallel to another edge with that end."""
     return (u[e] != y) & (v[e] != y)
 
 
 @njit
 def lightest_edges(start, stop, keys, u, v, label, least, lightest):
-    """Write the least key of the edges that leave each tree, and the first edge with it.
+    """For each tree, find the least key of the edges ``start … stop - 1`` that leave it, and the first edge with it.
 
-    Of all edges, those with ids ``start … stop - 1`` are taken, both uint64. `label`, uint32 of shape (n,), is the root
-    of each vertex's tree; if it is empty, every vertex is a tree. `least` has the dtype of the keys and `lightest` is
-    uint32, both of shape (n,); they begin as the largest key and `NONE`.
+    `start` and `stop` are uint64. `label`, uint32 of shape (n,), is the root of each vertex's tree; if it is empty,
+    every vertex is a tree. The key is written to `least`, of the dtype of the keys, and the edge to `lightest`, uint32,
+    both of shape (n,), at the tree's root; the caller fills them with the largest key and `NONE`.
     """
     for e in range(start, stop):
         far = min(e + _AHEAD, stop - _ONE)
@@ -127,10 +129,10 @@ def lightest_edges(start, stop, keys, u, v, label, least, lightest):
 
 @njit
 def link_lightest(u, v, lightest, parent, edges):
-    """Link the ends of each vertex's lightest edge; return the number of edges, which `edges` holds then.
+    """Link the ends of each tree's lightest edge and write these edges to `edges`; return how many.
 
-    Two vertices may share an edge. `lightest` is uint32 of shape (n,), `parent` and `edges` are those of a
-    `mst.kernels.filter_boruvka.sequential.join.Forest` in which every vertex is a tree.
+    `lightest` is from `lightest_edges`; two trees may share an edge, which is written once. `parent` and `edges` are
+    fields of a `mst.kernels.filter_boruvka.sequential.join.Forest`, and are overwritten.
     """
     size, last = np.uint64(0), np.uint64(lightest.size - 1)
     for i in range(np.uint64(lightest.size)):

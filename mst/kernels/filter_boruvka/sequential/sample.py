@@ -1,4 +1,7 @@
-"""The threshold between light and heavy edges, and the levels of keys, estimated from a sample of the edges."""
+"""The threshold between light and heavy edges, and the levels of keys, estimated from a sample of the edges.
+
+This is the first step of Filter-Borůvka on one core.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +18,9 @@ _BLOCK = 64
 
 
 class Split(NamedTuple):
-    """The threshold between light and heavy edges: light is (key, id) < (`key`, `tie`).
+    """The threshold between light and heavy edges: an edge is light if its (key, id) is below (`key`, `tie`).
 
-    With ids in the threshold, equal weights are split as finely as distinct ones.
+    Since the threshold includes an id, edges of equal weight are split as finely as those of distinct weights.
 
     Attributes
     ----------
@@ -79,7 +82,7 @@ class Sample(NamedTuple):
     ordered : numpy.ndarray of the dtype of `keys`, shape (k,)
         The same keys, ascending.
     population : int
-        Edges the sample was drawn from.
+        The number of edges from which the sample was drawn.
     """
 
     ids: np.ndarray
@@ -103,7 +106,7 @@ class Sample(NamedTuple):
     def window(self, low=None, high=None) -> Window:
         """Return the window with the finest 32-bit levels over keys `low` … `high`, by default the sample's.
 
-        It has a margin, since keys outside the sample may lie beyond its extremes.
+        The window extends a little beyond these, since keys outside the sample may lie beyond its extremes.
         """
         kind = self.keys.dtype.type
         least, greatest = (
@@ -117,9 +120,9 @@ class Sample(NamedTuple):
 
 @njit
 def stratified(m, size):
-    """Return ``min(size, m)`` places in ``0 … m - 1``, ascending, int64: one from each of equal ranges, by hash.
+    """Return ``min(size, m)`` places in ``0 … m - 1``, ascending, int64: one from each of equal ranges.
 
-    Sorted, reversed or periodic input does not bias a sample at these places.
+    Each is chosen by a hash, so that sorted, reversed or periodic input does not bias a sample at these places.
     """
     places = np.empty(min(size, m), np.int64)
     first = 0
@@ -132,6 +135,6 @@ def stratified(m, size):
 
 
 def sample(keys: LazyKeys, places: np.ndarray, ids: np.ndarray, population: int) -> Sample:
-    """Return the sample of the keys at `places`; `ids` are the edge ids there, both int64 of shape (k,)."""
+    """Return the sample of `keys` at `places`, whose edge ids are `ids`; both are int64 of shape (k,)."""
     drawn = keys_at(keys, places)
     return Sample(ids, drawn, np.sort(drawn), population)

@@ -1,7 +1,8 @@
-"""Scatters edges into buckets of ascending level, about a hundred per bucket, for `sequential.join`.
+"""Scatters edges into buckets of ascending level, about a hundred edges per bucket.
 
-A *record* is two uint64: the ends (`u` below, `v` above), and the code of
-`mst.kernels.filter_boruvka.sequential.select`. Vertices and edges must number less than 2³¹.
+This step comes between `mst.kernels.filter_boruvka.sequential.select` and `join`. A *record* is two uint64: the ends
+(`u` in the lower half, `v` in the upper), and the code from `select`. Vertices and edges must number less than 2³¹.
+
 In the kernels, `keys` are `LazyKeys` by edge id, `records` are uint64 of shape (k, 2), `ends` is a `select.Ends`; the
 bucket of a code is ``code >> shift``, `shift` a uint64.
 """
@@ -43,7 +44,7 @@ def add_to_buckets(codes, first, last, shift, counts):
     """
     one, fours = np.uint32(1), last - (last - first) % 4
     for j in range(first, fours, 4):
-        # A store whose address depends on a load delays the loads after it, so four buckets come first.
+        # A store whose address depends on a load delays the loads after it, so four buckets are looked up first.
         a, b, c, d = codes[j] >> shift, codes[j + 1] >> shift, codes[j + 2] >> shift, codes[j + 3] >> shift
         counts[a] += one
         counts[b] += one
@@ -55,7 +56,7 @@ def add_to_buckets(codes, first, last, shift, counts):
 
 @njit
 def counts_to_starts(counts, large):
-    """Replace `counts`, uint32 (buckets,), by the starts of buckets; return how many are in buckets above `large`."""
+    """Replace `counts`, uint32 (buckets,), by the starts of buckets; return the sum of the counts above `large`."""
     start, in_large = np.uint32(0), np.int64(0)
     for b in range(counts.size):
         here = counts[b]
@@ -67,7 +68,7 @@ def counts_to_starts(counts, large):
 
 @njit
 def scatter(ends, codes, count, shift, buckets, records):
-    """Write a record of each of the first `count` codes into its bucket; stable.
+    """Write a record of each of the first `count` codes into its bucket, in the order of the codes.
 
     `codes` is uint64 of shape (count,) or more; `buckets`, uint32 of shape (buckets,), advance from the starts of
     buckets to their ends.
@@ -75,7 +76,7 @@ def scatter(ends, codes, count, shift, buckets, records):
     place = np.empty(_BLOCK, np.uint32)
     for block in range(0, count, _BLOCK):
         size = min(_BLOCK, count - block)
-        # Places first: a store whose address depends on a load would delay the loads after it.
+        # Places are found first: a store whose address depends on a load would delay the loads after it.
         for j in range(size):
             b = codes[block + j] >> shift
             place[j] = buckets[b]
@@ -92,14 +93,14 @@ def scatter(ends, codes, count, shift, buckets, records):
 
 @njit(inline="always")
 def _are_far_apart(ends, codes, size):
-    """Return whether prefetching the ends of the first `size` of `codes` pays off: few edges of too many to cache."""
+    """Return whether the first `size` codes are so far apart that prefetching their ends pays off."""
     apart = (codes[size - 1] & _LOW) - (codes[0] & _LOW)
     return apart * np.uint64(ends.u.size) > _FAR * np.uint64(size)
 
 
 @njit
 def _write_far_apart(ends, codes, place, records):
-    """Write the records of the first edges of `codes` to their places, `place`, uint32 of shape (edges,)."""
+    """Write the record of each of the first codes to its place; `place` is uint32 of shape (records,)."""
     u, v = ends.u, ends.v
     for j in range(place.size):
         e = codes[min(j + _FAR_AHEAD, codes.size - 1)] & _LOW
@@ -115,9 +116,9 @@ def _write_far_apart(ends, codes, place, records):
 def refine_buckets(codes, count, shift, starts, wanted):
     """Replace the levels in codes by bucket numbers so that no bucket holds many more than `wanted` codes.
 
-    `starts` and `shift` are those of buckets of equal width (`count_codes`); large buckets are split into
-    pieces of equal width as far as levels allow. `codes`, uint64 of shape (count,) or more, is overwritten. Returns
-    the number of buckets.
+    `starts`, from `count_codes`, and `shift` describe buckets of equal width; large ones are split into pieces of equal
+    width as far as levels allow. `codes`, uint64 of shape (count,) or more, is overwritten. Returns the number of
+    buckets after the split.
     """
     buckets = _ZERO
     first = np.empty(starts.size, np.uint64)
@@ -141,11 +142,11 @@ def refine_buckets(codes, count, shift, starts, wanted):
 
 @njit
 def note_keys(codes, shift, keys, first, seen):
-    """Note the keys in each bucket; return whether the codes ascend by edge id.
+    """Find out which buckets have codes of a single key; return whether the codes ascend by edge id.
 
     `codes` is uint64 of shape (k,); `first`, of the dtype of the keys, and `seen`, uint8, are of shape (buckets,). The
-    first key of a bucket is written to `first`; `seen`, zero before, becomes 1 for a bucket of that key alone, and 2
-    for one of several.
+    first key of a bucket is written to `first`; `seen`, zero before, becomes 1 if all keys in the bucket are equal, and
+    2 if they are not.
     """
     before, ascends = _ZERO, True
     for code in codes:
@@ -164,7 +165,7 @@ def note_keys(codes, shift, keys, first, seen):
 def of_one_key(first, seen):
     """Return which buckets hold a single key, bool of shape (buckets,).
 
-    `first` and `seen`, of shape (parts, buckets), are those of `note_keys` for each part of the codes.
+    `first` and `seen`, of shape (parts, buckets), are from `note_keys`, one row for each part of the codes.
     """
     single = np.ones(seen.shape[1], np.bool_)
     for b in range(single.size):
@@ -179,10 +180,10 @@ def of_one_key(first, seen):
 
 @njit
 def settled_buckets(codes, count, shift, keys, buckets):
-    """Return which of the buckets of the first `count` codes will be in order: those of one key, if ids ascend.
+    """Return which buckets will be in order by (key, id) after scattering: those of a single key, if ids ascend.
 
-    `codes` is as for `count_codes`, `buckets` an int; the result is bool, of shape (buckets,). Looking at the keys of a
-    bucket after scattering would fetch them from all over memory.
+    `codes`, uint64, has at least `count` codes, and `buckets` is the number of buckets; the result is bool, of shape
+    (buckets,). After scattering, the keys of a bucket would have to be fetched from all over memory.
     """
     first, seen = np.empty((1, buckets), keys.words.dtype), np.zeros((1, buckets), np.uint8)
     ascends = note_keys(codes[:count], shift, keys, first[0], seen[0])
@@ -234,7 +235,7 @@ def _sort(records, start, stop, keys):
     for i in range(size):
         words[i], places[i] = records[start + i, 1] & _LOW, i
         ascends &= i == 0 or words[i - 1] <= words[i]
-    # By id, if scattering did not keep that order, then stably by key.
+    # Sorted by id, unless scattering has kept that order, and then stably by key.
     if not ascends and sort_words(words, places, np.int64(0), size, spare_words, spare_places):
         words, spare_words, places, spare_places = spare_words, words, spare_places, places
     for i in range(size):

@@ -1,10 +1,11 @@
 """Selects light edges, and heavy edges whose ends are in different trees of the light edges' forest.
 
-A selected edge becomes a *code*, a uint64: the level of its key in a window (`sample.Window`) in the upper 32 bits, its
-id in the lower 32. Levels keep the order of keys, but different keys may share one.
+The drivers call this after sampling; `mst.kernels.filter_boruvka.sequential.scatter` follows. A selected edge becomes a
+*code*, a uint64: the level of its key in a window (`sample.Window`) in the upper 32 bits, its id in the lower 32.
+Levels keep the order of keys, but different keys may share one.
 
-Loops use unsigned indices: a signed one might count from the array's end, and checking for that would cost as much as
-all the rest. Edges are tested 64 at a time, into the bits of a word, before any is written: a store whose address
+Loops use unsigned indices: a signed index might count from the array's end, and checking for that would cost as much
+as all the rest. Edges are tested 64 at a time, into the bits of a word, before any is written: a store whose address
 depends on a test delays the loads after it, on some processors until that test is done
 (docs/design-notes/one-core.md), and a branch for each edge would be mispredicted.
 
@@ -38,7 +39,7 @@ class Ends(NamedTuple):
     ----------
     u, v : numpy.ndarray of uint32, shape (m,) or (0,)
     pairs : numpy.ndarray of uint64, shape (0,) or (k,)
-        ``u | v << 32``; empty if `u` and `v` are not.
+        ``u | v << 32``; empty if the ends are in `u` and `v`.
     """
 
     u: np.ndarray
@@ -55,7 +56,7 @@ class Trees(NamedTuple):
         The root of each vertex's tree.
     outside : numpy.ndarray of uint32, shape (⌈n / 32⌉,) or more, or (0,)
         Bitmap of the vertices outside the giant tree (`trees.mark_outside`): edges with an end there are selected.
-        Empty without a giant: then edges whose ends differ in `label` are selected.
+        Empty if there is no giant; edges whose ends differ in `label` are then selected.
     """
 
     label: np.ndarray
@@ -63,7 +64,7 @@ class Trees(NamedTuple):
 
 
 class IdRange(NamedTuple):
-    """The edge ids ``start … stop - 1`` (uint64), and the largest or the smallest of their keys to select."""
+    """The edge ids ``start … stop - 1``, uint64, and the bound for their keys: the largest, or the least, to select."""
 
     start: np.unsignedinteger
     stop: np.unsignedinteger
@@ -94,7 +95,7 @@ def select_all(keys, window, codes):
 def select_light(keys, split, window, codes):
     """Write the codes of the light edges of a `Split`, in order of id; return how many.
 
-    The other arguments are as for `select_all`.
+    `keys` are `LazyKeys` of m edges; `codes`, uint64 of shape (m,), is overwritten.
     """
     m = keys.words.size
     return np.int64(call(light_from, _ZERO, np.uint64(m), keys, split, window, is_selective(split, m), codes))
@@ -102,9 +103,9 @@ def select_light(keys, split, window, codes):
 
 @njit
 def light_from(start, stop, keys, split, window, selective, codes):
-    """Do what `select_light` does with the edges ``start … stop - 1``, both uint64; return a uint64.
+    """Write the codes of the light edges among ``start … stop - 1``, both uint64; return how many, a uint64.
 
-    If few edges are light (`selective`, a bool), a vector loop skips blocks without any.
+    If few edges are light (`selective`, a bool), a vector loop skips blocks without light edges.
     """
     tie = min(max(np.uint64(split.tie), start), stop)
     count = call(_select_up_to, keys, IdRange(start, tie, split.key), window, selective, codes, _ZERO)
@@ -116,9 +117,9 @@ def light_from(start, stop, keys, split, window, selective, codes):
 
 @njit
 def _select_up_to(keys, id_range, window, selective, codes, count):
-    """Append the codes of the edges whose ids are in range and whose keys are not above the range's key.
+    """Append the codes of the edges of an `IdRange` whose keys are not above its key to the first `count` codes.
 
-    They follow the first `count`, a uint64, of the codes; returns the new count.
+    Returns the new `count`, a uint64.
     """
     some, light = np.empty(_BLOCK, keys.words.dtype), np.zeros(_BLOCK, np.uint8)
     light_words = light.view(np.uint64)
@@ -156,7 +157,7 @@ def select_heavy(keys, split, ends, trees, window, codes):
 
 @njit
 def heavy_from(start, stop, keys, split, ends, trees, window, codes):
-    """Do what `select_heavy` does with the edges ``start … stop - 1``, both uint64; return a uint64."""
+    """Write the codes that `select_heavy` writes for the edges ``start … stop - 1``, both uint64; return how many."""
     tie, count = min(max(np.uint64(split.tie), start), stop), _ZERO
     above = keys.words.dtype.type(split.key + keys.words.dtype.type(1))
     if above > split.key:
@@ -166,10 +167,13 @@ def heavy_from(start, stop, keys, split, ends, trees, window, codes):
 
 @njit
 def _select_from(keys, id_range, ends, trees, window, codes, count):
-    """Like `_select_up_to`, for edges whose keys are not below the range's key and that may join two of the `Trees`."""
+    """Append the codes of the edges of an `IdRange` that may join two of the `Trees` and are not below its key.
+
+    Returns the new `count`, a uint64.
+    """
     u, v, label, outside = ends.u, ends.v, trees.label, trees.outside
     for block in range(id_range.start, id_range.stop, _BLOCK):
-        # Ends first, then the keys of the few left.
+        # Ends are tested before keys, so that only the keys of the few edges left are read.
         end, open_edges = min(block + _BLOCK, id_range.stop), _ZERO
         if outside.size > 0:
             for i in range(block, end):
@@ -189,10 +193,10 @@ def _select_from(keys, id_range, ends, trees, window, codes, count):
 
 @njit
 def move_light(codes, pairs, count, largest, light_codes, light_pairs):
-    """Move the edges of level ≤ `largest` to the light arrays and close the gaps; return how many moved.
+    """Move those of the first `count` codes with level ≤ `largest` to `light_codes`; close the gaps, return how many.
 
-    The edges are the first `count` of `codes` and, unless it is empty, of `pairs`; `largest` is a uint64, and all four
-    arrays are uint64, of shape (count,) or more.
+    Unless `pairs` is empty, the pair of each code moves to `light_pairs`. `largest` is a uint64, and all four arrays
+    are uint64, of shape (count,) or more.
     """
     moved = kept = _ZERO
     for j in range(np.uint64(count)):
@@ -208,7 +212,7 @@ def move_light(codes, pairs, count, largest, light_codes, light_pairs):
 
 @njit
 def keep_between_trees(ends, codes, count, label):
-    """Of the first `count` codes and pairs, keep those whose ends differ in `label`; return how many.
+    """Of the first `count` codes, keep those of edges whose ends differ in `label`; return how many.
 
     `ends` is an `Ends`; `codes`, uint64 (k,), and ``ends.pairs`` are overwritten; `label` is uint32 of shape (n,).
     """

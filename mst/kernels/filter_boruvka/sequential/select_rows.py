@@ -1,9 +1,9 @@
 """Selects edges from compressed sparse rows, as `mst.kernels.filter_boruvka.sequential.select` does from edge lists.
 
-Every edge has two slots and is selected in the row of its smaller end; ids do not ascend along the
-slots, and the ends are written together with the codes. Loops run over all slots, and the row advances by adding a
-byte: the end of a loop over each short row of a sparse graph would be mispredicted, which takes several times as long.
-Here, too, slots are tested 64 at a time before any edge is written.
+Every edge has two slots and is selected in the row of its smaller end. Ids do not ascend along the slots, so the ends
+are written together with the codes. Loops run over all slots, and advance the row by adding a byte per slot: a loop for
+each row would take several times as long, since the ends of short rows in a sparse graph would be mispredicted. Slots
+are tested 64 at a time before any edge is written.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Rows(NamedTuple):
         Row `x` has the slots ``offsets[x] … offsets[x + 1] - 1``.
     neighbours : numpy.ndarray of uint32, shape (2 m,)
     keys : LazyKeys
-        Of 2 m slots.
+        The keys of the 2 m slots.
     ids : numpy.ndarray of uint32, shape (2 m,)
         Edge ids.
     """
@@ -52,7 +52,7 @@ class RowStarts(NamedTuple):
     marks : numpy.ndarray of uint8, shape (2 m + 1,)
         1 at the first slot of each nonempty row.
     rows : numpy.ndarray of uint32, shape (n + 1,)
-        Those rows, in order.
+        The nonempty rows, ascending.
     """
 
     marks: np.ndarray
@@ -60,7 +60,7 @@ class RowStarts(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """The edges to select: the light edges of `split`, or the others if `heavy`; `window` sets their levels."""
+    """The edges to select: the light edges of `split`, or the heavy ones if `heavy`; `window` sets their levels."""
 
     split: Split
     heavy: bool
@@ -68,9 +68,9 @@ class Wanted(NamedTuple):
 
 
 class CodedEdges(NamedTuple):
-    """Output: uint64 arrays of shape (m + 1,), since kernels write one more edge than they keep.
+    """The edges selected, with `codes` as in `mst.kernels.filter_boruvka.sequential.select` and ends ``u | v << 32``.
 
-    `codes` are those of `mst.kernels.filter_boruvka.sequential.select`, `pairs` the ends, ``u | v << 32``.
+    Both are uint64 of shape (m + 1,), since kernels write one more edge than they keep.
     """
 
     codes: np.ndarray
@@ -79,9 +79,9 @@ class CodedEdges(NamedTuple):
 
 @njit
 def row_starts(offsets, marks, rows):
-    """Write the nonempty rows and mark the first slot of each in `marks`, zero at first; return how many rows.
+    """Write the nonempty rows to `rows` and set `marks` at the first slot of each; return how many there are.
 
-    `offsets` is as in `Rows`, the others as in `RowStarts`.
+    `offsets` is the field of `Rows`, `marks` and `rows` are those of `RowStarts`; `marks` must be zero at first.
     """
     count = _ZERO
     for x in range(np.uint64(offsets.size - 1)):
@@ -94,9 +94,9 @@ def row_starts(offsets, marks, rows):
 
 @njit
 def select_slots(starts, rows, wanted, selected):
-    """Write codes and ends of all edges that a `Wanted` describes to a `CodedEdges`; return how many.
+    """Write codes and ends of all wanted edges to `selected`; return how many.
 
-    `starts` is a `RowStarts`, `rows` a `Rows`.
+    `starts` is a `RowStarts`, `rows` a `Rows`, `wanted` a `Wanted`, `selected` a `CodedEdges`.
     """
     neighbours, keys, split, heavy = rows.neighbours, rows.keys, wanted.split, wanted.heavy
     at = np.empty(_VECTOR, np.uint32)
@@ -115,10 +115,11 @@ def select_slots(starts, rows, wanted, selected):
 
 @njit
 def count_slots(keys, window, shift, large, starts):
-    """Like `scatter.count_codes`, for all edges, by the levels of their slots in `window`, a `Window`.
+    """Count all edges by bucket, and write the start of each bucket to `starts`, uint32 (buckets,), zero at first.
 
-    `keys` are the `LazyKeys` of all slots; `shift`, `large` and `starts` are as there. Counts are halved, since an
-    edge has two slots with the same key.
+    Returns the number of edges in buckets of more than `large`. `keys` are the `LazyKeys` of all slots, whose levels in
+    the `Window` determine the buckets by `shift`, as in `scatter`. Counts are halved, since an edge has two slots with
+    the same key.
     """
     for i in range(np.uint64(keys.words.size)):
         starts[(level_of(key_at(keys, i), window) << _HALF) >> shift] += np.uint32(1)
@@ -129,7 +130,7 @@ def count_slots(keys, window, shift, large, starts):
 
 @njit
 def scatter_slots(starts, rows, window, shift, buckets, records):
-    """Write a record of each edge into its bucket, as `scatter.scatter` does, but without writing codes first.
+    """Write a record of each edge into its bucket, directly from the rows: no code is written before.
 
     `starts` is a `RowStarts`, `rows` a `Rows`, `window` a `Window`. `buckets`, uint32 of shape (buckets,), advance from
     the starts of buckets to their ends; `records` is uint64 of shape (m, 2).
@@ -156,7 +157,10 @@ def scatter_slots(starts, rows, window, shift, buckets, records):
 
 @njit
 def select_few_slots(rows, wanted, selected):
-    """Like `select_slots`, for few light edges: a vector loop skips blocks without any, and needs no `RowStarts`."""
+    """Write codes and ends of few light edges to `selected`; return how many.
+
+    A vector loop skips blocks without light edges, and the row is found for these edges only, without `RowStarts`.
+    """
     offsets, neighbours, keys, split = rows.offsets, rows.neighbours, rows.keys, wanted.split
     at = np.empty(_VECTOR, np.uint32)
     x, count, size = _ZERO, _ZERO, np.uint64(keys.words.size)
@@ -179,10 +183,10 @@ def select_few_slots(rows, wanted, selected):
 
 @njit
 def _write(block, found, at, rows, wanted, selected, count):
-    """Append the wanted edges in the slots ``block + j`` for the bits `j` set in `found` to the first `count`.
+    """Append the wanted edges among the slots ``block + j``, for each bit `j` set in `found`, to the first `count`.
 
-    `block`, `found` and `count`, whose new value is returned, are uint64. The rows of the slots are ``at[j]``, uint32
-    (64,). Edges with the split's key are compared by id here.
+    Returns the new `count`; it, `block` and `found` are uint64. ``at[j]``, uint32 (64,), is the row of slot
+    ``block + j``. Edges with the split's key are compared by id here.
     """
     neighbours, split = rows.neighbours, wanted.split
     while found:
@@ -199,10 +203,10 @@ def _write(block, found, at, rows, wanted, selected, count):
 
 @njit
 def select_heavy_rows(rows, wanted, label, giant, selected):
-    """Write the codes of heavy edges that join two trees, with these trees as ends, to `selected`; return how many.
+    """Write the codes of heavy edges between two trees to `selected`, with the trees' labels as ends; return how many.
 
     `rows` is a `Rows`, `wanted` a `Wanted`, `selected` a `CodedEdges`. `label`, uint32 of shape (n,), holds the tree of
-    each vertex. Only rows outside the tree `giant`, a label, are read.
+    each vertex. The rows of vertices with the label `giant` are not read.
     """
     offsets, neighbours, keys, ids = rows.offsets, rows.neighbours, rows.keys, rows.ids
     split, codes, pairs = wanted.split, selected.codes, selected.pairs

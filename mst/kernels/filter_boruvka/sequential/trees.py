@@ -1,4 +1,4 @@
-"""The trees between two steps: roots, the largest tree, and a bitmap of the vertices outside it."""
+"""The trees between two rounds: roots, the largest tree, and a bitmap of the vertices outside it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def flatten(parent):
     """Make every vertex point at its root; `parent`, unsigned of shape (n,), has ``parent[x] <= x`` everywhere."""
     n = np.uint64(parent.size)
     for line in range(_ZERO, n, _LINE):
-        # After several threads have linked, other cores hold the lines.
+        # If several threads have linked trees, other cores hold the cache lines.
         prefetch_to_write(parent, line + _AHEAD)
         for x in range(line, min(line + _LINE, n)):
             parent[x] = parent[parent[x]]
@@ -63,9 +63,9 @@ def mark_outside(label, giant):
 
 @njit
 def joining_count(u, v, parent):
-    """Return after how many of some edges, from the first on, no more of them joins two trees: int64.
+    """Join edges in order, and return the number of edges, int64, up to the last one that joins two trees.
 
-    `u` and `v` are the ends, uint32 of shape (k,); `parent`, as for `find`, is overwritten.
+    `u` and `v` are the ends, uint32 of shape (k,); `parent`, a union-find, is overwritten.
     """
     count = 0
     for i in range(u.size):
