@@ -1,15 +1,16 @@
 """Kruskal over rows already sorted by weight: one worker joins edges while the others drop those that close cycles.
 
-The rows are cut into *ranges*, and each worker takes the next one in the order of weight. Of its edges, it keeps those
-between different trees, with their roots; of several between the same two roots, the lightest. The trees are those of
-earlier ranges, as far as these have been joined, so that an edge that is dropped closes a cycle with lighter ones.
-The edges that are kept are joined in order, range by range, by any one worker at a time: by whichever finds that
-the next range has been filtered and that no other worker is joining.
+`mst.algorithms._filter_boruvka.in_order` calls this. The rows are cut into *ranges*, and each worker takes the next
+range in the order of weight. Of the edges of the range, the worker keeps those between different trees, with their
+roots; of edges between the same two roots, it keeps the lightest. The trees are those of the earlier ranges joined so
+far, so an edge that is dropped closes a cycle with lighter edges. The edges kept are joined in order, range by range.
+Any worker may join, one at a time: a worker that finds that the next range has been filtered and that no other worker
+is joining.
 
 In the functions, `keys` are `LazyKeys`, `u` and `v` uint32 of shape (m,), `parent` is a union-find, uint32 of shape
-(n,), `ranges` a `Ranges`, and `step` 1 if rows ascend, -1 if they descend: they are then taken backwards, but runs of
-equal keys forwards. A spanning tree has `missing` edges, an int. Only the worker that is joining links roots and writes
-to `forest` and ``tallies[FOREST]``.
+(n,), and `ranges` a `Ranges`. `step` is 1 if rows ascend and -1 if they descend; descending rows are taken backwards,
+but runs of equal keys forwards. A spanning tree has `missing` edges, an int. Only the worker that is joining links
+roots and writes to `forest` and ``tallies[FOREST]``.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _NEXT, _JOINED, _HELD = 0, 16, 32
 
 
 class Ranges(NamedTuple):
-    """Ranges of rows, and the edges that were kept in the ranges that are being filtered or joined.
+    """Ranges of rows, and the edges kept in those ranges that have been filtered but not yet joined.
 
     Attributes
     ----------
@@ -50,7 +51,7 @@ class Ranges(NamedTuple):
     roots : numpy.ndarray of uint64, shape (slots, grain)
         The two roots of each of these rows, 32 bits each.
     state : numpy.ndarray of int64, shape (48,)
-        How many ranges were taken and how many joined, and whether a worker is joining.
+        The number of ranges taken, the number joined, and whether a worker is joining, at `_NEXT`, `_JOINED`, `_HELD`.
     """
 
     starts: np.ndarray
@@ -124,9 +125,9 @@ def cut_into_ranges(keys, step, grain):
 
 @njit
 def _first_from(keys, step, key, beyond, first, last):
-    """Return the first of the rows ``first … last - 1`` with `key`, or beyond it in the order of `step`; or `last`.
+    """Return the first of the rows ``first … last - 1`` whose key is not before `key`, by `step`; `last` if none is.
 
-    If `beyond`, rows with `key` are passed over.
+    If `beyond`, rows with `key` itself are skipped.
     """
     while first < last:
         middle = (first + last) // 2
@@ -142,8 +143,8 @@ def _first_from(keys, step, key, beyond, first, last):
 def rows_between(keys, step, low, low_id, high, high_id):
     """Return the first row, and the end, of rows sorted in the order of `step` that lie within these bounds.
 
-    They are above (`low`, `low_id`) and at most (`high`, `high_id`); if keys descend, further rows of the same keys
-    are included. `low` and `high` are keys, and ids are rows.
+    The rows are above (`low`, `low_id`) and at most (`high`, `high_id`); if keys descend, further rows with the keys
+    `low` and `high` are included. Ids are rows.
     """
     m = np.int64(keys.words.size)
     if step < 0:
@@ -168,10 +169,10 @@ def join_in_order(width, ranges, keys, u, v, step, parent, forest, missing, tall
     ranges : Ranges
         From `new_ranges`.
     keys, u, v
-        Of all edges.
+        Keys and ends of all edges.
     step : int
     parent
-        Every vertex is its own tree.
+        Every vertex is a separate tree before.
     forest : numpy.ndarray of int32, shape (n - 1,)
         Edge ids, written from the front; ``tallies[FOREST]`` is their number.
     missing : int
@@ -206,14 +207,14 @@ def _worker(worker, ranges, keys, u, v, step, parent, forest, missing, tallies):
 
 @njit
 def _filter(first, size, keys, u, v, step, parent, pairs, rows, roots):
-    """Write those of `size` rows from `first` on that may join two trees, and their roots; return how many.
+    """Keep those of `size` rows from `first` on that may join two trees, with their roots; return how many.
 
-    `first` and `size` are uint64; `rows` and `roots` are the slot of a range; `pairs`, uint64 (1024,), are the latest
-    pairs of roots by hash.
+    `first` and `size` are uint64; the rows kept and their roots are written to `rows` and `roots`, the slot of a range.
+    `pairs`, uint64 (1024,), holds the latest pairs of roots by hash.
     """
-    # Unpacked once, and all in one function: passing arrays to another takes longer than an edge does.
+    # Unpacked once, and all in one function: passing arrays to a function takes longer than processing an edge.
     words = keys.words
-    # Two words of one key are equal, or zeros of either sign; comparing keys would take a tenth longer.
+    # Words of equal keys are equal, unless they are zeros of different sign; comparing keys would take a tenth longer.
     minus_zero = keys.top if keys.rest != 0 else keys.rest
     kept, ahead = _ZERO, np.uint64(step * _AHEAD)
     # The rows from `start` to `stop` are taken forwards: all of them, or a run of equal keys.
@@ -245,7 +246,7 @@ def _filter(first, size, keys, u, v, step, parent, pairs, rows, roots):
 
 @njit
 def _join_filtered(ranges, step, parent, forest, missing, tallies):
-    """Join the next ranges, as far as they are filtered, unless another worker is joining; return whether any was."""
+    """Join the next ranges that have been filtered, unless another worker is joining; return whether any was joined."""
     _, _, counts, rows, roots, state = ranges
     size, slots, any_joined = counts.size, len(rows), False
     i = load(state, _JOINED)
@@ -261,7 +262,7 @@ def _join_filtered(ranges, step, parent, forest, missing, tallies):
                 store(state, _NEXT, size)
             store(state, _JOINED, i)
         tallies[FOREST] = found
-        # A locked instruction, so that counts are read after it: no range filtered in the meantime is left behind.
+        # Not a plain store: counts must be read after this, so that no range filtered in the meantime is left behind.
         compare_and_swap(state, _HELD, 1, 0)
         i = load(state, _JOINED)
     return any_joined
@@ -271,7 +272,7 @@ def _join_filtered(ranges, step, parent, forest, missing, tallies):
 def _join(rows, roots, count, step, parent, forest, found, missing):
     """Add the first `count` edges of a slot that join two trees to a forest of `found` edges; return its new size.
 
-    `rows` and `roots` are those of the slot; the others are as for `join_in_order`.
+    `rows` and `roots` are the slot; `step`, `parent`, `forest` and `missing` are as for `join_in_order`.
     """
     for i in range(np.uint64(count)):
         far = roots[min(i + np.uint64(_AHEAD), np.uint64(count) - _ONE)]

@@ -1,4 +1,4 @@
-"""Marks the edges of an edge list that lie in a range of the order, in a bitmap by edge id."""
+"""Marks the edges of an edge list that lie in a range of (key, id), in a bitmap by edge id."""
 
 from __future__ import annotations
 
@@ -67,12 +67,12 @@ def mark_chunk(first, last, words, kind, key_range, mask, flags):
         Edge ids; `first` is a multiple of 64.
     words : numpy.ndarray of uint32 or uint64, shape (m,)
     kind : int
-        Of the words (`mst.kernels.parallel.keys`).
+        The kind of the words (`mst.kernels.parallel.keys`).
     key_range : KeyRange
     mask : numpy.ndarray of uint64, shape (⌈m / 64⌉,)
-        Written.
+        Its words for these edges are overwritten.
     flags : numpy.ndarray of uint8, shape (64,)
-        Scratch.
+        Scratch space.
     """
     low, low_id, high, high_id = key_range
     one = words.dtype.type(1)
@@ -97,10 +97,11 @@ def mark_chunk(first, last, words, kind, key_range, mask, flags):
 
 @njit
 def mark(schedule, words, kind, key_range, mask, counts):
-    """Run `mark_chunk` over all edges; `words`, `kind`, `key_range` and `mask` are as there.
+    """Set the bits of all edges in a range in `mask`, and clear the others, by all workers.
 
-    `schedule` is a `mst.kernels.parallel.runtime.Schedule` whose grain is a multiple of 64; `counts`, int64 of shape
-    (chunks,), gets the number of marked edges per chunk.
+    `words`, `kind`, `key_range` and `mask` are as for `mark_chunk`. `schedule` is a
+    `mst.kernels.parallel.runtime.Schedule` whose grain is a multiple of 64; `counts`, int64 of shape (chunks,), is
+    overwritten with the number of marked edges per chunk.
     """
     reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, _mark_worker, schedule, words, kind, key_range, mask, counts)

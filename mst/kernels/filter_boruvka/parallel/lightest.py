@@ -1,7 +1,7 @@
 """The lightest edge that leaves each tree, found and linked by all workers: a round of Borůvka's algorithm.
 
-When it pays off is explained in `mst.kernels.filter_boruvka.sequential.lightest`. `edges` are `Edges` of
-`mst.kernels.filter_boruvka.parallel.blocks.division`; they compare by (key, place). `label`, uint32 of shape (n,), is
+`mst.kernels.filter_boruvka.sequential.lightest` explains when such a round pays off. `edges` are `Edges` of
+`mst.kernels.filter_boruvka.parallel.blocks.division`, and compare by (key, place). `label`, uint32 of shape (n,), is
 the root of each vertex's tree, or empty if every vertex is a tree. `least` has the dtype of the keys and `lightest` is
 uint32, both of shape (n,). `schedule` is a `mst.kernels.parallel.runtime.Schedule` of edges for `lightest_edges`, of
 vertices otherwise.
@@ -45,9 +45,9 @@ def _reset_worker(worker, schedule, least, lightest):
 
 @njit
 def lightest_edges(schedule, edges, label, least, lightest):
-    """Write the least key of the edges that leave each tree, and the first edge with it, to arrays that were `reset`.
+    """For each tree, find the least key of the edges that leave it, and the first edge with this key.
 
-    Loops do not count.
+    They are written to `least` and `lightest`, which must have been `reset`. Loops are ignored.
     """
     reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, _least_keys_worker, schedule, edges, label, least)
@@ -57,7 +57,7 @@ def lightest_edges(schedule, edges, label, least, lightest):
 
 @njit
 def _least_keys_worker(worker, schedule, edges, label, least):
-    """One worker of `lightest_edges`, which lowers the keys."""
+    """One worker of the first pass of `lightest_edges`, which finds the least keys."""
     width, grain, tallies = schedule
     first, last = next_chunk(tallies, worker, width, grain, edges.u.size)
     while first < last:
@@ -67,7 +67,7 @@ def _least_keys_worker(worker, schedule, edges, label, least):
 
 @njit
 def _lower_keys(first, last, edges, label, least):
-    """Lower the least key of each tree to those of edges ``first … last - 1``, uint64."""
+    """Lower the least key of each tree by the edges ``first … last - 1``, uint64, that leave it."""
     u, v, keys = edges
     for e in range(first, last):
         far = min(e + _AHEAD, last - _ONE)
@@ -79,7 +79,7 @@ def _lower_keys(first, last, edges, label, least):
 
 @njit(inline="always")
 def _trees_at(u, v, e, far, label, least):
-    """Return the trees of both ends of edge `e`, and prefetch for edge `far`."""
+    """Return the trees of both ends of edge `e`, and prefetch the trees of edge `far`."""
     if label.size > 0:
         prefetch(label, u[far])
         prefetch(label, v[far])
@@ -91,7 +91,7 @@ def _trees_at(u, v, e, far, label, least):
 
 @njit
 def _lightest_edges_worker(worker, schedule, edges, label, least, lightest):
-    """One worker of `lightest_edges`, which finds the first edge with the least key."""
+    """One worker of the second pass of `lightest_edges`, which finds the first edge with the least key."""
     width, grain, tallies = schedule
     first, last = next_chunk(tallies, worker, width, grain, edges.u.size)
     while first < last:
@@ -101,7 +101,7 @@ def _lightest_edges_worker(worker, schedule, edges, label, least, lightest):
 
 @njit
 def _lower_edges(first, last, edges, label, least, lightest):
-    """Lower the first edge of each tree to those of edges ``first … last - 1``, uint64, that have its least key."""
+    """Lower `lightest` at each tree by the edges ``first … last - 1``, uint64, that have the tree's least key."""
     u, v, keys = edges
     for e in range(first, last):
         far = min(e + _AHEAD, last - _ONE)
@@ -115,9 +115,9 @@ def _lower_edges(first, last, edges, label, least, lightest):
 
 @njit
 def lightest_by_worker(width, edges, label, least, lightest):
-    """Do what `lightest_edges` does, with a row of `least` and `lightest` for each of `width` workers.
+    """Do what `lightest_edges` does, without atomics, with a row of `least` and `lightest` for each of `width` workers.
 
-    Both have shape (width, n) and need not be `reset`; their first rows hold the result.
+    Both have shape (width, n) and need not be `reset`; afterwards, their first rows hold the result.
     """
     run(width, _own_lightest_worker, width, edges, label, least, lightest)
     run(width, _merge_worker, width, least, lightest)
@@ -129,7 +129,7 @@ def _own_lightest_worker(worker, width, edges, label, least, lightest):
     (u, v, keys), own_least, own_lightest = edges, least[worker], lightest[worker]
     for x in range(own_least.size):
         own_least[x], own_lightest[x] = ~least.dtype.type(0), NONE
-    # In order of id: of edges with the same key, the first one counts.
+    # The shares are in order of id: of edges with the same key, that of the first row with it is the first.
     start, stop = np.uint64(worker * u.size // width), np.uint64((worker + 1) * u.size // width)
     call(lightest_of_some, start, stop, keys, u, v, label, own_least, own_lightest)
 
@@ -140,7 +140,7 @@ def _merge_worker(worker, width, least, lightest):
     n = least.shape[1]
     for other in range(1, width):
         for x in range(worker * n // width, (worker + 1) * n // width):
-            # Of equal keys, that of the earlier row has the smaller id.
+            # If keys are equal, the edge of the earlier row stays, since its id is smaller.
             if least[other, x] < least[0, x]:
                 least[0, x], lightest[0, x] = least[other, x], lightest[other, x]
 
@@ -149,8 +149,8 @@ def _merge_worker(worker, width, least, lightest):
 def link_lightest(schedule, edges, lightest, parent, forest):
     """Link the ends of each tree's lightest edge, and append these edges to `forest`; they close no cycle.
 
-    `parent` is uint32 of shape (n,), and `forest` int32 or int64 of shape (n - 1,), of which
-    ``schedule.tallies[FOREST]`` are written.
+    `parent` is uint32 of shape (n,), and `forest` int32 or int64 of shape (n - 1,); ``schedule.tallies[FOREST]`` is
+    the number of edges in it.
     """
     reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, _link_lightest_worker, schedule, edges, lightest, parent, forest)
@@ -172,7 +172,7 @@ def _link_lightest_worker(worker, schedule, edges, lightest, parent, forest):
 
 @njit
 def _link(first, last, edges, lightest, parent, found):
-    """Link the edges of trees ``first … last - 1``, uint64; return how many `found`, uint32, holds then."""
+    """Link the lightest edges at ``first … last - 1``, uint64, and write them to `found`, uint32; return how many."""
     u, v, _ = edges
     size = 0
     for x in range(first, last):

@@ -1,13 +1,14 @@
 """Joins edges with an end in a range of vertices, and passes the others to the worker of the range below.
 
-Roots are only linked below smaller numbers. So a tree is known within the vertices from `lowest` on until it is joined
-to a vertex below, its *exit*: an edge between two trees without an exit, or between such a tree and a vertex below,
-joins two trees whatever the trees below are. Only edges with both ends leading below are passed on, with the exits
-as ends. No worker waits for another's answer or accesses the parents of another's vertices.
+`mst.kernels.filter_boruvka.parallel.passes` calls this for every stage but the last. The range begins with the vertex
+`lowest`. Roots are only linked below smaller numbers, so a tree lies within the vertices from `lowest` on until an edge
+joins it to a vertex below, its *exit*. An edge between two trees without an exit, or between such a tree and a vertex
+below, joins two trees whatever the trees below are. Only edges that lead below at both ends are passed on, with the
+exits as ends. No worker waits for the result of another or accesses the parents of another worker's vertices.
 
-As on one core (`mst.kernels.filter_boruvka.sequential.join`), a batch's edges are joined in any order: if each edge
-not passed on links a root, they close no cycle, even if all vertices below were one. Otherwise they are joined
-again, in order. Edges passed on stay in their batch.
+As on one core (`mst.kernels.filter_boruvka.sequential.join`), a batch's edges are joined in any order. If each edge not
+passed on links a root, they close no cycle, even if all vertices below were one. Otherwise the batch is joined again,
+in the order of (key, id). Edges passed on stay in their batch.
 
 In the functions, `parent` and `taken` are as for `pass_on`; `x` and `lowest` are uint32.
 """
@@ -36,7 +37,9 @@ def pass_on(records, ends, lowest, keys, parent, taken, size):
     ends : numpy.ndarray of int64, shape (batches,)
         The end of each batch; overwritten with the ends of the batches of records passed on.
     lowest : uint32
+        The first vertex of the range.
     keys : LazyKeys
+        By edge id.
     parent : numpy.ndarray of uint32, shape (n,)
     taken : numpy.ndarray of uint32, shape (n - lowest,)
         Ids of forest edges are written from `size` on.
@@ -44,7 +47,7 @@ def pass_on(records, ends, lowest, keys, parent, taken, size):
     Returns
     -------
     size, conflicts : int
-        The end of these edges now, and the number of batches that closed a cycle.
+        The end of the forest edges in `taken`, and the number of batches that closed a cycle.
     """
     words, longest, start = records.reshape(-1), np.int64(0), np.int64(0)
     for stop in ends:
@@ -116,8 +119,8 @@ def pass_on(records, ends, lowest, keys, parent, taken, size):
 
 @njit(inline="always")
 def _above(parent, x, lowest):
-    """Return the parent of `x`, or `x` itself if below `lowest`; branch-free."""
-    # Atomic: an ordinary load would be moved into a branch and mispredicted.
+    """Return the parent of `x`, or `x` itself if it is below `lowest`, without a branch."""
+    # Atomic, since the compiler would move an ordinary load into a branch, which would be mispredicted.
     above = load(parent, max(x, lowest))
     return above if x >= lowest else x
 
@@ -144,8 +147,8 @@ def _root(parent, x, lowest):
 def _in_order(words, a, b, ids, order, lowest, parent, taken, size, out):
     """Join the edges of a batch in `order`, one by one; return the new `size` and `out`.
 
-    `words` are the records in one dimension, with those passed on so far before `out`, a uint64; `a`, `b` and `ids`,
-    uint32 (k,), are the roots and ids of the edges, and `order` is uint32 (count,).
+    `words` are the words of all records; those of records passed on so far are before `out`, a uint64. `a`, `b` and
+    `ids`, uint32 (k,), are the roots and ids of the edges, and `order`, uint32 (count,), their places in order.
     """
     for i in order:
         x, y = _root(parent, a[i], lowest), _root(parent, b[i], lowest)

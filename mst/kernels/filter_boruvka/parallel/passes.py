@@ -1,12 +1,14 @@
 """The passes over all edges of one core's Filter-Borůvka, by several workers: selecting, counting, scattering, joining.
 
-If a few workers joined the same trees, waiting for each other's cache lines would cost more than they save. So
-edges are joined in *stages*, one for each worker and range of vertices, the uppermost first
-(`mst.kernels.filter_boruvka.parallel.pass_on`): only records move between cores, in order, and parents do not.
+`mst.algorithms.threads._passes` calls these. If a few workers joined the same trees, waiting for each other's cache
+lines would cost more than they save. So edges are joined in *stages*, each of which is a range of vertices and has one
+worker, the uppermost range first (`mst.kernels.filter_boruvka.parallel.pass_on`). Only records move between cores, in
+order, and parents do not.
+
 In the functions, `width` is the number of workers, `keys` are `LazyKeys` by edge id, and `codes`, uint64 of shape (m,),
-those of `mst.kernels.filter_boruvka.sequential.select`, in order of id unless they are few; `split` is a `Split`,
-`window` a `Window`, `ends` an `Ends`, `trees` a `Trees`, as there. `counts`, where not described, is int64 of shape
-(width,): codes that each worker has written.
+are those of `mst.kernels.filter_boruvka.sequential.select`, in order of id unless they are few. The types of `split`,
+`window`, `ends` and `trees` are `Split`, `Window`, `Ends` and `Trees` of the modules for one core. `counts`, where not
+described, is int64 of shape (width,): the number of codes that each worker has written.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from mst.kernels.primitives.out_of_line import call
 
 _GRAIN, _DENSE = 1 << 13, 32
 _RANGES, _SMALLEST, _LARGEST = 64, 1 << 10, 1 << 13
-# The share of edges with both ends below a stage's vertices.
+# The share of edges with both ends below the vertices of a stage.
 _BELOW = 0.6
 # Places in the state of `join`, 128 bytes apart: whether a worker has failed; for each stage, twice the number of
 # ranges it has joined, plus one while it joins another; and then its edges and its batches that closed a cycle.
@@ -52,7 +54,7 @@ def _select_all_worker(worker, width, keys, window, codes):
 
 @njit(inline="always")
 def _share(worker, width, size):
-    """Return the start and the end of a worker's share of `size` edges."""
+    """Return the start and the end of the share of `worker`, of `width`, of `size` edges."""
     return worker * size // width, (worker + 1) * size // width
 
 
@@ -80,10 +82,11 @@ def _select_light_worker(worker, width, keys, split, window, codes, counts, few)
 
 @njit
 def _append(own, count, codes, at, counts, few):
-    """Write the first `count`, a uint64, of a worker's codes, `own`, to `codes`, from `at`, an int64, on.
+    """Append the first `count`, a uint64, of a worker's codes `own` to `codes`, from `at`, an int64, on.
 
-    Returns the new end. If they are `few`, they are appended to the ``counts[0]`` codes of all workers, in any order:
-    if not, each share would begin in a separate page, and clearing a page takes longer than selecting.
+    Returns the new end. If the codes are `few`, `at` is ignored, and they follow the ``counts[0]`` codes of all
+    workers, in any order. Otherwise, each share would begin in a separate page, and clearing a page takes longer than
+    selecting.
     """
     if few:
         at = fetch_add(counts, 0, np.int64(count))
@@ -137,7 +140,10 @@ def _select_heavy_worker(worker, width, keys, split, ends, trees, window, codes,
 
 @njit
 def keep_between_trees(width, ends, codes, size, label):
-    """Like `sequential.select.keep_between_trees`, by `width` workers, for `ends` by edge id; return how many."""
+    """Of the first `size` codes, keep those of edges whose ends differ in `label`, uint32 (n,); return how many.
+
+    `ends` must be by edge id; `codes` are overwritten.
+    """
     counts = np.empty(width, np.int64)
     run(width, _keep_between_trees_worker, width, ends, codes, size, label, counts)
     return _close_gaps(codes, size, counts)
@@ -152,7 +158,11 @@ def _keep_between_trees_worker(worker, width, ends, codes, size, label, counts):
 
 @njit
 def count_codes(width, codes, count, shift, large, counts, starts):
-    """Like `sequential.scatter.count_codes`, by `width` workers; `counts`, uint32 (width, buckets), is written."""
+    """Count the first `count` codes by bucket; return the number of codes in buckets of more than `large`.
+
+    The bucket of a code is ``code >> shift``. `starts`, uint32 (buckets,), is overwritten with the start of each
+    bucket, and `counts`, uint32 (width, buckets), with the start of each worker's part of each bucket.
+    """
     run(width, _count_worker, width, codes, count, shift, counts)
     start, in_large = np.uint32(0), np.int64(0)
     for bucket in range(starts.size):
@@ -177,7 +187,7 @@ def _count_worker(worker, width, codes, count, shift, counts):
 
 @njit
 def settled_buckets(width, codes, count, shift, keys, buckets):
-    """Like `sequential.scatter.settled_buckets`, by `width` workers, each for the share that `count_codes` gives it."""
+    """Return which of `buckets` will be in order after scattering, bool (buckets,), as on one core."""
     first, seen = np.empty((width, buckets), keys.words.dtype), np.zeros((width, buckets), np.uint8)
     ascend = np.zeros(width, np.bool_)
     run(width, _settled_worker, width, codes, count, shift, keys, first, seen, ascend)
@@ -196,7 +206,10 @@ def _settled_worker(worker, width, codes, count, shift, keys, first, seen, ascen
 
 @njit
 def scatter(width, ends, codes, count, shift, counts, records):
-    """Like `sequential.scatter.scatter`; the last row of `counts`, from `count_codes`, becomes the bucket ends."""
+    """Write a record of each of the first `count` codes into its bucket, in the order of the codes.
+
+    `counts` is from `count_codes`; its last row becomes the ends of the buckets.
+    """
     run(width, _scatter_worker, width, ends, codes, count, shift, counts, records)
 
 
@@ -210,7 +223,7 @@ def _scatter_worker(worker, width, ends, codes, count, shift, counts, records):
 def lowest_vertices(width: int, ends: Ends, codes: np.ndarray) -> np.ndarray:
     """Return the first vertex of each stage, ascending from 0: uint32 (width,).
 
-    Each stage but that of vertex 0 gets about 0.4 of the edges left by those above, estimated from a sample.
+    Each stage but the one of vertex 0 gets about 0.4 of the edges left by the stages above it, estimated from a sample.
     """
     drawn = (codes[stratified(len(codes), 1024)] & _LOW).astype(np.int64)
     upper = np.sort(np.maximum(ends.u[drawn], ends.v[drawn]))
@@ -229,7 +242,7 @@ def join(width, records, cut, lowest, taken, keys, forest, size):
     records : numpy.ndarray of uint64, shape (k, 2)
         From `scatter`; overwritten.
     cut : mst.kernels.filter_boruvka.sequential.join.Buckets
-        With bucket ends.
+        Its starts have become the ends of the buckets.
     lowest : numpy.ndarray of uint32, shape (width,)
         From `lowest_vertices`.
     taken : numpy.ndarray of uint32, shape (n,)
@@ -241,7 +254,7 @@ def join(width, records, cut, lowest, taken, keys, forest, size):
         run(width, _put_in_order_worker, records, cut, keys, np.zeros(1, np.int64))
     ends, in_order = batch_ends(cut.starts, cut.smallest, cut.largest)
     if 2 * in_order.sum() > ends.size:
-        # Stages pass edges on in another order, and would join most batches twice.
+        # Stages change the order of the edges they pass on, and would join most of these batches twice.
         size, conflicts = call(join_batches, records, ends, in_order, cut.smallest, keys, forest, size)
         return size, ends.size, conflicts
     ranges = _cut_into_ranges(ends)
@@ -262,9 +275,9 @@ def join(width, records, cut, lowest, taken, keys, forest, size):
 
 @njit
 def _put_in_order_worker(worker, records, cut, keys, sorted_before):
-    """One worker that sorts large buckets; `sorted_before`, int64 (1,), counts those that workers have started.
+    """One worker that sorts large buckets; `sorted_before`, int64 (1,), counts the buckets that workers have started.
 
-    The other arguments are as for `join`.
+    `records`, `cut` and `keys` are as for `join`.
     """
     start = large = np.int64(0)
     for bucket in range(cut.starts.size):
@@ -278,9 +291,10 @@ def _put_in_order_worker(worker, records, cut, keys, sorted_before):
 
 @njit
 def _cut_into_ranges(ends):
-    """Divide batches into ranges; return the first batch and record of each, and the numbers of both.
+    """Divide batches into ranges; return the first batch and the first record of each range, int64 (ranges + 1, 2).
 
-    `ends`, int64 (batches,), the ends of batches, become relative to the range. The result is int64 (ranges + 1, 2).
+    The last row holds the numbers of batches and records. `ends`, int64 (batches,), are the ends of batches, and become
+    relative to the start of their range.
     """
     count = ends[-1]
     grain = min(max(count // _RANGES, _SMALLEST), _LARGEST)
@@ -309,7 +323,7 @@ def _join_worker(worker, width, records, ends, ranges, smallest, lowest, taken, 
 
 @njit
 def _take_part(worker, width, records, ends, ranges, smallest, lowest, taken, keys, forest, state):
-    """Join range by range of a stage until the last stage is over or a worker has failed.
+    """Join one range after another of a stage until the last stage is over or a worker has failed.
 
     `ends` and `ranges` are from `_cut_into_ranges`, `smallest` is that of `Buckets`, `state` is int64 of shape
     (16 + 32 * width,), and the other arguments are as for `join`.
@@ -328,9 +342,9 @@ def _take_part(worker, width, records, ends, ranges, smallest, lowest, taken, ke
 
 @njit
 def _join_next(stage, width, records, ends, ranges, smallest, lowest, taken, keys, forest, state):
-    """Join the next range of a stage if it is ready and no other worker does so; return whether it was joined.
+    """Join the next range of `stage` if it is ready and no other worker is joining it; return whether it was joined.
 
-    The other arguments are as for `_take_part`.
+    The arguments from `width` on are as for `_take_part`.
     """
     place = _STAGES + 32 * stage
     progress = load(state, place)

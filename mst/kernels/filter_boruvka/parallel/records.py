@@ -1,11 +1,11 @@
-"""Records of the edges in batches: ends, which joining replaces by roots, key and id.
+"""Records of the edges in batches: the ends, which joining replaces by roots, the key and the id.
 
-The top bit of the second end is not part of it but marks a dropped edge (`set_dropped`). In the functions,
-`records` has any of the three types; `i` and `j` are places in it, int; ends, `a` and `b`, and keys are unsigned
-integers of 32 or 64 bits; `e` is an edge id, int.
+`scatter` writes the records, `join` and `drop_cycle_edges` process them. The top bit of the second end marks a dropped
+edge (`set_dropped`). In the functions, `records` has any of the three types; `i` and `j` are places in it, int; ends,
+`a` and `b`, and keys are unsigned integers of 32 or 64 bits; `e` is an edge id, int.
 
-Functions that store are compiled as calls, not inlined into the caller's source: inside a `prange` numba would drop a
-store through an attribute as dead code (`mst.kernels.parallel.runtime`). LLVM still inlines them.
+Functions that store are compiled as calls, not inlined into the caller's source: numba would drop a store through an
+attribute inside a `prange` as dead code (`mst.kernels.parallel.runtime`). LLVM still inlines them.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def new_records(
 
 
 def share_on_equal_lines(records: AnyRecords, size: int = 1024) -> float:
-    """Return the share of the ends of about `size` edges whose parents are on cache lines of earlier ones.
+    """Return the share of the ends of about `size` edges whose parents share a cache line with an earlier one's.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def _compiled_only() -> Any:
 
 
 def ends_at(records, i):
-    """Return both ends of edge `i`, without the mark."""
+    """Return both ends of edge `i`, without the mark of a dropped edge."""
     return _compiled_only()
 
 
@@ -119,7 +119,7 @@ def id_at(records, i):
 
 
 def put(records, i, a, b, key, e):
-    """Write edge `i`: ends `a` and `b`, its key and id `e`; it is not dropped."""
+    """Write edge `i`, not dropped: ends `a` and `b`, `key` and id `e`."""
     return _compiled_only()
 
 
@@ -129,7 +129,7 @@ def prefetch_edge(records, i):
 
 
 def move(records, i, j, a, b):
-    """Copy edge `i` to place `j`, with the ends `a` and `b`."""
+    """Copy the key and id of edge `i` to place `j`, with `a` and `b` as ends."""
     return _compiled_only()
 
 
@@ -338,7 +338,7 @@ def _in_order(records, places, spare, words, spare_words):
         )[0]
 
     def in_order(records, places, spare, words, spare_words):
-        # By id, then stably by key.
+        # Sorted by id, and then stably by key.
         by_id, free = _sorted_by(records.ids, places, spare, words, spare_words)
         return _sorted_by(records.keys, by_id, free, words, spare_words)[0]
 
@@ -349,7 +349,7 @@ def _in_order(records, places, spare, words, spare_words):
 def _sorted_by(values, places, spare, words, spare_words):
     """Sort `places` by their `values`; return first the sorted array, then the other of `places` and `spare`.
 
-    The last four arguments are as for `in_order`; `values`, by place, is uint32 or uint64.
+    `values`, by place, is uint32 or uint64; the other arrays are as for `in_order`.
     """
     for i in range(places.size):
         words[i] = values[places[i]]

@@ -1,5 +1,7 @@
 """Thresholds from samples: the (key, id) that a given share of the edges does not exceed.
 
+This is the first step of a round of Filter-Borůvka by threads or ranks.
+
 In the functions, `storage` is any of `mst.kernels.filter_boruvka.parallel.storage`, `draws` a `Draws`.
 """
 
@@ -24,14 +26,14 @@ _HALF = np.uint64(32)
 
 
 class Draws(NamedTuple):
-    """The parameters of a sample: drawn edges above (`low`, `low_id`) whose ends have different roots count as hits.
+    """The parameters of a sample: a drawn edge is a *hit* if it is above (`low`, `low_id`) and joins two trees.
 
     Attributes
     ----------
     low : unsigned integer of the keys' width
     low_id : int
     roots : numpy.ndarray of an unsigned integer, shape (n,) or (0,)
-        Empty if every edge above the bound is a hit.
+        The root of each vertex; empty if every edge above the bound is a hit.
     size : int
         Number of draws.
     seed : int
@@ -47,7 +49,7 @@ class Draws(NamedTuple):
 @njit
 def draw(i, first, last, seed):
     """Return draw `i` of `seed`, a pseudo-random int64 in ``first … last - 1``; `first` if the range is empty."""
-    # A product, since a remainder would take as long as the rest of a draw.
+    # By a product, since a remainder would take as long as the rest of a draw.
     return first + np.int64(((short_hash(seed, i) >> _HALF) * np.uint64(last - first)) >> _HALF)
 
 
@@ -62,14 +64,14 @@ def _between_trees(storage, place, roots):
 
 @njit
 def sample_chunk(begin, end, storage, draws, keys, ids):
-    """Write the hits among the draws ``begin … end - 1`` of `sample_edges` from ``keys[begin]`` on; return their end.
+    """Write keys and ids of the hits among the draws ``begin … end - 1``, from place `begin` on; return their end.
 
-    `keys` and `ids`, of the dtypes that `sample_edges` returns, have shape (``draws.size``,).
+    `keys`, of the dtype of the words, and `ids`, int64, have shape (``draws.size``,).
     """
     hits, size, samples = begin, storage.words.size, draws.size
     low, low_id = draws.low, draws.low_id
     places = np.empty(_BLOCK, np.int64)
-    # One draw per range of equal size. Bounds advance by addition: a division takes as long as a draw.
+    # One edge is drawn from each of equal ranges. Bounds advance by addition: a division takes as long as a draw.
     each, more = size // samples, size % samples
     last, over = begin * size // samples, begin * size % samples
     for block in range(begin, end, _BLOCK):
@@ -97,7 +99,7 @@ def sample_edges(storage, draws):
     ----------
     storage : EdgeList, Rows or CopiedEdges
     draws : Draws
-        No more draws than places.
+        There must not be more draws than places.
 
     Returns
     -------
@@ -112,7 +114,7 @@ def sample_edges(storage, draws):
 
 @njit
 def sample_edges_parallel(width, storage, draws, tallies):
-    """Return the result of `sample_edges`, drawn by `width` workers, since each draw waits for memory.
+    """Do what `sample_edges` does by `width` workers, since each draw waits for memory.
 
     `tallies` is from `mst.kernels.parallel.runtime.new_tallies`.
     """
@@ -144,12 +146,12 @@ def _sample_edges_parallel_worker(worker, schedule, storage, draws, keys, ids, e
 def quantiles(keys, ids, fractions):
     """Return, for each of `fractions`, the (key, id) that about that share of a sample does not exceed.
 
-    Ids break ties, so many equal keys are also divided.
+    Ids break ties, so that edges of equal keys are divided as finely as others.
 
     Parameters
     ----------
     keys : numpy.ndarray of uint32 or uint64, shape (k,)
-        Of a nonempty sample.
+        The keys of a nonempty sample.
     ids : numpy.ndarray of int64, shape (k,)
     fractions : numpy.ndarray of float64, shape (q,)
         Ascending, 0 to 1.
@@ -189,8 +191,8 @@ def quantiles(keys, ids, fractions):
 def among_lightest(keys, count, places):
     """Write the places of at least the `count` smallest keys to `places`, ascending; return how many.
 
-    Keys are counted in equal ranges, and the last range is included as a whole. `keys` is unsigned, of shape (k,),
-    `places` int64 of the same shape.
+    Keys are counted in ranges of equal width, and the last range needed is included as a whole. `keys` is unsigned, of
+    shape (k,), and `places` int64 of the same shape.
     """
     low, high, shift = keys[0], keys[0], np.uint64(0)
     for key in keys:

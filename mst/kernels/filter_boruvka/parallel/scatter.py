@@ -1,4 +1,4 @@
-"""Scatters selected edges into records, batch by batch.
+"""Scatters selected edges into records, arranged by batch: the step between `select` and `join`.
 
 `storage` is any of `mst.kernels.filter_boruvka.parallel.storage`, `records` any of
 `mst.kernels.filter_boruvka.parallel.records`, `schedule` a `mst.kernels.parallel.runtime.Schedule`.
@@ -27,7 +27,7 @@ def first_places(counts):
     Parameters
     ----------
     counts : numpy.ndarray of int64, shape (chunks, batches)
-        Edges of each chunk in each batch; replaced by the place of the first.
+        The number of edges of each chunk in each batch; overwritten with the place of the first of them.
 
     Returns
     -------
@@ -36,7 +36,7 @@ def first_places(counts):
     """
     chunks, batches = counts.shape
     starts, place = np.zeros(batches + 1, np.int64), np.zeros(batches, np.int64)
-    # Row by row: other cores have just written the rows.
+    # Row by row, since other cores have just written the rows.
     for chunk in range(chunks):
         for batch in range(batches):
             starts[batch + 1] += counts[chunk, batch]
@@ -61,8 +61,8 @@ def _place_at(places, i):
 def scatter_chunk(first, last, storage, selected, next_places, records, to):
     """Write records of the selected edges ``first … last - 1`` to the next places of their batches.
 
-    `selected` is a `select.SelectedPlaces`; `next_places`, int64 (batches,), advance; `to`, int64 (BLOCK,), is
-    scratch.
+    `selected` is a `select.SelectedPlaces`; `next_places`, int64 (batches,), advance; `to`, int64 (BLOCK,), is scratch
+    space.
     """
     if first == last:
         return
@@ -70,7 +70,7 @@ def scatter_chunk(first, last, storage, selected, next_places, records, to):
     row = find_row(storage, _place_at(places, first))
     for block in range(first, last, BLOCK):
         size = min(BLOCK, last - block)
-        # Places first: a store whose address depends on a load would delay the loads after it.
+        # Places are found first: a store whose address depends on a load would delay the loads after it.
         for i in range(size):
             b = batch[block + i]
             to[i] = next_places[b]
@@ -85,7 +85,7 @@ def scatter_chunk(first, last, storage, selected, next_places, records, to):
 
 @njit
 def scatter(schedule, storage, selected, records):
-    """Write all selected edges to `records`, by batch, after `first_places` of ``selected.counts``."""
+    """Write all selected edges to `records`, by batch; ``selected.counts`` must be places from `first_places`."""
     reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, _scatter_worker, schedule, storage, selected, records)
 

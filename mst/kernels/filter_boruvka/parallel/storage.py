@@ -1,8 +1,9 @@
 """Storages of edges: an edge list, symmetric compressed sparse rows, or edges copied from either.
 
-An edge has a *place* in its storage: its index in an edge list, or its slot in the row of one of its ends. Kernels are
-compiled for each of the three types, and read edges by the functions here, whose `place` and `row` are int. `words` are
-the weights' bits, which `mst.kernels.parallel.keys.key_of` converts to keys by `kind`.
+Threads and ranks sample, select and scatter the edges of a storage. An edge has a *place* in its storage: its index in
+an edge list, or its slot in the row of one of its ends. Kernels are compiled for each of the three types, and read
+edges through the functions below, whose `place` and `row` are int. `words` are the weights' bits, which
+`mst.kernels.parallel.keys.key_of` converts to keys according to `kind`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from numba.extending import overload
 
 
 class EdgeList(NamedTuple):
-    """Consecutive rows of an edge list: all rows, or a rank's.
+    """Consecutive rows of an edge list: all rows, or those of a rank.
 
     Attributes
     ----------
@@ -63,7 +64,7 @@ class CopiedEdges(NamedTuple):
     kind : int
     u, v : numpy.ndarray of int32 or int64, shape (k,)
     rows : numpy.ndarray of uint32 or int64, shape (k,)
-        Edge ids - `start`.
+        Edge ids minus `start`.
     start : int
     """
 
@@ -106,7 +107,7 @@ def _compiled_only() -> Any:
 
 
 def find_row(storage, place):
-    """Return the row of a place, int64, by bisection; an edge list and copied edges have only row 0."""
+    """Return the row of a place, int64, by bisection; it is 0 in an edge list and in copied edges."""
     return _compiled_only()
 
 
@@ -116,7 +117,7 @@ def advance_row(storage, place, row):
 
 
 def edge_at(storage, place, row):
-    """Return both ends and the id (int64) of the edge at a place in `row`; the id does not depend on `row`."""
+    """Return both ends and the id, int64, of the edge at a place in `row`; for the id alone, `row` may be 0."""
     return _compiled_only()
 
 

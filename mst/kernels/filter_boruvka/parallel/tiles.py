@@ -1,8 +1,9 @@
 """Drops edges that close a cycle with lighter edges nearby in the list, as most do if nearby rows have nearby ends.
 
-A *tile* is a range of rows. An edge outside its tile's forest is not in the graph's. Each worker finds the
-forests of its tiles in its own cache, and keeps only their edges and those that leave their tile's *window*: the
-range of its first ends, and as many vertices before and after it.
+`mst.algorithms._filter_boruvka.tiles` calls this before the first round if weights follow rows. A *tile* is a range of
+rows. An edge that is not in the forest of its tile is not in the forest of the graph. Each worker finds the forest of
+one tile at a time, within the core's cache. It keeps only the edges of the forest and those with an end outside the
+tile's *window*: the range of its first ends, and as many vertices before and after it.
 
 In the functions, `u` and `v`, uint32 (m,), are the ends, `keys` are `LazyKeys`, `tile` is a `_Tile`, and `mask`, uint64
 of shape (⌈m / 64⌉,), is a bitmap of the rows.
@@ -40,7 +41,7 @@ class _Tile(NamedTuple):
     parent : numpy.ndarray of uint16, shape (3 * rows + 1,)
         The trees of the window.
     records, spare : Records
-        Keys and rows, and space to sort them.
+        Keys and rows, and space in which to sort them.
     """
 
     a: np.ndarray
@@ -53,7 +54,7 @@ class _Tile(NamedTuple):
 
 @njit
 def filter_tiles(schedule, u, v, keys, step, mask):
-    """In every `step`-th tile, set the `mask` bits of edges that may be in the forest, and clear the other bits.
+    """In every `step`-th tile, set the bits of edges that may be in the forest in `mask`, and clear the other bits.
 
     `schedule` is a `mst.kernels.parallel.runtime.Schedule` whose grain, a multiple of 64, is a tile; `step` is an int.
     ``tallies[LIVE]`` counts the bits set.
@@ -98,7 +99,7 @@ def _filter_tile(first, stop, u, v, keys, tile, mask):
     low, high = min(low, high), max(low, high)
     span = high - low + 1
     if span > min(stop - first, _MOST_ENDS):
-        # First ends neither ascend nor descend, or too few rows have them.
+        # The window would be too large: first ends neither ascend nor descend, or there are too few rows. Keep all.
         for word in range(first >> 6, (stop + 63) >> 6):
             mask[word] = ~_ZERO >> np.uint64(max(0, 64 * (word + 1) - stop))
         return
@@ -135,9 +136,9 @@ def _collect_apart(rows, tile, limit):
 
 @njit
 def _read(first, stop, u, v, keys, start, size, tile, mask):
-    """Write ends and keys of rows ``first … stop - 1`` to a tile, and set the bits of those with an end outside.
+    """Write ends and keys of the rows ``first … stop - 1`` to a tile, and mark the rows with an end outside the window.
 
-    The window has `size` vertices from `start` on, both uint32. The other bits are cleared.
+    The window has `size` vertices from `start` on, both uint32. The bits of the other rows are cleared.
     """
     a, b, key = tile.a, tile.b, tile.keys
     for i in range(np.uint64(stop - first)):
@@ -176,7 +177,7 @@ def _limit(keys, wanted):
     """Return the key that about `wanted` of a tile's `keys` do not exceed; the largest if these are most keys."""
     drawn = np.empty(_SAMPLE, keys.dtype)
     for i in range(_SAMPLE):
-        # Not in step with any period of the rows.
+        # Places are irregular, so as not to be in step with any period of the rows.
         key, j = keys[((2 * i + 1) * keys.size // (2 * _SAMPLE) + 7 * i % 13) % keys.size], i
         while j > 0 and drawn[j - 1] > key:
             drawn[j] = drawn[j - 1]
@@ -188,7 +189,7 @@ def _limit(keys, wanted):
 
 @njit
 def _join(first, tile, count, mask):
-    """Join the first `count` records in order, and set the bits of those that join two trees."""
+    """Join the first `count` records in the order of (key, row), and mark the rows that join two trees in `mask`."""
     a, b, parent, given, spare = tile.a, tile.b, tile.parent, tile.records, tile.spare
     in_spare = call(sort_words, given.words, given.ids, np.int64(0), count, spare.words, spare.ids)
     words, ids = spare if in_spare else given

@@ -1,7 +1,7 @@
 """The trees that many workers grow: parents, roots, and the bitmap of the giant tree.
 
-`parent` is uint32 or uint64 of shape (n,), `giant` a root of its dtype, `schedule` a
-`mst.kernels.parallel.runtime.Schedule`, and `width`, `grain` and `tallies` are its fields.
+`parent` is uint32 or uint64 of shape (n,), `giant` a root, of the dtype of `parent`, `schedule` a
+`mst.kernels.parallel.runtime.Schedule`, and `width`, `grain` and `tallies` are fields of a schedule.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def new_parents(
 ) -> np.ndarray:
     """Return the parents of `n` single-vertex trees, of the unsigned type of `vertex_type`, shape (n,).
 
-    `empty` allocates the array, given a shape and dtype; `width` workers write it.
+    `empty` allocates the array, given a shape and dtype; `width` workers initialise it.
     """
     parent = empty(n, np.dtype(f"u{np.dtype(vertex_type).itemsize}"))
     make_all_singletons(width, 1 << 13, parent, tallies)
@@ -73,7 +73,7 @@ def _flatten_worker(worker, schedule, parent):
 
 @njit
 def flatten_chunk(parent, first, last):
-    """Make vertices ``first … last - 1`` point at their roots; other workers may do so for other vertices."""
+    """Make vertices ``first … last - 1`` point at their roots, while other workers may do so for other vertices."""
     for x in range(first, last):
         r = load(parent, load(parent, load(parent, x)))
         if load(parent, r) != r:
@@ -83,9 +83,10 @@ def flatten_chunk(parent, first, last):
 
 @njit
 def mark_giant(schedule, parent, giant, in_giant):
-    """Set bit `x` of `in_giant` if vertex `x` points at the root `giant`, else clear it; the grain counts words.
+    """Set bit `x` of `in_giant` if vertex `x` points at the root `giant`, else clear it.
 
-    `in_giant` is uint64 of shape (⌈n / 64⌉,); every vertex points at its root.
+    `in_giant` is uint64 of shape (⌈n / 64⌉,); every vertex must point at its root. A chunk of the schedule is a range
+    of words.
     """
     reset_queue(schedule.tallies, schedule.width)
     run(schedule.width, _mark_giant_worker, schedule, parent, giant, in_giant)
