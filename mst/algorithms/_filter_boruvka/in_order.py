@@ -12,7 +12,7 @@ from mst.kernels.parallel.runtime import Schedule
 from mst.kernels.primitives.keys import keys_at
 
 _FIRST, _SLOTS = 256, 2
-"""The number of first rows, which mostly show if there is no order, and of ranges ahead of the join per worker."""
+"""The number of first rows that are tested alone, and of ranges per worker that are filtered ahead of the join."""
 
 
 def order_of(width: int, edges: Edges, tallies: np.ndarray) -> int:
@@ -23,7 +23,7 @@ def order_of(width: int, edges: Edges, tallies: np.ndarray) -> int:
         return 0
     first, last = keys_at(edges.keys, np.array((0, m - 1)))
     step = 1 if first <= last else -1
-    # Most graphs need no code for this.
+    # Imported here, since most graphs do not need this code.
     from mst.kernels.filter_boruvka.parallel.in_order import are_in_order
 
     return step if are_in_order(Schedule(width, 1 << 14, tallies), edges.keys, step) else 0
@@ -38,10 +38,10 @@ def join_in_order(
     tallies: np.ndarray,
     policy: Policy,
 ) -> int:
-    """Write the forest of rows in the order of `step`; return how many edges were left for one worker to join.
+    """Write the forest of rows in the order of `step`; return how many edges the workers did not drop before joining.
 
-    Every vertex is its own tree in `parent`, and `forest` is int32 of shape (n - 1,); ``tallies[FOREST]`` is the number
-    of its edges.
+    Every vertex is a separate tree in `parent`. `forest` is int32 of shape (n - 1,), and ``tallies[FOREST]`` becomes
+    the number of edges in it.
     """
     from mst.kernels.filter_boruvka.parallel import in_order
 
@@ -53,7 +53,7 @@ def join_in_order(
 
 
 def rows_between(edges: Edges, step: int, low: Bound, high: Bound) -> tuple[int, int]:
-    """Return the first row, and the end, of rows in the order of `step` that lie between these bounds."""
+    """Return the first, and the end, of those rows in the order of `step` that are above `low` and at most `high`."""
     from mst.kernels.filter_boruvka.parallel import in_order
 
     return in_order.rows_between(edges.keys, step, *low, *high)

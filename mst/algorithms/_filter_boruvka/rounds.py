@@ -1,7 +1,7 @@
 """The rounds of Filter-Borůvka with many workers: which edges each round joins, decided from a sample.
 
-A round takes the lightest remaining edges, slightly more than there are trees, and only those that
-may still join two trees. Threads and ranks differ in how they sample, select, scatter and join.
+A round takes the lightest of the remaining edges that may still join two trees, slightly more edges than there are
+trees. The drivers of threads and ranks sample, select, scatter and join; they take these decisions from here.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Sampled(NamedTuple):
     keys : numpy.ndarray of uint32 or uint64, shape (hits,)
     ids : numpy.ndarray of int64, shape (hits,)
     edges : float
-        Number of edges it represents.
+        The number of edges that the sample represents.
     """
 
     keys: np.ndarray
@@ -43,18 +43,18 @@ class Sampled(NamedTuple):
 
 
 class Round(NamedTuple):
-    """The edges a round joins.
+    """The edges that a round joins.
 
     Attributes
     ----------
     high : Bound
-        The last edge it may take.
+        The last edge that the round may take.
     keys, ids : numpy.ndarray, shape (batches - 1,)
         Bounds between batches.
     selective : bool
-        Whether it selects few of the edges it reads.
+        Whether the round selects few of the edges that it reads.
     edges, remaining : int
-        About how many edges it joins, and how many still join trees.
+        About how many edges the round joins, and how many edges join two trees before it.
     """
 
     high: Bound
@@ -72,25 +72,25 @@ class Progress:
     Attributes
     ----------
     n : int
-        Vertices.
+        Number of vertices.
     width : int
-        Workers.
+        Number of workers.
     policy : Policy
     highest : Bound
-        Above all edges.
+        A bound above all edges.
     low : Bound
         The last edge of earlier rounds.
     size : int
-        Edges a round reads.
+        Number of edges that a round reads.
     heavy : int
-        Edges kept by the last filter and not yet joined.
+        Number of edges kept by the last filter and not yet joined.
     missing : int
-        Edges that a spanning tree still lacks.
+        Number of edges that a spanning tree still lacks.
     parent : numpy.ndarray of uint32 or uint64, shape (n,)
     in_giant : numpy.ndarray of uint64, shape (⌈n / 64⌉,), or None
         Bitmap of the largest tree's vertices; None before the first round, and once edges within it are filtered out.
     giant_share : float
-        Approximate share of these vertices.
+        Approximate share of the vertices that are in the largest tree.
     flat : bool
         Whether every vertex points at its root; true from the second round on.
     """
@@ -134,9 +134,9 @@ class Progress:
         return few or share_on_equal_lines(records) > self.policy.crowded
 
     def wanted(self, following: Round) -> Wanted:
-        """Return the edges a round selects."""
-        # Without a giant tree, most edges are outside the largest tree's bitmap, so roots are compared, unless weights
-        # depend on communities, and the light edges have joined some of these and left others open.
+        """Return the edges that a round selects."""
+        # Without a giant tree, the bitmap of the largest tree shows few edges to be inside, so roots are compared. The
+        # exception is weights that depend on communities: light edges have joined some of these and left others open.
         all_open = not self.has_giant and following.remaining > self.policy.max_kept_share * self.heavy
         compare_roots = self.in_giant is not None and not self.has_giant and not all_open
         in_giant = np.empty(0, np.uint64) if self.in_giant is None or all_open else self.in_giant
@@ -185,7 +185,10 @@ def next_round(progress: Progress, sampled: Sampled, *, light: float = 0, every_
 def with_every_key(
     bound_keys: np.ndarray, bound_ids: np.ndarray, keys: np.ndarray, last_id: int, most: int = MOST_BATCHES
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the bounds plus one after each of `keys`, so that no batch has two keys; unchanged if too many."""
+    """Return the bounds and another one after each of `keys`, so that each batch has a single key.
+
+    If there would be more than `most` bounds, the given ones are returned.
+    """
     distinct = distinct_values(keys)
     all_keys = np.append(bound_keys, distinct)
     all_ids = np.append(bound_ids, np.full(len(distinct), last_id))
@@ -196,9 +199,9 @@ def with_every_key(
 
 
 def single_key_batches(keys: np.ndarray, ids: np.ndarray, last_id: int) -> np.ndarray:
-    """Return which batches between exact bounds hold a single key: their edges may be taken in any order.
+    """Return which batches between these bounds hold a single key, so that their edges may be taken in any order.
 
-    ``last_id`` is the id of the bounds added by `with_every_key`.
+    The bounds must be exact, and `last_id` is the id of those that `with_every_key` has added.
     """
     single = np.zeros(len(keys) + 1, np.bool_)
     step = np.diff(keys)

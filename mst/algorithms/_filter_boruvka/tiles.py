@@ -1,4 +1,4 @@
-"""First drops edges that close cycles near their row, if weights follow the rows."""
+"""Drops edges that close cycles with edges in nearby rows before the first round, if weights follow rows."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ def rows_left_by_tiles(
 ) -> np.ndarray | None:
     """Return the rows that may be in the forest, ascending, uint32; None if tiles are not expected to pay off.
 
-    Nor are they if `unless` returns true, which is called only where they would be. `u` and `v` are uint32; the caller
-    has set `width` threads (`mst.kernels.parallel.runtime.workers`).
+    `unless` is called if tiles seem to pay off; None is also returned if it returns true. `u` and `v` are uint32; the
+    caller has set `width` threads (`mst.kernels.parallel.runtime.workers`).
     """
     m = len(u)
     if policy.left_by_tiles < 1:
         few = m < policy.fewest_for_tiles * n or m < policy.tile * width
         if few or not _follow_rows(n, u, v, keys, policy) or (unless and unless()):
             return None
-    # Most graphs do not need these, or their code.
+    # Imported here, since most graphs do not need this code.
     from mst.kernels.filter_boruvka.parallel.tiles import filter_tiles
     from mst.kernels.parallel.compact import compact
     from mst.kernels.parallel.runtime import LIVE, Schedule, new_tallies
@@ -50,7 +50,7 @@ def rows_left_by_tiles(
 
 
 def _follow_rows(n: int, u: np.ndarray, v: np.ndarray, keys: LazyKeys, policy: Policy) -> bool:
-    """Return whether most edges connect nearby ids, and light edges are mostly near others, in rows without order."""
+    """Return whether most edges connect nearby ids, and weights follow rows that are not sorted by weight."""
     places = stratified(len(u) - _APART, _DRAWS)
     reach = 2 * policy.tile * n // len(u)
     if np.count_nonzero(np.abs(u[places].astype(np.int64) - v[places]) <= reach) < len(places) // 2:

@@ -3,27 +3,28 @@
 1. A sample of the weights decides which edges are light: slightly more edges than there are vertices
    (`mst.kernels.filter_boruvka.policy`).
 2. The light edges are joined as in Kruskal's algorithm, but without sorting them: they are scattered into buckets of
-   ascending weight and joined one bucket at a time (`mst.kernels.filter_boruvka.sequential.join`). This replaces
-   Borůvka's rounds, whose contractions pay off on many cores; on one core, a tree edge costs less this way.
+   ascending weight and joined one bucket at a time (`mst.kernels.filter_boruvka.sequential.join`). On one core, a tree
+   edge costs less this way than in Borůvka's rounds, whose contractions pay off on many cores.
 3. By now most vertices are in one giant tree. A heavy edge inside it closes a cycle whose other edges are all
    light, so only edges with an end outside can belong to the forest. A bitmap with one bit per vertex, which fits in
    the L2 cache, filters the heavy edges. In compressed sparse rows, the giant's rows are not even read.
-   In a dense graph, nearly all edges may join two trees instead. If most vertices are still apart, each tree then
+   In a dense graph, nearly all edges may still join two trees. If most vertices are still apart, each tree then
    joins its lightest edge, as in a round of Borůvka's algorithm. If few trees are left, such as clusters, the edges up
-   to the weight that joins all trees of the sample are joined, or further such rounds follow.
+   to the weight that joins all trees of the sample are joined, or further rounds of Borůvka's algorithm follow.
 4. The remaining edges are joined in the same way, lightest first, until about as few are left as there are trees.
-   If that drops hardly any, and many batches closed cycles, as may happen if weights follow rows, they are sorted.
+   If the filter drops hardly any edges and many batches closed cycles, as may happen if weights follow rows, the edges
+   are sorted instead.
 
-If a sample shows that weights follow vertices, as the greater of two heights does, such a round replaces steps 1 and
-2: it joins the lightest edge at each vertex (`mst.kernels.filter_boruvka.sequential.lightest`).
+If a sample shows that weights follow vertices, as the greater of two heights does, a round of Borůvka's algorithm
+replaces steps 1 and 2: it joins the lightest edge at each vertex (`mst.kernels.filter_boruvka.sequential.lightest`).
 
 Rows that are already sorted by weight, ascending or descending, are joined one by one instead
 (`mst.kernels.filter_boruvka.sequential.in_order`). If they are nearly sorted, edges that close cycles within a
 range of rows are dropped first (`mst.kernels.filter_boruvka.parallel.tiles`).
 
-The filter is that of Filter-Kruskal (Osipov, Sanders and Singler, ALENEX 2009), taken where it is cheapest; the
-threshold by sampling is also in ECL-MST (Fallin et al., SC 2023, §3.3). The cost of each step, and other
-variants that were tried, are in docs/design-notes/one-core.md.
+The filter is that of Filter-Kruskal (Osipov, Sanders and Singler, ALENEX 2009), applied where it is cheapest; ECL-MST
+also finds the threshold by sampling (Fallin et al., SC 2023, §3.3). docs/design-notes/one-core.md has the cost of each
+step and other variants that were tried.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ _FEW_DRAWS = 2048
 
 @dataclass
 class Problem:
-    """A graph, the source of its light and heavy edges (None: on the generic path), and the option `filter`."""
+    """A graph, the source of its light and heavy edges or None on the generic path, and whether to filter."""
 
     graph: Graph
     edges: EdgeListSource | RowSource | None
@@ -144,7 +145,7 @@ class AllRows(EdgesToJoin):
         return self.rows.m
 
     def count_buckets(self, shift: np.uint64, large: int, starts: np.ndarray) -> int:
-        """As for `Candidates`."""
+        """Write the start of each bucket; return how many edges are in buckets of more than `large`."""
         return select_rows.count_slots(self.rows.keys, self.window, shift, large, starts)
 
     def scatter(self, shift: np.uint64, buckets: np.ndarray, records: np.ndarray) -> None:
@@ -240,7 +241,7 @@ def join_heavy(forest: GrowingForest, edges: EdgeListSource | RowSource, drawn: 
     window = drawn.window(low=split.key)
     rest = edges.heavy(split, window, forest.parent)
     forest.counters["open"] = rest.size
-    # If all weights are equal, there may be no heavy edge.
+    # At least 1: if all weights are equal, there may be no heavy edge.
     share_left = rest.size / max(edges.m - forest.counters["light"], 1)
     forest.lap("select heavy")
     return join_rest(forest, rest, window.largest_level, edges.at_once, share_left)
@@ -283,7 +284,7 @@ def cut_light(
 ) -> tuple[Candidates, int, Candidates]:
     """Return the lightest of the candidates, their largest level, and the others.
 
-    All of them are light if they are few, or not many more than the trees, or no more than `at_once`.
+    All candidates count as the lightest if they are few, or not many more than the trees, or no more than `at_once`.
     """
     codes, ends, size = candidates.codes, candidates.ends, candidates.size
     wanted = max(int(ONE_CORE.light * missing), size // 4)
@@ -299,7 +300,7 @@ def cut_light(
 
 @dataclass
 class GrowingForest:
-    """A forest that grows: a union-find over the vertices and the edges taken."""
+    """A forest that grows: a union-find over the vertices, and the edges taken so far."""
 
     graph: Graph
     keys: LazyKeys
@@ -332,7 +333,7 @@ class GrowingForest:
     def join_lightest(self, edges: EdgeListSource | RowSource, split: Split) -> Split:
         """Add the lightest edge that leaves each tree; return the split below which no edge joins two trees any more.
 
-        No light edge of the given `split` does. Every vertex points at its root, before and after.
+        Before, no light edge of the given `split` joins two trees. Every vertex points at its root, before and after.
         """
         u, v = self.graph.u.view(np.uint32), self.graph.v.view(np.uint32)
         least, edge = edges.lightest(self.parent if self.size else self.parent[:0], self.graph.n)
@@ -392,8 +393,8 @@ class GrowingForest:
     def join_further(self, edges: EdgeListSource | RowSource, drawn: Sample, split: Split) -> Split | None:
         """Join further edges if a filter is useless: up to those that join all trees in the sample.
 
-        Few trees may be left, such as clusters, and nearly all edges of the graph between them. Return the last split,
-        or None if too many edges are needed.
+        A filter is useless if few trees are left, such as clusters, and nearly all edges are between them. Return the
+        last split, or None if too many edges are needed.
         """
         u, v = self.graph.u.view(np.uint32), self.graph.v.view(np.uint32)
         some = stratified(len(drawn.ids), _FEW_DRAWS)
@@ -415,13 +416,13 @@ class GrowingForest:
 
     @property
     def closes_cycles(self) -> bool:
-        """Whether so many batches closed a cycle, and were sorted, that sorting all their edges would cost less."""
+        """Whether so many batches closed a cycle, and were sorted, that sorting all edges at once would cost less."""
         return self.counters["conflicts"] > ONE_CORE.closing * self.batches
 
     def join_sorted(self, candidates: Candidates) -> bool:
-        """Add the candidates that close no cycle in the order of (key, id); return False if they are not to be sorted.
+        """Add the candidates that close no cycle in the order of (key, id); return False if they cannot be sorted here.
 
-        They are not if they are few, span too many keys, or come from rows, whose ends are in the order of the codes.
+        They cannot if they are few, span too many keys, or come from rows, whose ends are in the order of the codes.
         """
         codes, size = candidates.codes, candidates.size
         if size <= ONE_CORE.max_unfiltered or len(candidates.ends.pairs):
@@ -456,25 +457,26 @@ class GrowingForest:
 
 
 class EdgeListSource:
-    """Light and heavy edges of an edge list. Unless its weights `may_follow` vertices, that is not sampled."""
+    """Light and heavy edges of an edge list; a sample tests whether weights follow vertices only if `may_follow`."""
 
     def __init__(self, graph: Graph, keys: LazyKeys, *, may_follow: bool = True) -> None:
         self.m = graph.m
         self.keys = self.keys_by_id = keys
-        # Of 24 bytes per vertex and 16 per edge, the union-find takes 8 per vertex, and a light edge 24 bytes.
+        # Memory is limited to 24 bytes per vertex and 16 per edge: the union-find takes 8 bytes per vertex, and each
+        # light edge 24.
         self.at_once = 2 * (graph.n + graph.m) // 3
         self.ends = select.Ends(graph.u.view(np.uint32), graph.v.view(np.uint32), np.empty(0, np.uint64))
         self.may_follow = may_follow and rules.samples_vertices(graph.m, graph.n, 1, ONE_CORE)
         self.n = graph.n
 
     def follow_vertices(self) -> bool:
-        """Return whether so many edges at one vertex weigh the same that the lightest at each are joined first."""
+        """Return whether to join the lightest edge at each vertex first, since weights follow vertices."""
         return self.may_follow and lightest.follow_vertices(self.keys, self.ends.u, self.ends.v, self.n)
 
     def lightest(self, label: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the least key of the edges that leave each tree, and the first edge with it.
+        """Return the least key of the edges that leave each tree, and the first edge with it, both of shape (n,).
 
-        They and `label` are as for `mst.kernels.filter_boruvka.sequential.lightest.lightest_edges`, `n` vertices.
+        `label`, uint32 of shape (n,), is the root of each vertex's tree; if it is empty, every vertex is a tree.
         """
         return lightest_edges(self.keys, self.ends.u, self.ends.v, label, n)
 
@@ -515,8 +517,9 @@ class RowSource:
     def __init__(self, graph: Graph) -> None:
         csr = graph.csr()
         self.graph_m, self.m = graph.m, len(csr.weights) // 2
-        # Of 24 bytes per vertex and 16 per edge, the union-find takes 8 per vertex and the rows' starts 4 and 2, which
-        # an allocator may keep; an edge's code and ends take 32 bytes, and tables of buckets a little.
+        # Memory is limited to 24 bytes per vertex and 16 per edge: the union-find takes 8 bytes per vertex, and the
+        # starts of rows 4 per vertex and 2 per edge, which an allocator may keep; code and ends of each light edge take
+        # 32, and tables of buckets a little.
         self.at_once = max(1, (6 * graph.n + 7 * self.m) // 17)
         self.keys, self.keys_by_id = lazy_keys(frozen(csr.weights)), lazy_keys(graph.w)
         neighbours, ids = csr.neighbours.view(np.uint32), csr.edge_ids.view(np.uint32)
@@ -527,11 +530,11 @@ class RowSource:
 
     @property
     def fit_at_once(self) -> bool:
-        """As for `EdgeListSource`; without codes, there is always enough."""
+        """Whether there is memory to join all edges at once: there always is if no codes are written."""
         return self.even or self.m <= self.at_once
 
     def lightest(self, label: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
-        """As for `EdgeListSource`, from the edge list."""
+        """Return what `EdgeListSource.lightest` does, from the edge list rather than the rows."""
         return lightest_edges(self.keys_by_id, self.u, self.v, label, n)
 
     def sample(self, size: int) -> Sample:
@@ -562,7 +565,7 @@ class RowSource:
         return self._candidates(selected, count)
 
     def starts(self) -> select_rows.RowStarts:
-        """Return the row of each slot, in the form that loops over slots take."""
+        """Return the first slots of the rows, for loops over all slots."""
         marks, rows = np.zeros(2 * self.m + 1, np.uint8), np.empty(len(self.rows.offsets), np.uint32)
         select_rows.row_starts(self.rows.offsets, marks, rows)
         return select_rows.RowStarts(marks, rows)
@@ -572,7 +575,7 @@ class RowSource:
         return self._candidates(selected, select_rows.select_slots(self.starts(), self.rows, wanted, selected))
 
     def _empty(self) -> select_rows.CodedEdges:
-        # One more than there are edges: kernels write an edge before they test whether to keep it.
+        # One more place than edges: kernels write an edge before they test whether to keep it.
         codes: np.ndarray = np.empty(self.m + 1, np.uint64)
         return select_rows.CodedEdges(codes, np.empty(self.m + 1, np.uint64))
 
@@ -584,7 +587,7 @@ class RowSource:
 def lightest_edges(
     keys: LazyKeys, u: np.ndarray, v: np.ndarray, label: np.ndarray, n: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Do what `EdgeListSource.lightest` does, on one core."""
+    """Return the least key of the edges that leave each tree, and the first edge with it, found by one core."""
     kind = keys.words.dtype
     least, edge = np.full(n, np.iinfo(kind).max, kind), np.full(n, lightest.NONE, np.uint32)
     lightest.lightest_edges(np.uint64(0), np.uint64(len(u)), keys, u, v, label, least, edge)

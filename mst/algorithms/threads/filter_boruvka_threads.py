@@ -4,26 +4,27 @@ It joins the lightest edges first, slightly more of them than there are vertices
 still join two trees (the filter of Osipov, Sanders and Singler, "The Filter-Kruskal Minimum Spanning Tree Algorithm",
 ALENEX 2009), in rounds, each of which
 
-1. samples the remaining edges to choose the largest light weight and the bounds of batches of ascending
-   weight (`mst.algorithms._filter_boruvka.rounds`);
+1. samples the remaining edges to choose the largest light weight and the bounds between batches of ascending weight
+   (`mst.algorithms._filter_boruvka.rounds`);
 2. selects the light edges and scatters them into the batches (`mst.kernels.filter_boruvka.parallel`);
 3. joins the batches one after the other, each by all threads, while the cycle edges of earlier batches are dropped
    (`mst.kernels.filter_boruvka.parallel.join`);
 4. finds the giant tree: edges within it are no longer selected.
 
-If vertex ids are local, so that few edges leave the range of vertices that a worker gets, each worker solves its range
-by itself instead (`mst.kernels.filter_boruvka.parallel.blocks`), and few edges are left to join.
-If weights follow rows as well, as in communities that follow one another, no threshold separates edges that close
-cycles: these are dropped first, within ranges of rows (`mst.kernels.filter_boruvka.parallel.tiles`).
-If rows are sorted by weight, and most edges close cycles, one thread at a time joins edges in that order, and the
-others drop those that close cycles (`mst.kernels.filter_boruvka.parallel.in_order`).
-If weights follow vertices, each worker first joins the lightest edges at the vertices of its range, or, if ids are not
-local, all workers those at all vertices (`mst.kernels.filter_boruvka.parallel.lightest`). Trees also do so once if
-light edges leave most vertices of a dense graph apart.
+Some graphs take another path:
 
-Graphs on which all this takes longer than `filter-boruvka` does on one core are handed over to it; two threads share
-its passes over all edges and join in stages (`mst.algorithms.threads._passes`). Small graphs use only some of many
-threads (`mst.cores.useful_width`).
+- If vertex ids are local, so that few edges leave the range of vertices that a worker gets, each worker solves its
+  range by itself (`mst.kernels.filter_boruvka.parallel.blocks`), and few edges are left to join.
+- If weights follow rows as well, as in communities that follow one another, no threshold separates edges that close
+  cycles: these are dropped first, within ranges of rows (`mst.kernels.filter_boruvka.parallel.tiles`).
+- If rows are sorted by weight, and most edges close cycles, one thread at a time joins edges in that order, and the
+  others drop edges that close cycles (`mst.kernels.filter_boruvka.parallel.in_order`).
+- If weights follow vertices, each worker first joins the lightest edges at the vertices of its range; if ids are not
+  local, all workers join the lightest edges at all vertices (`mst.kernels.filter_boruvka.parallel.lightest`). The trees
+  of a dense graph also join their lightest edges once if light edges leave most vertices apart.
+- Graphs that `filter-boruvka` solves faster on one core are handed over to it; two threads share its passes over all
+  edges and join in stages (`mst.algorithms.threads._passes`).
+- Small graphs use only some of many threads (`mst.cores.useful_width`).
 """
 
 from __future__ import annotations
@@ -116,7 +117,7 @@ class Options(NamedTuple):
     ties_in_any_order : bool
         Whether any forest of minimum weight is accepted.
     delay_seed : int
-        See `mst.kernels.parallel.runtime.new_tallies`.
+        Perturbs the schedule, if not 0 (`mst.kernels.parallel.runtime.new_tallies`).
     """
 
     policy: Policy = THREADS
@@ -130,9 +131,9 @@ DEFAULTS = Options()
 class Problem(NamedTuple):
     """A graph, its edges as `edge_list` or `rows` return them, and the width.
 
-    Solves return their arrays to `scratch_pool` for reuse. `on_one_core` is the problem of a graph that is solved as on
-    one core; if the width is above 1, threads share its passes over all edges. `step` is 1 or -1 if rows ascend or
-    descend by weight, 0 if they do neither, and None if that is not known.
+    Arrays that are not part of the result are kept in `scratch_pool` for the next solve. `on_one_core` is the problem
+    of a graph that `filter-boruvka` solves; if the width is above 1, threads share the passes over all edges. `step` is
+    1 or -1 if rows ascend or descend by weight, 0 if they do neither, and None if that is not known.
     """
 
     graph: Graph
@@ -150,7 +151,7 @@ def prepare(graph: Graph, *, width: int, input: str, hand_over: bool) -> Problem
         return Problem(graph, rows(graph), width, [])
     step = None
     if hand_over and max(graph.n, graph.m) < one_core.NARROW:
-        # More threads find the order when they solve, if they profit from it.
+        # If there are more threads, `solve` finds the order, where it helps.
         if 1 < width <= THREADS.in_order:
             step = _order_of_rows(graph, width)
         if _is_for_one_core(graph, width, bool(step)):
@@ -176,7 +177,7 @@ def _edges_of(graph: Graph) -> division.Edges:
 def _is_for_one_core(graph: Graph, width: int, ordered: bool) -> bool:
     """Return whether one core is expected to be as fast as `width` threads, which gain most on blocks of vertices.
 
-    `ordered` says that rows are sorted by weight, and that there are few threads.
+    `ordered` says whether rows are sorted by weight; it is False for many threads.
     """
     if width == 1:
         return True
@@ -200,7 +201,7 @@ def _is_for_one_core(graph: Graph, width: int, ordered: bool) -> bool:
 
 
 def _follow_vertices(edges: division.Edges, n: int, width: int, policy: Policy) -> bool:
-    """Return whether weights follow vertices, but not rows from the first to the last, and edges are many enough."""
+    """Return whether weights follow vertices, in a graph of enough edges whose rows are not sorted by weight."""
     samples = rules.samples_vertices(len(edges.u), n, width, policy)
     follow = samples and one_core_lightest.follow_vertices(edges.keys, edges.u, edges.v, n)
     return bool(follow and not in_order.direction(edges.keys))
@@ -251,12 +252,12 @@ def _solve_rows(problem: Problem, scratch: Scratch, lap: Lap = no_lap) -> Result
 
 
 def edge_list(graph: Graph, weights: np.ndarray) -> EdgeList:
-    """Return the edge list with weights, which solving turns into words."""
+    """Return the edge list with `weights` in place of words; `solve_storage` converts them."""
     return EdgeList(weights, KEYS, graph.u, graph.v)
 
 
 def rows(graph: Graph) -> Rows:
-    """Return symmetric compressed sparse rows with weights, which solving turns into words."""
+    """Return symmetric compressed sparse rows with weights in place of words; `solve_storage` converts them."""
     csr = graph.csr()
     columns = (frozen(array) for array in (csr.neighbours, csr.edge_ids, csr.offsets))
     return Rows(frozen(csr.weights), KEYS, *columns)
@@ -275,7 +276,7 @@ def solve_storage(
     """Return the forest of the edges of `edge_list` or `rows`, whose weights need not be the graph's.
 
     `lap` is called after each phase with its name. Arrays that are not part of the result are taken from `scratch`.
-    `step` is that of `Problem`.
+    `step` is as for `Problem`.
     """
     width = max(1, min(useful_width(width, graph.m), len(storage.words) // options.policy.smallest_chunk))
     with workers(width):
@@ -288,8 +289,8 @@ def solve_storage(
 class _Run:
     """One computation: its input, its progress, and the tallies of its workers.
 
-    `step` is that of `Problem`, for the rows of its storage. `tried_trees` and `tried_further` say whether the lightest
-    edges that leave trees, and further edges up to those that join all trees in a sample, have been tried.
+    `step` is as for `Problem`, but for the present storage. `tried_trees` says whether the lightest edges that leave
+    trees have been joined, `tried_further` whether further edges, up to those that join all trees in a sample, have.
     """
 
     graph: Graph
@@ -381,7 +382,7 @@ def _new_run(graph: Graph, storage: Storage, width: int, options: Options, lap: 
 def _read_from(run: _Run, storage: Storage) -> None:
     """Read the edges from this storage from now on."""
     progress = run.progress
-    # Copies and narrowed weights would be writable, and all kernels would be compiled once more for them.
+    # Read-only: copies and narrowed weights are writable, and all kernels would be compiled again for writable arrays.
     parts: dict[str, Any] = storage._asdict()
     parts |= {name: frozen(part) for name, part in parts.items() if isinstance(part, np.ndarray)}
     run.storage = storage._replace(**parts)
@@ -392,10 +393,10 @@ def _read_from(run: _Run, storage: Storage) -> None:
 
 
 def _may_be_cut(run: _Run) -> bool:
-    """Return whether several workers may each solve a range of rows, or a block of vertices, by itself."""
-    storage, p = run.storage, run.progress
+    """Return whether each of several workers may solve a range of rows or a block of vertices by itself."""
+    storage, progress = run.storage, run.progress
     narrow = run.graph.u.dtype.itemsize == 4 and run.graph.m < one_core.NARROW
-    return isinstance(storage, EdgeList) and narrow and p.width > 1 and p.size > 0
+    return isinstance(storage, EdgeList) and narrow and progress.width > 1 and progress.size > 0
 
 
 def _edges(run: _Run) -> division.Edges:
@@ -406,8 +407,8 @@ def _edges(run: _Run) -> division.Edges:
 
 def _drop_cycles_in_tiles(run: _Run) -> None:
     """Replace the storage by a copy of the edges that close no cycle near their row, if these are few."""
-    p = run.progress
-    rows = rows_left_by_tiles(p.n, *_edges(run), p.width, run.options.policy)
+    progress = run.progress
+    rows = rows_left_by_tiles(progress.n, *_edges(run), progress.width, run.options.policy)
     if rows is not None:
         _copy_rows(run, rows, "kept")
         run.counts["tiles"] = len(rows)
@@ -422,13 +423,13 @@ def _copy_rows(run: _Run, rows: np.ndarray, name: str) -> None:
 
 
 def _join_blocks(run: _Run, edges: division.Edges, cut: division.Cut) -> None:
-    """Write the forest, block by block, and replace the storage by the edges that are left; few are joined at once."""
-    p, tallies = run.progress, run.tallies
+    """Write the forest of each block, and replace the storage by the edges that are left; if few, join them."""
+    progress, tallies = run.progress, run.tallies
     parts = _divide_by_block(run, edges, cut)
     solved = solving.new_solved(cut, parts, run.empty)
     ids = run.storage.rows if isinstance(run.storage, CopiedEdges) else frozen(np.empty(0, np.uint32))
-    whole = solving.Whole(ids, p.parent, run.forest)
-    solving.solve(Schedule(p.width, 1, tallies), edges, cut, parts, solved, whole)
+    whole = solving.Whole(ids, progress.parent, run.forest)
+    solving.solve(Schedule(progress.width, 1, tallies), edges, cut, parts, solved, whole)
     left = solving.edges_left(parts, solved)
     run.counts.update(
         blocks=len(parts.firsts), leaving=len(parts.leaving), deferred=len(left) - len(parts.leaving)
@@ -440,40 +441,45 @@ def _join_blocks(run: _Run, edges: division.Edges, cut: division.Cut) -> None:
         tallies[FOREST] = solving.finish(edges, left, whole, int(tallies[FOREST]))
         left = left[:0]
     _copy_rows(run, left, "left")
-    p.missing = p.n - 1 - int(tallies[FOREST])
+    progress.missing = progress.n - 1 - int(tallies[FOREST])
     run.lap("join rest")
 
 
 def _find_order(run: _Run, edges: division.Edges) -> None:
     """Find whether rows are sorted by weight; if they are, and most edges close cycles, write the whole forest."""
-    p, policy = run.progress, run.options.policy
+    progress, policy = run.progress, run.options.policy
     if not isinstance(run.storage, EdgeList):
         return
     if run.step is None:
-        asks = rules.asks_for_order(p.size, p.width, policy)
-        run.step = order_of(p.width, edges, run.tallies) if asks else 0
-    if run.step and rules.joins_in_order(p.size, p.n, p.width, _sorted_by_source(run.graph), policy):
-        kept = join_in_order(p.width, edges, run.step, p.parent, run.forest, run.tallies, policy)
+        asks = rules.asks_for_order(progress.size, progress.width, policy)
+        run.step = order_of(progress.width, edges, run.tallies) if asks else 0
+    if run.step and rules.joins_in_order(
+        progress.size, progress.n, progress.width, _sorted_by_source(run.graph), policy
+    ):
+        kept = join_in_order(progress.width, edges, run.step, progress.parent, run.forest, run.tallies, policy)
         run.counts["kept"] = kept
-        p.low, p.missing = p.highest, p.n - 1 - int(run.tallies[FOREST])
+        progress.low, progress.missing = progress.highest, progress.n - 1 - int(run.tallies[FOREST])
         run.lap("join")
 
 
 def _is_dense(run: _Run) -> bool:
     """Return whether light edges of a dense graph, in no order of weight, have been joined."""
-    p = run.progress
-    is_dense = isinstance(run.storage, EdgeList) and p.size >= run.options.policy.per_vertex_further * p.n
-    return is_dense and p.flat and not run.step
+    progress = run.progress
+    is_dense = (
+        isinstance(run.storage, EdgeList)
+        and progress.size >= run.options.policy.per_vertex_further * progress.n
+    )
+    return is_dense and progress.flat and not run.step
 
 
 def _join_trees_of_dense_graph(run: _Run, edges: division.Edges, sampled: Sampled) -> tuple[Sampled, int]:
-    """Join the lightest edges that leave trees where that is faster than a filter; return a sample of those left.
+    """Join the lightest edges that leave trees where that is faster than a filter; return a sample of the edges left.
 
-    Also return how many edges the next round should take, 0 if any number.
+    Also return how many edges the next round should take, or 0 if `next_round` is to decide.
     """
-    p, policy = run.progress, run.options.policy
-    if sampled.edges > policy.max_kept_share * p.heavy:
-        if p.missing > p.n // 2 and not run.tried_trees:
+    progress, policy = run.progress, run.options.policy
+    if sampled.edges > policy.max_kept_share * progress.heavy:
+        if progress.missing > progress.n // 2 and not run.tried_trees:
             run.tried_trees = True
             _join_lightest(run, edges)
             return _sample(run), 0
@@ -482,12 +488,12 @@ def _join_trees_of_dense_graph(run: _Run, edges: division.Edges, sampled: Sample
             run.counts["further"] = further = _joining_edges(run, edges, sampled)
             if further:
                 return sampled, further
-    before = p.missing + 1
+    before = progress.missing + 1
     # No edge of the greatest key is ever the lightest.
-    while 0 < p.missing < before and rules.joins_few_trees(
-        p.size, p.n, p.missing, sampled.edges / max(p.heavy, 1), policy
+    while 0 < progress.missing < before and rules.joins_few_trees(
+        progress.size, progress.n, progress.missing, sampled.edges / max(progress.heavy, 1), policy
     ):
-        before = p.missing
+        before = progress.missing
         _join_lightest(run, edges)
         sampled = _sample(run)
     return sampled, 0
@@ -504,34 +510,39 @@ def _joining_edges(run: _Run, edges: division.Edges, sampled: Sampled) -> int:
 
 def _join_lightest(run: _Run, edges: division.Edges) -> None:
     """Join the lightest edge that leaves each tree."""
-    p, tallies, kind = run.progress, run.tallies, edges.keys.words.dtype
+    progress, tallies, kind = run.progress, run.tallies, edges.keys.words.dtype
     before = int(tallies[FOREST])
-    vertices = Schedule(p.width, 4096, tallies)
-    label = p.parent if before else p.parent[:0]
-    if rules.has_row_per_worker(p.size, p.n, p.width):
-        size = p.width * p.n
+    vertices = Schedule(progress.width, 4096, tallies)
+    label = progress.parent if before else progress.parent[:0]
+    if rules.has_row_per_worker(progress.size, progress.n, progress.width):
+        size = progress.width * progress.n
         rows = run.empty("least", size)(size, kind), run.empty("lightest", size)(size, np.uint32)
-        least, edge = (row.reshape(p.width, p.n) for row in rows)
-        lightest.lightest_by_worker(p.width, edges, label, least, edge)
+        least, edge = (row.reshape(progress.width, progress.n) for row in rows)
+        lightest.lightest_by_worker(progress.width, edges, label, least, edge)
         edge = edge[0]
     else:
-        least, edge = run.empty("least", p.n)(p.n, kind), run.empty("lightest", p.n)(p.n, np.uint32)
+        least, edge = (
+            run.empty("least", progress.n)(progress.n, kind),
+            run.empty("lightest", progress.n)(progress.n, np.uint32),
+        )
         lightest.reset(vertices, least, edge)
         lightest.lightest_edges(run.schedule(run.storage), edges, label, least, edge)
-    lightest.link_lightest(vertices, edges, edge, p.parent, run.forest)
+    lightest.link_lightest(vertices, edges, edge, progress.parent, run.forest)
     begins_at = "at_trees" if before else "at_vertices"
     run.counts[begins_at] = run.counts.get(begins_at, 0) + int(tallies[FOREST]) - before
-    p.missing = p.n - 1 - int(tallies[FOREST])
+    progress.missing = progress.n - 1 - int(tallies[FOREST])
     run.lap("join lightest")
     _find_giant(run)
 
 
 def _divide_by_block(run: _Run, edges: division.Edges, cut: division.Cut) -> division.Parts:
     """Return the edges by class and block."""
-    p, largest = run.progress, run.options.policy.largest_chunk
-    grain = grain_for(p.size, p.width, smallest=1024, largest=largest, multiple=1024)
-    schedule = Schedule(p.width, grain, run.tallies)
-    classified = division.new_classified(p.size, -(-p.size // grain), len(cut.split_keys), run.empty)
+    progress, largest = run.progress, run.options.policy.largest_chunk
+    grain = grain_for(progress.size, progress.width, smallest=1024, largest=largest, multiple=1024)
+    schedule = Schedule(progress.width, grain, run.tallies)
+    classified = division.new_classified(
+        progress.size, -(-progress.size // grain), len(cut.split_keys), run.empty
+    )
     division.classify(schedule, edges, cut, classified)
     parts = division.new_parts(classified, run.empty)
     run.lap("classify")
@@ -541,11 +552,13 @@ def _divide_by_block(run: _Run, edges: division.Edges, cut: division.Cut) -> div
 
 
 def _sample(run: _Run) -> Sampled:
-    p = run.progress
-    count = rules.draw_count(p.size, p.trees, p.width)
-    draws = Draws(*p.low, p.parent if p.flat else p.parent[:0], count, p.trees)
-    keys, ids = sample_edges_parallel(p.width, run.storage, draws, run.tallies)
-    return Sampled(keys, ids, p.size * len(keys) / count)
+    progress = run.progress
+    count = rules.draw_count(progress.size, progress.trees, progress.width)
+    draws = Draws(
+        *progress.low, progress.parent if progress.flat else progress.parent[:0], count, progress.trees
+    )
+    keys, ids = sample_edges_parallel(progress.width, run.storage, draws, run.tallies)
+    return Sampled(keys, ids, progress.size * len(keys) / count)
 
 
 def _rows_between(run: _Run, low: Bound, high: Bound) -> EdgeList:
@@ -571,22 +584,22 @@ def _copy_edges_outside(run: _Run, following: Round) -> None:
 
 def _scatter(run: _Run, following: Round) -> tuple[AnyRecords, np.ndarray, np.ndarray]:
     """Return the edges of a round by batch, the start of each batch, and which batches may be taken in any order."""
-    storage, p = run.storage, run.progress
+    storage, progress = run.storage, run.progress
     if run.step:
-        storage = _rows_between(run, p.low, following.high)
+        storage = _rows_between(run, progress.low, following.high)
     schedule, slots = run.schedule(storage), len(storage.words)
     bounds, likely = select.bounds_of(following.keys, following.ids), following.edges
     chunks, batches = -(-slots // schedule.grain), len(bounds.keys) + 1
     begins, ends = np.empty(chunks, np.int64), np.empty(chunks, np.int64)
     counts = np.empty((chunks, batches), np.int64)
     batch = run.empty("batch", likely)(slots, np.uint8)
-    if not p.flat and following.high == p.highest and not has_rows(storage):
+    if not progress.flat and following.high == progress.highest and not has_rows(storage):
         selected = select.SelectedPlaces(None, batch, begins, ends, counts)
         select.select_all(schedule, storage, bounds, selected)
     else:
         places = run.empty("places", likely)(slots, np.uint32 if slots < 2**32 else np.int64)
         selected = select.SelectedPlaces(places, batch, begins, ends, counts)
-        select.select(schedule, storage, p.wanted(following), bounds, selected)
+        select.select(schedule, storage, progress.wanted(following), bounds, selected)
     starts = scatter.first_places(counts)
     run.lap("select")
     size = int(starts[-1])
@@ -594,7 +607,7 @@ def _scatter(run: _Run, following: Round) -> tuple[AnyRecords, np.ndarray, np.nd
     scatter.scatter(schedule, storage, selected, records)
     run.lap("scatter")
     any_order = np.zeros(batches, np.bool_)
-    # Cells of several keys shift the bounds.
+    # Otherwise cells of several keys shift the bounds.
     if run.options.ties_in_any_order and len(bounds.keys) and bounds.shifts == (0, 0):
         any_order = single_key_batches(bounds.keys, bounds.ids, run.graph.m)
     return records, starts, any_order
@@ -602,15 +615,15 @@ def _scatter(run: _Run, following: Round) -> tuple[AnyRecords, np.ndarray, np.nd
 
 def _join(run: _Run, records: AnyRecords, starts: np.ndarray, any_order: np.ndarray) -> None:
     """Join the records, by batch, to the forest."""
-    p = run.progress
-    batches = join.batches_of(starts, any_order, p.width)
+    progress = run.progress
+    batches = join.batches_of(starts, any_order, progress.width)
     count = len(batches.any_order)
     joined = join.Joined(np.empty((batches.chunks[-1], 3), np.int64), *np.zeros((2, count), np.int64))
-    forest = join.Forest(p.parent, run.forest, p.is_contended(records))
-    shared = join.Shared(join.new_state(p.width), run.tallies)
-    join.join(p.width, shared, batches, records, joined, forest)
+    forest = join.Forest(progress.parent, run.forest, progress.is_contended(records))
+    shared = join.Shared(join.new_state(progress.width), run.tallies)
+    join.join(progress.width, shared, batches, records, joined, forest)
     size = int(starts[-1])
-    p.missing = p.n - 1 - int(run.tallies[FOREST])
+    progress.missing = progress.n - 1 - int(run.tallies[FOREST])
     surplus, parallel = int(joined.closing.sum()), int(joined.parallel.sum())
     found = dict(parts=1, batches=count, light=size, surplus=surplus, parallel=parallel)
     for name, value in found.items():
@@ -620,10 +633,10 @@ def _join(run: _Run, records: AnyRecords, starts: np.ndarray, any_order: np.ndar
 
 def _find_giant(run: _Run) -> None:
     """Point all vertices at their roots, and mark those of the tree that is the largest in a sample."""
-    p = run.progress
-    trees.flatten(Schedule(p.width, 4096, run.tallies), p.parent)
-    p.flat = True
-    p.in_giant = np.empty(-(-p.n // 64), np.uint64)
-    giant, p.giant_share = giant_label(p.parent)
-    trees.mark_giant(Schedule(p.width, 64, run.tallies), p.parent, giant, p.in_giant)
+    progress = run.progress
+    trees.flatten(Schedule(progress.width, 4096, run.tallies), progress.parent)
+    progress.flat = True
+    progress.in_giant = np.empty(-(-progress.n // 64), np.uint64)
+    giant, progress.giant_share = giant_label(progress.parent)
+    trees.mark_giant(Schedule(progress.width, 64, run.tallies), progress.parent, giant, progress.in_giant)
     run.lap("giant")
