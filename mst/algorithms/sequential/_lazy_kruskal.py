@@ -1,4 +1,4 @@
-"""Kruskal that sorts no more than necessary: shared by qKruskal and Filter-Kruskal."""
+"""Kruskal's algorithm sorting no more than necessary: the kernels of qKruskal and Filter-Kruskal."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from mst.kernels.sequential.partition import partition, sampled_quantile
 
 
 def workspace(graph: Graph, keys: np.ndarray | None = None) -> tuple[Growth, Records, Records]:
-    """Return the first arguments of the kernels below: no edges yet, all records, and scratch space to sort them in.
+    """Return the first arguments of the kernels below: a forest without edges, all records, and scratch space.
 
-    `keys`, uint32 or uint64 of shape (m,), are those of the weights by default.
+    `keys`, uint32 or uint64 of shape (m,), are by default the keys of the graph's weights.
     """
     unsorted = records(order.keys(graph.w) if keys is None else keys)
     return empty_growth(graph.n, graph.u, graph.v), unsorted, unsorted.empty()
@@ -23,18 +23,18 @@ def workspace(graph: Graph, keys: np.ndarray | None = None) -> tuple[Growth, Rec
 
 @njit
 def lazy_kruskal(growth, records, spare, cutoff, sample, filtering):
-    """Quicksort the records from the left, feeding Kruskal; stop once the tree is complete.
+    """Return the forest: quicksort from the left, and join each range once it is sorted, until one tree is left.
 
     Parameters
     ----------
     growth : mst.kernels.sequential.kruskal.Growth
-        Without edges yet.
+        Must have no edges yet; overwritten.
     records, spare : mst.kernels.primitives.radix.Records
-        Records of all edges, and scratch space of their size; both are overwritten.
+        Records of all edges, and scratch space of the same size; both are overwritten.
     cutoff : int
         Ranges of at most this many records are sorted.
     sample : int
-        Records that are sampled to choose a pivot.
+        The number of records that are sampled to choose a pivot.
     filtering : bool
         Whether edges inside a tree are removed from a heavier part before it is sorted.
 
@@ -56,7 +56,7 @@ def lazy_kruskal(growth, records, spare, cutoff, sample, filtering):
         pivot = sampled_quantile(records.words, start, stop, (stop - start) // 2, sample)
         middle = partition(records, start, stop, pivot, spare)
         if middle == stop:
-            # The pivot is the heaviest: lighter records come first, and those equal to it are in order already.
+            # No record is heavier than the pivot: split off those equal to it, which are in order already.
             if pivot > 0:
                 middle = partition(records, start, stop, pivot - np.uint64(1), spare)
             if pivot == 0 or middle == start:
@@ -69,9 +69,9 @@ def lazy_kruskal(growth, records, spare, cutoff, sample, filtering):
 
 @njit
 def prefix_kruskal(growth, records, spare, prefix, sample):
-    """Kruskal over about the `prefix` lightest edges, then over those of the rest that join two trees.
+    """Return the forest: Kruskal over about the `prefix` lightest edges, then over the others that join two trees.
 
-    The other parameters, and the result, are those of `lazy_kruskal`.
+    The other parameters and the result are as for `lazy_kruskal`.
     """
     m = records.words.size
     middle = m
@@ -87,7 +87,7 @@ def prefix_kruskal(growth, records, spare, prefix, sample):
 
 @njit
 def _sort_and_add(growth, records, spare, start, stop, size):
-    """Sort the records ``start … stop - 1``, and do what `add_in_order` does with them and a forest of `size` edges."""
+    """Sort the records ``start … stop - 1``, and add their edges to a forest of `size` edges; return its new size."""
     if sort_words(records.words, records.ids, start, stop, spare.words, spare.ids):
         return add_in_order(growth, spare, 0, stop - start, size)
     return add_in_order(growth, records, start, stop, size)

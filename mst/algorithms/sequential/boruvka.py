@@ -60,7 +60,8 @@ def counters(problem: Problem, result: Result) -> dict[str, int]:
 def rounds(n, u, v, keys, skip_covered, none):
     """Return the forest's edge ids and the number of rounds.
 
-    Edges are visited by ascending id and replace a minimum only when lighter, so ties go to the smaller id.
+    Edges are visited by ascending id, and an edge replaces a minimum only if it is lighter, so ties go to the smaller
+    id.
 
     Parameters
     ----------

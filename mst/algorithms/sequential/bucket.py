@@ -31,7 +31,7 @@ ALGORITHM = dict(
 
 
 class Problem(NamedTuple):
-    """A graph, and the number of mantissa bits that its rounded weights keep."""
+    """A graph, and the number of mantissa bits that rounded weights keep."""
 
     graph: Graph
     bits: int

@@ -1,7 +1,7 @@
-"""Filter-Kruskal: a quicksort that removes edges inside a tree from the heavier part before sorting it.
+"""Filter-Kruskal: Kruskal's algorithm in a quicksort that removes edges inside a tree from each heavier part first.
 
 `scheme` chooses between the recursion of Osipov, Sanders and Singler (ALENEX 2009) and the two steps of PBBS's serial
-program, the ECL-MST paper's serial baseline: the lightest 4n/3 edges, then those of the others that pass a filter.
+program, the ECL-MST paper's serial baseline: first the lightest 4n/3 edges, then those others that pass a filter.
 """
 
 from __future__ import annotations

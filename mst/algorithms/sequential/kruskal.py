@@ -1,9 +1,9 @@
 """Kruskal's algorithm (1956): the reference of every proof, and the papers' baseline.
 
-By default it is as fast as this package can make it. With ``sort="comparison", union="rank", prefetch=False`` it is the
-baseline of the papers (Shou and He, Listings 1 and 2): a comparison sort of whole edges, like ``std::sort``, and
-disjoint sets with union by rank and path compression. Their listing of ``find`` omits the
-compression, and ``join`` raises the rank of the wrong root; their text has both right, and so does this code.
+By default, it is as fast as this package can make it. With ``sort="comparison", union="rank", prefetch=False``, it is
+the baseline of the papers (Shou and He, Listings 1 and 2): a comparison sort of whole edges, like ``std::sort``, and
+disjoint sets with union by rank and path compression. In their listings, ``find`` omits the compression and ``join``
+raises the rank of the wrong root; this code follows their text, which has both right.
 """
 
 from __future__ import annotations

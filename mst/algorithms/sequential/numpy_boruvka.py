@@ -1,10 +1,10 @@
 """Borůvka's algorithm in pure NumPy: no code is compiled, so a fresh process answers at once.
 
 The lightest edges, a few for each vertex, are sorted by (weight, edge id) and joined by Borůvka's rounds over whole
-arrays; of the others, only those between two of the trees found so far are sorted and take part in the rounds that
-follow. A compiled algorithm takes a third of the time or less, once it is compiled and loaded: `mst.advice.first`
-weighs the two. Graphs of few vertices and edges are solved by Kruskal's algorithm over lists, since every round makes a
-dozen NumPy calls.
+arrays. Of the other edges, only those between two of the trees found so far are sorted and joined in further rounds. A
+compiled algorithm takes a third of the time or less, once it is compiled and loaded; `mst.advice.first` chooses between
+them. Graphs of few vertices and edges are solved by Kruskal's algorithm over lists, since every round makes a dozen
+NumPy calls.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _joined(graph: Graph, ids: np.ndarray, u: np.ndarray, v: np.ndarray) -> tupl
     ids : numpy.ndarray of int64, shape (k,)
         Edges, ascending.
     u, v : numpy.ndarray of int, shape (k,)
-        Their ends, or the trees of these.
+        The ends of these edges, or the trees of the ends.
     """
     order = in_order(graph.w[ids])
     label, rows = join(u[order], v[order], graph.n)
@@ -98,7 +98,7 @@ def _narrow_keys(weights: np.ndarray) -> np.ndarray | None:
 
 
 def join_few(u: list[int], v: list[int], n: int) -> list[int]:
-    """Return the rows that join the trees, of edges in ascending order: Kruskal's algorithm, with path halving.
+    """Return the rows of the forest's edges by Kruskal's algorithm, with path halving; rows ascend by weight.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def join_few(u: list[int], v: list[int], n: int) -> list[int]:
 
 
 def join(u: np.ndarray, v: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return a label for the tree of each vertex, and the rows that join the trees, of edges in ascending order.
+    """Return a label for the tree of each vertex, and the rows of the forest's edges; rows ascend by weight.
 
     Parameters
     ----------

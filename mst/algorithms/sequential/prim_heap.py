@@ -97,8 +97,8 @@ def _before(key, e, other_key, other_id):
 def _sift_up(heap, place, keys, ids, x):
     """Restore the heap after the edge to vertex `x` has become lighter.
 
-    All arrays are of shape (n,). `heap` holds vertices, and `place`, of its dtype, the place of each in it; `keys` and
-    `ids`, of the dtypes of keys and edge ids, are the lightest edge from the tree to each vertex.
+    All arrays are of shape (n,). `heap` holds vertices, and `place`, of the same dtype, the place of each vertex in the
+    heap; `keys` and `ids` are the key and the id of the lightest edge from the tree to each vertex.
     """
     at = place[x]
     while at > 0:
@@ -112,7 +112,7 @@ def _sift_up(heap, place, keys, ids, x):
 
 @njit
 def _sift_down(heap, place, keys, ids, x, waiting):
-    """Restore the heap of `waiting` vertices after `x` has replaced its root; the others are as for `_sift_up`."""
+    """Restore the heap of `waiting` vertices after `x` has replaced its root; the arrays are as for `_sift_up`."""
     at = place[x]
     while True:
         child = 2 * at + 1

@@ -1,4 +1,4 @@
-"""Kruskal's scan over sorted records, and the filter of Filter-Kruskal."""
+"""Kruskal's scan over sorted records, and the filter of Filter-Kruskal, for the algorithms that sort records by key."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Growth(NamedTuple):
 
 
 def empty_growth(n: int, u: np.ndarray, v: np.ndarray) -> Growth:
-    """Return a forest of `n` vertices without edges; `u` and `v`, int32 or int64 of shape (m,), are all ends."""
+    """Return a forest of `n` vertices without edges; `u` and `v`, int32 or int64 (m,), are the ends of all edges."""
     unsigned = np.dtype(f"u{u.itemsize}")
     forest = np.empty(max(min(n - 1, u.size), 0), np.int32 if u.size < 2**31 else np.int64)
     return Growth(np.arange(n, dtype=unsigned), u.view(unsigned), v.view(unsigned), forest)
@@ -43,9 +43,9 @@ def empty_growth(n: int, u: np.ndarray, v: np.ndarray) -> Growth:
 
 @njit
 def add_in_order(growth, records, start, stop, size):
-    """Add each edge of the records ``start … stop - 1`` that joins two trees, in their order.
+    """Add each edge of the records ``start … stop - 1`` that joins two trees, in the order of the records.
 
-    Cache lines are prefetched, since sorting by weight makes accesses random.
+    Cache lines are prefetched, since edges in the order of weight access ends and parents at random.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def add_in_order(growth, records, start, stop, size):
     start, stop : int
         The range of records.
     size : int
-        Edges of the forest so far.
+        The number of edges in the forest so far.
 
     Returns
     -------
@@ -82,7 +82,7 @@ def add_in_order(growth, records, start, stop, size):
 def drop_cycle_edges(growth, records, start, stop):
     """Move those of the records ``start … stop - 1`` that join two trees to the front; return the place after them.
 
-    `growth` and `records` are as for `add_in_order`; the records are kept in their order, from `start` on.
+    `growth` is a `Growth`. The records that join two trees keep their order; the others are lost.
     """
     parent, u, v, _ = growth
     words, ids = records

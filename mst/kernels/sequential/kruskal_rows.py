@@ -1,6 +1,7 @@
-"""Kruskal's algorithm from a sparse matrix to that of its forest, in one call: for matrices of few entries.
+"""Kruskal's algorithm for sparse matrices of few entries: one call turns a matrix into the matrix of its forest.
 
-Each call of compiled code or of NumPy takes a microsecond or more, and several take longer than solving such a matrix.
+Each call of compiled code or of NumPy takes a microsecond or more, so several calls would take longer than solving such
+a matrix.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ def forest_of_rows(offsets, columns, weights, keep_zeros):
     Returns
     -------
     offsets, columns, weights : numpy.ndarray
-        Those of the forest, of the same dtypes; all are empty if the arrays given are not those of such a matrix, or if
-        a weight is NaN.
+        The matrix of the forest, with the dtypes given; all are empty if the arrays given do not describe a square
+        matrix, or if a weight is NaN.
 
     Examples
     --------
@@ -68,7 +69,7 @@ def forest_of_rows(offsets, columns, weights, keep_zeros):
 
 @njit
 def _write_rows(offsets, columns, weights, rows):
-    """Write the row of each entry to `rows`, uint32 (k,); return False for arrays of no square matrix, or with NaN."""
+    """Write the row of each entry to `rows`, uint32 (k,); return False if the matrix is not square or has a NaN."""
     n = offsets.size - 1
     if offsets[0] != 0:
         return False
@@ -85,7 +86,7 @@ def _write_rows(offsets, columns, weights, rows):
 
 @njit
 def _records(weights):
-    """Return the words and ids of records of `weights`, float64 (k,): see `mst.kernels.primitives.radix.Records`."""
+    """Return the words and ids of the `mst.kernels.primitives.radix.Records` of `weights`, float64 (k,)."""
     words = np.empty(weights.size, np.uint64)
     if fits_float32(weights):
         narrow = LazyKeys(weights.astype(np.float32).view(np.uint32), _TOP_32, _REST_32)
@@ -100,7 +101,7 @@ def _records(weights):
 
 @njit
 def _entries(offsets, columns, weights, kept, size):
-    """Return offsets, columns and weights of the `size` entries that are `kept`, bool of shape (k,)."""
+    """Return offsets, columns and weights of the `size` entries at which `kept`, bool of shape (k,), is True."""
     new_offsets = np.empty_like(offsets)
     new_columns, new_weights = np.empty(size, columns.dtype), np.empty(size, weights.dtype)
     new_offsets[0] = to = 0

@@ -1,4 +1,4 @@
-"""Stable partition of records (`mst.kernels.primitives.radix`), and its pivot."""
+"""Stable partition of records by a pivot, and the choice of the pivot, for qKruskal and Filter-Kruskal."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _ZERO, _ONE = np.uint64(0), np.uint64(1)
 def partition(records, start, stop, pivot, spare):
     """Move the records ``start … stop - 1`` with word ≤ `pivot` to the front; return the place of the first other one.
 
-    Both parts keep their order. `records` and `spare` are `Records`, `pivot` is a uint64; `spare` is overwritten, and
-    at least as long as the range.
+    Both parts keep their order. `records` and `spare` are `mst.kernels.primitives.radix.Records`, `pivot` is a uint64;
+    `spare` must be at least as long as the range, and is overwritten.
     """
     words, ids = records
     spare_words, spare_ids = spare
     light, heavy = np.uint64(start), _ZERO
     for i in range(np.uint64(start), np.uint64(stop)):
-        # Both targets are written and one index advances: no branch to mispredict.
+        # Both targets are written, and only one index advances, since a branch would be mispredicted.
         word = words[i]
         words[light] = spare_words[heavy] = word
         if ids.size > 0:
@@ -40,8 +40,8 @@ def partition(records, start, stop, pivot, spare):
 def sampled_quantile(words, start, stop, wanted, sample):
     """Return a word, uint64, such that about `wanted` of ``words[start:stop]`` are not above it.
 
-    `words` are uint64, of shape (m,). One word is drawn from each of `sample` equal parts of the range, at a
-    pseudo-random place, so that neither sorted nor periodic input biases the choice; equal input gives equal results.
+    `words` are uint64, of shape (m,). From each of `sample` equal parts of the range, one word is drawn at a
+    pseudo-random place that depends on the range alone, so that neither sorted nor periodic input biases the choice.
     """
     m = stop - start
     count = min(sample, m)

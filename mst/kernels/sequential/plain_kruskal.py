@@ -1,6 +1,7 @@
 """Kruskal as in textbooks and the papers' baselines: a comparison sort of whole edges, and union by rank.
 
-In the kernels, `edges` are records of `whole_edges`, shape (m,); `key` and `id` have the dtypes of their fields.
+`mst.algorithms.sequential.kruskal` calls these with ``sort="comparison"`` or ``union="rank"``. In the kernels, `edges`
+are records from `whole_edges`, of shape (m,); `key` and `id` have the dtypes of the fields with these names.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ _ONE = np.uint64(1)
 
 
 def whole_edges(keys: np.ndarray, u: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Return records of key, id and both ends, shape (m,): 16 bytes each if all of them have 32 bits.
+    """Return records of key, id and both ends, shape (m,): 16 bytes each if all four fields have 32 bits.
 
     `keys` are uint32 or uint64, `u` and `v` int32 or int64, all of shape (m,).
 
@@ -90,7 +91,10 @@ def sort_edges(edges):
 
 @njit
 def _sort_roughly(edges, splits):
-    """Move each edge to the range of at most 16 places in which it belongs, by at most `splits` splits or heapsort."""
+    """Move each edge into the range of at most 16 places to which it belongs in order.
+
+    A range that has been split `splits` times is sorted by heapsort instead of splitting it again.
+    """
     pending = [(0, edges.size, splits)]
     while len(pending) > 0:
         start, stop, splits = pending.pop()
@@ -106,9 +110,9 @@ def _sort_roughly(edges, splits):
 
 @njit
 def _split(edges, start, stop):
-    """Partition the edges ``start … stop - 1``, at least four, by the median of three; return where part two begins.
+    """Partition the edges ``start … stop - 1``, at least four, by the median of three; return the second part's start.
 
-    Both parts have fewer edges than the range, and no edge of the first comes after one of the second.
+    Both parts have fewer edges than the range, and no edge of the first part comes after one of the second.
     """
     start, stop = np.uint64(start), np.uint64(stop)  # numba would check signed indices for negative ones
     one, two, three = start + _ONE, (start + stop) >> _ONE, stop - _ONE
@@ -117,7 +121,7 @@ def _split(edges, start, stop):
     if _precedes(edges, three, edges[two].key, edges[two].id):
         two = one if _precedes(edges, three, edges[one].key, edges[one].id) else three
     _swap(edges, start, two)
-    # The other two of the three stop both searches at the ends of the range.
+    # The other two of the three edges stop the searches below at the ends of the range.
     key, id = edges[start].key, edges[start].id
     i, j = start + _ONE, stop - _ONE
     while True:
@@ -134,7 +138,7 @@ def _split(edges, start, stop):
 
 @njit
 def _heapsort(edges, start, stop):
-    """Sort the edges ``start … stop - 1`` by a heap whose root is the last in the order."""
+    """Sort the edges ``start … stop - 1`` by a heap whose root is the last edge in order."""
     size = stop - start
     for i in range(size // 2 - 1, -1, -1):
         _sift_down(edges, start, i, size)
@@ -162,7 +166,7 @@ def _sift_down(edges, start, i, size):
 
 @njit(inline="always")
 def _join(parent, rank, x, y):
-    """Join the trees of `x` and `y`; return whether they were apart. `rank` is as for `add_edges`."""
+    """Join the trees of `x` and `y`, by `rank` unless it is empty; return whether they were apart."""
     return unite_by_rank(parent, rank, x, y) if rank.size > 0 else unite(parent, x, y)
 
 
@@ -173,7 +177,7 @@ def add_edges(growth, rank, edges, prefetching):
     Parameters
     ----------
     growth : mst.kernels.sequential.kruskal.Growth
-        Without edges yet.
+        The forest, without edges yet; its edges are written.
     rank : numpy.ndarray of uint8, shape (n,) or (0,)
         Zeros, for unions by rank; or empty, for unions by index.
     edges : numpy.ndarray, shape (m,)
@@ -197,7 +201,11 @@ def add_edges(growth, rank, edges, prefetching):
 
 @njit
 def add_ids(growth, rank, records, prefetching):
-    """Like `add_edges`, for sorted `mst.kernels.primitives.radix.Records`, with the ends `u` and `v` of the growth."""
+    """Add the edge of each record that joins two trees, in the order given; return the size of the forest.
+
+    `records` are sorted `mst.kernels.primitives.radix.Records`, and the ends are those of `growth`; `growth`, `rank`
+    and `prefetching` are as for `add_edges`.
+    """
     parent, u, v, forest = growth
     words, ids = records
     size, last = 0, np.uint64(words.size - 1)

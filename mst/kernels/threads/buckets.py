@@ -1,4 +1,4 @@
-"""Numbers of geometric buckets, as in `mst.kernels.primitives.buckets`, by many threads."""
+"""Numbers of geometric buckets by many threads, for `mst.algorithms.threads.bucket_threads`."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from mst.kernels.primitives.jit import njit
 
 @njit(parallel=True)
 def bucket_numbers_by_threads(width, grain, weights, shift, numbers, tallies):
-    """Write the result of `bucket_numbers` by `width` workers, in chunks of `grain` weights.
+    """Write the bucket of each weight to `numbers`, by `width` workers, in chunks of `grain` weights.
 
-    `weights`, `shift` and `numbers` are as for that; `tallies` is from `mst.kernels.parallel.runtime.new_tallies`.
+    `weights`, `shift` and `numbers` are as for `bucket_numbers`; `tallies` is from
+    `mst.kernels.parallel.runtime.new_tallies`.
     """
     reset_queue(tallies, width)
     for worker in prange(width):

@@ -1,10 +1,10 @@
 """Borůvka's two phases over components, without contraction (Lonestar): find lightest edges, then merge.
 
-Arrays that the kernels share:
+`mst.algorithms.threads.component_boruvka` calls these kernels. They share these arrays:
 
 - ``rows``: `mst.kernels.primitives.packed_edges.PackedRows`, each row sorted by the order;
 - ``cursors``: int64, shape (n,): each vertex's first slot that may leave its component;
-- ``parent``: int32 or int64, shape (n,): `mst.kernels.union_find.concurrent`, linked by index;
+- ``parent``: int32 or int64, shape (n,): a union-find of `mst.kernels.union_find.concurrent`, linked by index;
 - ``lightest``: int64, shape (n,): at each root the lightest slot of its component, or -1;
 - worklists: int32 or int64: vertices, each at most once.
 """
@@ -36,9 +36,9 @@ class State(NamedTuple):
 
 @njit(inline="always")
 def lower_lightest(lightest, component, words, ids, slot):
-    """Set ``lightest[component]`` to `slot`, an int64, if that is lighter than the slot there; for many threads.
+    """Set ``lightest[component]`` to `slot`, an int64, if `slot` is lighter than the slot there.
 
-    `component` is a root, `words` and `ids` are those of the `PackedRows`.
+    Many threads may do so at once. `component` is a root, `words` and `ids` are fields of the `PackedRows`.
     """
     seen = load(lightest, component)
     while seen < 0 or lighter(words, ids, slot, seen):
@@ -52,7 +52,7 @@ def lower_lightest(lightest, component, words, ids, slot):
 def append(items, count, target, tallies, place):
     """Append the first `count` of `items`, vertices, to the worklist `target`, whose length is ``tallies[place]``.
 
-    For many threads: an atomic addition reserves the places, so the worklist's order depends on the schedule.
+    Many threads may append at once: an atomic addition reserves the places, so the order depends on the schedule.
     """
     if count:
         at = fetch_add(tallies, place, count)
@@ -63,10 +63,10 @@ def append(items, count, target, tallies, place):
 def find_lightest(schedule, worklist, rows, limit, state, following, pending):
     """Move every cursor to the next slot that leaves its component, and lower the lightest slot of that component.
 
-    A cursor stops earlier at a slot whose word is above `limit`: its vertex is appended to `pending`, and the component
-    does not take that slot. Vertices whose cursor is at a slot up to `limit` are appended to `following`, and vertices
-    at the end of their row to neither. The lengths are ``tallies[PENDING]``, which continues from its value,
-    and ``tallies[LIVE]``, which is first set to 0.
+    If a cursor reaches a slot whose word is above `limit`, it stops there, its vertex is appended to `pending`, and the
+    component does not take that slot. Vertices whose cursor is at a slot up to `limit` are appended to `following`, and
+    vertices at the end of their row to neither. ``tallies[LIVE]``, set to 0 first, is the length of `following`;
+    ``tallies[PENDING]``, which is not reset, is that of `pending`.
 
     Parameters
     ----------
@@ -114,11 +114,11 @@ def find_lightest(schedule, worklist, rows, limit, state, following, pending):
 
 @njit(parallel=True)
 def merge(schedule, worklist, rows, state, forest):
-    """Unite every component with the one its lightest slot leads to, unless they have already been united.
+    """Unite every component with the component to which its lightest slot leads, unless both have been united before.
 
-    The root of each union has no lightest slot afterwards; vertices that are no longer roots keep theirs, which is
-    never read. If another component is linked to a root before the root's own slot has been seen, that slot may be
-    skipped in this round; it is found again in the next.
+    The root of each union has no lightest slot afterwards; vertices that are no longer roots keep a lightest slot that
+    is never read. If another component is linked to a root before the lightest slot of that root has been visited, the
+    slot may be skipped in this round; the next round finds it again.
 
     Parameters
     ----------

@@ -1,12 +1,12 @@
 """Borůvka's steps by vertex over rows that are rebuilt every round (Sousa, Mariano and Proença, PDP 2015).
 
-Arguments that the kernels share:
+`mst.algorithms.threads.contract_boruvka` calls these kernels. They share these arguments:
 
 - ``schedule``: a `mst.kernels.parallel.runtime.Schedule`, which cuts the vertices into chunks;
 - ``rows``: `mst.kernels.primitives.packed_edges.PackedRows` of the round's graph: both slots of every edge between two
   supervertices, including parallel edges;
-- ``colours``: int32 or int64, shape (n,): the parents of a forest of the round's n vertices, in the end the roots. A
-  vertex ``x`` with ``colours[x] == x`` is a root, and becomes one supervertex, which is a vertex of the next round;
+- ``colours``: int32 or int64, shape (n,): each vertex's parent in a forest of the round's n vertices, and in the end
+  its root. A vertex ``x`` with ``colours[x] == x`` is a root, and becomes a supervertex, a vertex of the next round;
 - ``new_labels``: like `colours`: each root's vertex in the next round's graph, from 0.
 """
 
@@ -25,7 +25,7 @@ from mst.kernels.primitives.packed_edges import edge_id, lighter
 def choose_lightest(schedule, rows, lightest, colours):
     """Write the lightest slot of every row to `lightest`, int64 (n,), and the neighbour there to `colours`.
 
-    A vertex with an empty row becomes its own colour, and its entry of `lightest` is not a slot of its row.
+    A vertex with an empty row becomes a root, and its entry of `lightest` is not a slot of its row.
     """
     width, grain, tallies = schedule
     offsets, neighbours, words, ids = rows
@@ -48,9 +48,8 @@ def choose_lightest(schedule, rows, lightest, colours):
 def remove_mirrors(schedule, rows, lightest, colours, forest):
     """Append the ids of the rows' lightest edges to `forest`, int64 (vertices of the input - 1,).
 
-    Of two vertices that chose the same edge, the smaller one becomes a root instead: it is written as its own colour,
-    and appends nothing. `lightest` is that of `choose_lightest`, and ``tallies[FOREST]`` the length of the forest,
-    whose order is left to the schedule.
+    Of two vertices that chose the same edge, the smaller one becomes a root, and does not append the edge. `lightest`
+    is from `choose_lightest`. ``tallies[FOREST]`` is the length of the forest, whose order depends on the schedule.
     """
     width, grain, tallies = schedule
     offsets, neighbours, words, ids = rows
@@ -80,8 +79,8 @@ def remove_mirrors(schedule, rows, lightest, colours, forest):
 def propagate_colours(schedule, colours):
     """Give every vertex the colour of its colour (one step of pointer jumping); return how many colours changed.
 
-    In place, for many threads: whether a worker reads a colour before or after another has replaced it, it is an
-    ancestor. Once nothing changes, every vertex has its root as colour.
+    Many threads may do so in place: a colour is an ancestor both before and after another worker replaces it. Once
+    nothing changes, every vertex has its root as colour.
     """
     width, grain, tallies = schedule
     reset_queue(tallies, width)
@@ -103,7 +102,7 @@ def propagate_colours(schedule, colours):
 
 @njit(parallel=True)
 def count_roots(schedule, colours, counts):
-    """Count the roots, ``colours[x] == x``, of each chunk of vertices in `counts`, int64 of shape (chunks,)."""
+    """Write the number of roots, ``colours[x] == x``, in each chunk of vertices to `counts`, int64 (chunks,)."""
     width, grain, tallies = schedule
     reset_queue(tallies, width)
     for worker in prange(width):
@@ -173,7 +172,7 @@ def prefix(degrees, offsets):
 
 @njit(parallel=True)
 def insert_slots(schedule, rows, colours, new_labels, kept, cursors, out):
-    """Copy slots that lead to another supervertex to their supervertex's row; the schedule decides their order.
+    """Copy slots that lead to another supervertex to their supervertex's row, in an order that depends on the schedule.
 
     Parameters
     ----------

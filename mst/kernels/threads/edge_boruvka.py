@@ -1,6 +1,6 @@
 """The parallel loops of Borůvka's algorithm over an edge list, each as a kernel (Shou and He, Listing 7).
 
-Arguments that the kernels share:
+`mst.algorithms.threads.edge_boruvka` calls these kernels. They share these arguments:
 
 - ``schedule``: a `mst.kernels.parallel.runtime.Schedule`, whose grain is the option `chunk`;
 - ``edges``: `mst.kernels.primitives.packed_edges.PackedEdges`, of which the first `size` are processed; except for
@@ -51,13 +51,13 @@ class State(NamedTuple):
 
 @njit
 def find_set(state, x):
-    """Return the root of vertex `x`, an int64; for many threads, also while others unite."""
+    """Return the root of vertex `x`, an int64; other threads may unite trees at the same time."""
     return rank_find(state.sets, x) if state.compress else rank_root(state.sets, x)
 
 
 @njit
 def unite(state, x, y):
-    """Unite the trees of vertices `x` and `y`, if they differ; for many threads. Returns nothing."""
+    """Unite the trees of vertices `x` and `y`, if they differ; other threads may do so at the same time."""
     while True:
         x, y = find_set(state, x), find_set(state, y)
         if x == y or rank_link(state.sets, x, y):
@@ -96,7 +96,7 @@ def find_minima(schedule, size, edges, state):
 
 @njit(parallel=True)
 def break_ties(schedule, size, edges, state):
-    """Lower ``state.least_id`` to the id of each edge at the ends where its word is the least; after `find_minima`."""
+    """After `find_minima`, lower ``state.least_id`` to the id of each edge at the ends where its word is the least."""
     width, chunk, tallies = schedule
     a, b, words, ids = edges
     least, least_id = state.least, state.least_id
@@ -188,7 +188,7 @@ def filter_by_ticket(schedule, size, edges, out):
 
 @njit
 def filter_serially(size, edges, out):
-    """Like `filter_by_ticket`, but in order, and on one thread."""
+    """Copy all edges except self-loops to `out`, in order, by one thread; return how many."""
     a, b, _, _ = edges
     place = 0
     for i in range(size):
@@ -256,7 +256,7 @@ def gather_by_ticket(schedule, in_forest, forest):
 
 @njit
 def gather_serially(in_forest, forest):
-    """Like `gather_by_ticket`, but with the ids ascending, and on one thread."""
+    """Write the ids marked in `in_forest` to `forest`, int64 (n - 1,), ascending, by one thread; return how many."""
     place = 0
     for e in range(in_forest.size):
         if in_forest[e]:

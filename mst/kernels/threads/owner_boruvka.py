@@ -1,9 +1,10 @@
 """Borůvka's steps if every component has an owner thread (Durbhakula, §2.2).
 
-A worker visits all edges and lowers the minima of the components it owns, so minima need no atomics; then
-it unites its components along them. ``edges`` are `mst.kernels.primitives.packed_edges.PackedEdges`, shape (m,), in the
-order of their ids, so that an edge's position is its id. Their ends `a` and `b` are vertices in all rounds. ``state``
-is a `State`, ``x`` and ``y`` are roots, and ``worker`` is the number of a worker, an int.
+`mst.algorithms.threads._owners` calls these kernels. A worker visits all edges and lowers the minima of the components
+that it owns, so minima need no atomics; then it unites these components along their minima. ``edges`` are
+`mst.kernels.primitives.packed_edges.PackedEdges`, shape (m,), in the order of their ids, so that an edge's position is
+its id. Their ends `a` and `b` are vertices in all rounds. ``state`` is a `State`, ``x`` and ``y`` are roots, and
+``worker`` is the number of a worker, an int.
 """
 
 from __future__ import annotations
@@ -32,15 +33,15 @@ class State(NamedTuple):
     Attributes
     ----------
     parent : numpy.ndarray of int32 or int64, shape (n,)
-        `mst.kernels.union_find.concurrent`; linked by index, or with permissions from either root to the other.
+        A union-find of `mst.kernels.union_find.concurrent`; roots are linked by index or, with permissions, either way.
     owner : numpy.ndarray of int32, shape (n,)
         The worker that owns each root's component; not used at other vertices.
     minimum : numpy.ndarray of int32 or int64, shape (n,)
         At each root the id of the lightest edge that leaves its component, or -1.
     covered : numpy.ndarray of uint8, shape (m,) or (0,)
-        1 for edges found inside a component, which are skipped; if empty, none are skipped.
+        1 for edges found inside a component, which are skipped; empty if no edges are to be skipped.
     permissions : numpy.ndarray of int32, shape (n,) or (0,)
-        A lock for each root: the worker that holds it, or `FREE`; without elements, unions are by compare-and-swap.
+        A lock for each root: the worker that holds it, or `FREE`; empty if unions are by compare-and-swap.
     """
 
     parent: np.ndarray
@@ -54,8 +55,8 @@ class State(NamedTuple):
 def scan(worker, first, last, edges, state):
     """Lower the minima of the components owned by `worker` by the edges ``first … last - 1``.
 
-    Also marks edges inside a component as covered, and returns how many edges it visited. Workers may run it at the
-    same time, as long as none unites.
+    Edges inside a component are marked as covered. Returns the number of edges visited. Workers may scan at the same
+    time, as long as none unites.
     """
     u, v, words, ids = edges
     parent, owner, minimum, covered, _ = state
@@ -98,10 +99,10 @@ def find_minima(width, edges, state, staggered, tallies):
 
 @njit
 def acquire_permissions(permissions, x, y, worker):
-    """Acquire the permissions of two different roots, both or neither, without waiting; return whether they were.
+    """Acquire the permissions of two different roots, both or neither, without waiting; return whether they were free.
 
-    `permissions` is that of `State`. The smaller root's is acquired first, so that of threads that want the same two,
-    one gets both.
+    `permissions` is the field of `State`. The permission of the smaller root is acquired first, so that one of several
+    threads that want the same two gets both.
     """
     low, high = min(x, y), max(x, y)
     if compare_and_swap(permissions, low, FREE, worker) != FREE:
@@ -132,9 +133,9 @@ def link_with_permission(state, x, y, worker):
 
 @njit
 def link_by_cas(state, x, y, worker):
-    """Link the larger of two vertices below the smaller if it is still a root; return whether it was linked.
+    """Link the larger of two vertices below the smaller if the larger is still a root; return whether it was linked.
 
-    By compare-and-swap. The worker then owns the union.
+    The link is a compare-and-swap. If it succeeds, the worker owns the union.
     """
     parent, owner = state.parent, state.owner
     low, high = min(x, y), max(x, y)
@@ -148,10 +149,10 @@ def link_by_cas(state, x, y, worker):
 def unite_minima(width, edges, state, forest, tallies):
     """Unite components along their minima: each of `width` workers tries once for each component it owns.
 
-    Ids are appended to `forest`, int64 of shape (n - 1,), in an order left to the schedule. `tallies` is int64, from
-    `mst.kernels.parallel.runtime.new_tallies`: ``tallies[FOREST]`` is the size of the forest, ``tallies[FAILED]``
-    counts the tries that failed, whose components are tried again in the next round. Minima that turn out to be inside
-    a component, or are united, are marked as covered.
+    Ids are appended to `forest`, int64 of shape (n - 1,), in an order that depends on the schedule. `tallies` is int64,
+    from `mst.kernels.parallel.runtime.new_tallies`: ``tallies[FOREST]`` is the size of the forest, and
+    ``tallies[FAILED]`` counts the tries that failed; their components are tried again in the next round. Minima that
+    unite components, or turn out to be inside a component, are marked as covered.
     """
     u, v = edges.a, edges.b
     parent, owner, minimum, covered, permissions = state

@@ -1,10 +1,10 @@
 """Borůvka's steps over an edge list, by compare-and-swap on the cheapest edge of each component (Bhargava and Zaia).
 
-Arguments that the kernels share:
+`mst.algorithms.threads.parlay_boruvka` calls these kernels. They share these arguments:
 
 - ``schedule``: a `mst.kernels.parallel.runtime.Schedule`;
 - ``edges``: `mst.kernels.primitives.packed_edges.PackedEdges`, shape (m,), in the order of their ids, so that the first
-  of equal ones wins;
+  of edges with equal words is the cheapest;
 - ``cheapest``: int32 or int64, shape (n,): for each root the position of its lightest edge in the list, or -1;
 - ``parent``: int32 or int64, shape (n,): a union-find whose roots are their own parents and whose links lead to
   smaller vertices;
@@ -30,7 +30,7 @@ PLAIN, GRANDPARENT, SPLITTING = range(3)
 def find_halving(parent, x):
     """Return the root of `x`, and link every other vertex of the path to its grandparent (path halving).
 
-    For many threads, also while others link roots. It stores only where the grandparent differs from the parent: a
+    Other threads may link roots at the same time. The grandparent is stored only where it differs from the parent: a
     vertex that was a root when it was read may have been linked since, and storing the old value would undo that link.
     """
     p = load(parent, x)
@@ -46,7 +46,7 @@ def find_halving(parent, x):
 
 @njit
 def find_root(parent, x, variant):
-    """Return the root of `x` by the find of a variant; for many threads, also while others link roots."""
+    """Return the root of `x` by the find of `variant`; other threads may link roots at the same time."""
     if variant == PLAIN:
         return root(parent, x)
     if variant == GRANDPARENT:
@@ -56,10 +56,10 @@ def find_root(parent, x, variant):
 
 @njit(inline="always")
 def lower_cheapest(cheapest, x, words, i, compare):
-    """Set ``cheapest[x]``, `x` a root, to edge `i` if that is lighter than the edge there; for many threads.
+    """Set ``cheapest[x]``, `x` a root, to edge `i` if that is lighter than the edge there.
 
-    `words`, uint64 (m,), are those of the edges. If `compare`, a bool, ``cheapest[x]`` is read once more before each
-    compare-and-swap, which is skipped if it would fail.
+    Many threads may do so at once. `words`, uint64 (m,), are the words of the edges. If `compare`, a bool,
+    ``cheapest[x]`` is read once more before each compare-and-swap, which is skipped if it would fail.
     """
     mine = cheapest.dtype.type(i)
     seen = load(cheapest, x)
@@ -96,7 +96,7 @@ def find_cheapest(schedule, size, edges, cheapest, compare):
 
 @njit
 def link(parent, x, y, variant):
-    """Unite the trees of `x` and `y`, if they differ: the larger root is linked to the smaller; for many threads."""
+    """Link the larger of the roots of `x` and `y` to the smaller, if they differ; many threads may do so at once."""
     while True:
         x, y = find_root(parent, x, variant), find_root(parent, y, variant)
         if x == y:
@@ -111,8 +111,8 @@ def unite_cheapest(schedule, edges, cheapest, parent, variant, forest):
     """Unite components along their cheapest edges, and append the ids of those edges to `forest`, int64 (n - 1,).
 
     An edge that is the cheapest of both ends is appended once, for its end `a`. ``tallies[FOREST]`` is the size of the
-    forest, whose order is left to the schedule. A chunk is a range of vertices; the ends of edges are those of
-    `find_cheapest`.
+    forest, whose order depends on the schedule. A chunk is a range of vertices. The ends of the edges must be the same
+    as in `find_cheapest`.
     """
     width, grain, tallies = schedule
     a, b, words, ids = edges
@@ -181,7 +181,7 @@ def compact(schedule, size, mask, starts, edges, out):
     Parameters
     ----------
     schedule : Schedule
-        With the same grain as for `relabel`.
+        Must have the same grain as for `relabel`.
     size : int
     mask : array of uint64, shape (ceil(size / 64),)
     starts : array of int64, shape (chunks,)

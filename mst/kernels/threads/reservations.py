@@ -1,8 +1,9 @@
-"""Deterministic reservations: they run a sequential loop over edges in parallel, with the same result.
+"""Deterministic reservations: a sequential loop over edges, run in parallel with the same result.
 
-Blelloch, Fineman, Gibbons and Shun, "Internally Deterministic Parallel Algorithms Can Be Fast" (PPoPP 2012): every
+Blelloch, Fineman, Gibbons and Shun, "Internally Deterministic Parallel Algorithms Can Be Fast" (PPoPP 2012). Every
 round takes the next iterates of the loop. Each reserves the two components that its edge joins, by an atomic minimum of
-the edge's index; the iterates that hold at least one of their two reservations commit, and the others try again.
+the edge's index; the iterates that hold at least one of their two reservations commit, and the others try again in the
+next round. `mst.algorithms.threads.reservation_kruskal` calls `unite_in_order`.
 
 In the kernels, ``iterates`` is a `Round`, of which the first ``size`` are processed, ``loop`` a `Loop`, and
 ``schedule`` a `Schedule`.
@@ -29,9 +30,9 @@ class Loop(NamedTuple):
     Attributes
     ----------
     a, b : numpy.ndarray of int32 or int64, shape (m,)
-        Ends of the edges, which are replaced by their roots when the edge is tried.
+        Ends of the edges; they are replaced by their roots when the edge is tried.
     parent : numpy.ndarray of int32 or int64, shape (n,)
-        A union-find with the finds of `mst.kernels.union_find.concurrent`; `commit` links in either direction.
+        A union-find for `mst.kernels.union_find.concurrent.find`; `commit` links roots in either direction.
     reservations : numpy.ndarray of int32 or int64, shape (n,)
         At each root the smallest index of an edge that reserved it in this round, else the dtype's largest value.
     chosen : numpy.ndarray of uint8, shape (m,)
@@ -51,7 +52,7 @@ class Round(NamedTuple):
     Attributes
     ----------
     retried : numpy.ndarray of int32 or int64, shape (iterates of the largest round,)
-        Indices of the edges tried again, the first `retries` of this array.
+        Its first `retries` elements are the indices of the edges tried again.
     retries, done : int
         Iterate `i` is edge ``retried[i]`` below `retries`, and edge ``done + i`` from there on.
     waiting : numpy.ndarray of uint8, shape (iterates of the largest round,)
@@ -145,9 +146,10 @@ def reserve(schedule, size, iterates, loop):
 def commit(schedule, size, iterates, loop, counts):
     """For each iterate that holds a reservation, link that component to the other one, and mark the edge as chosen.
 
-    An iterate that holds both links its end `b` to its end `a`, whose reservation it clears. No component is linked
-    twice, since one iterate holds it; and links form no cycle, since their edges' indices would have to decrease
-    all the way round. `counts`, int64 (chunks,), is overwritten: how many iterates of each chunk must try again.
+    An iterate that holds both components links its end `b` to its end `a`, and clears the reservation of `a`. No
+    component is linked twice, since only one iterate holds it. Links form no cycle, since the edges' indices would have
+    to decrease all the way round. `counts`, int64 (chunks,), is overwritten with the number of iterates of each chunk
+    that must try again.
     """
     width, grain, tallies = schedule
     a, b, parent, reservations, chosen = loop
@@ -181,7 +183,7 @@ def commit(schedule, size, iterates, loop, counts):
 def keep_waiting(schedule, size, iterates, starts, kept):
     """Write the indices of the edges that must be tried again to `kept`, in order of their iterates.
 
-    Those of chunk `c` begin at ``starts[c]``, int64 of shape (chunks,): the exclusive prefix sum of the counts of
+    The edges of chunk `c` begin at ``starts[c]``, int64 of shape (chunks,): the exclusive prefix sum of the counts of
     `commit`, with the same grain. `kept` has the dtype of ``iterates.retried``, and shares no memory with it.
     """
     width, grain, tallies = schedule
@@ -204,7 +206,7 @@ def unite_in_order(loop: Loop, schedule: Schedule, granularity: int) -> int:
     Parameters
     ----------
     loop : Loop
-        No component is reserved and no edge chosen before; all five arrays are written. No root is reserved afterwards.
+        Without reservations or chosen edges; all five arrays are written. No root is reserved afterwards.
     schedule : Schedule
     granularity : int
         A round tries at most ``m // granularity + 1`` edges.

@@ -1,7 +1,8 @@
 """The loops of Borůvka's algorithm over adjacency rows, as Shou and He propose for future work (§4.3, §4.4).
 
-A worker scans whole rows, so that one atomic minimum per row is enough, and drops inner edges (those inside a
-component) from rows in place, without atomic additions. Only the worker that took a row's chunk writes to the row.
+`mst.algorithms.threads.edge_boruvka` calls these kernels with ``minimum="vertex"``. A worker scans whole rows, so that
+one atomic minimum per row is enough, and drops inner edges, whose ends are in one component, from rows in place,
+without atomic additions. Only the worker that took a row's chunk writes to the row.
 ``state`` and ``in_forest`` are those of `mst.kernels.threads.edge_boruvka`, ``rows`` is a `Rows`, and ``schedule`` a
 `mst.kernels.parallel.runtime.Schedule` that cuts the vertices into chunks.
 """
@@ -37,7 +38,7 @@ class Slots(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """The rows, which shrink, and the root and the lightest slot that the last scan found for each non-empty one.
+    """The rows, which shrink, and the root and the lightest slot that the last scan found for each row not empty.
 
     Attributes
     ----------
@@ -57,7 +58,7 @@ class Rows(NamedTuple):
 
 @njit(parallel=True)
 def scan_rows(schedule, rows, slots, kept, state):
-    """Drop the inner edges of every row, find its lightest slot, and lower the minimum of its root to that.
+    """Drop the inner edges of every row, find the row's lightest slot, and lower the minimum of its root by that slot.
 
     Parameters
     ----------
@@ -65,14 +66,14 @@ def scan_rows(schedule, rows, slots, kept, state):
     rows : Rows
         ``ends`` move down; roots and lightest slots are written.
     slots, kept : Slots
-        `slots` are read; those of row `x` that leave its component are written to `kept`, from ``begins[x]`` on and in
-        their order, with the other end replaced by its root. Both may be the same arrays.
+        `slots` are read. The slots of row `x` that leave its component are written to `kept`, from ``begins[x]`` on and
+        in the same order, with the other end replaced by its root. Both may be the same arrays.
     state : State
 
     Returns
     -------
     int
-        Slots that are left in all rows.
+        The number of slots that are left in all rows.
     """
     width, chunk, tallies = schedule
     begins, ends, roots, lightest = rows
@@ -111,7 +112,7 @@ def scan_rows(schedule, rows, slots, kept, state):
 def break_row_ties(schedule, rows, slots, state):
     """For each row whose lightest word is the least of its root, lower ``state.least_id`` there to that slot's id.
 
-    `slots` are those that `scan_rows` kept. For words that do not hold the ids.
+    `slots` are those that `scan_rows` kept. This is only needed if words do not hold the ids.
     """
     width, chunk, tallies = schedule
     begins, ends, roots, lightest = rows
@@ -129,8 +130,8 @@ def break_row_ties(schedule, rows, slots, state):
 def unite_rows(schedule, rows, slots, both, state, in_forest):
     """Unite the ends of each row's lightest edge if it is the minimum of the row's root, and mark it in `in_forest`.
 
-    If `both`, a bool, only if it is the minimum of the root at its other end, too. `slots` are those that `scan_rows`
-    kept.
+    If `both`, a bool, the edge must also be the minimum of the root at its other end. `slots` are those that
+    `scan_rows` kept.
     """
     width, chunk, tallies = schedule
     begins, ends, roots, lightest = rows
