@@ -1,4 +1,7 @@
-"""Cuts a graph whose ids are local into a block of vertices for each worker (`parallel.blocks`)."""
+"""Cuts a graph whose ids are local into a block of vertices for each worker.
+
+`filter-boruvka-threads` uses this; `mst.kernels.filter_boruvka.parallel.blocks` solves the blocks.
+"""
 
 from __future__ import annotations
 
@@ -14,21 +17,21 @@ _MOST_BLOCKS, _MOST_CELLS = 84, 4096
 _FEW_DRAWS, _DRAWS, _DRAWS_EACH = 256, 1024, 256
 
 _FEWEST_SCATTERED = 6_000_000
-"""Edges from which two workers take blocks whose rows are scattered: with 4 million these took longer than passes that
-workers share, with 8 million as long (``many-cores.md``, step 82)."""
+"""From this many edges on, two workers also take blocks whose rows are scattered: with 4 million edges, blocks took
+longer than passes that workers share, with 8 million as long (``many-cores.md``, step 82)."""
 
 
 def suits_two_workers(n: int, u: np.ndarray) -> bool:
-    """Return whether two workers may gain by blocks: rows of a block follow one another, or there are many edges."""
+    """Return whether two workers may gain by blocks: a block's rows follow one another, or there are many edges."""
     m = len(u)
     return m >= _FEWEST_SCATTERED or _adjoin(u, stratified(m, _FEW_DRAWS), np.uint32(-(-n // 2)))
 
 
 def cut_into_blocks(n: int, edges: Edges, width: int, policy: Policy, at_vertices: bool = False) -> Cut | None:
-    """Return a block for each of `width` workers, with about as many edges.
+    """Return blocks of about equally many edges, one for each of `width` workers, or None if blocks do not pay off.
 
-    The graph has `n` vertices and at least one edge. None is returned if too many edges leave their block, or if there
-    are so many, in no order of weight, that a filter is faster. `at_vertices` is as for `Cut`.
+    They do not if too many edges leave their block, or if the graph has so many edges, not sorted by weight, that a
+    filter is faster. It has `n` vertices and at least one edge. `at_vertices` is as for `Cut`.
     """
     u, v, keys = edges
     m, blocks = len(u), min(width, _MOST_BLOCKS)
@@ -49,11 +52,11 @@ def cut_into_blocks(n: int, edges: Edges, width: int, policy: Policy, at_vertice
         return None
     starts = np.append(np.flatnonzero(np.diff(of_cell.astype(np.int64), prepend=-1)) << int(shift), n)
     drawn = keys_at(keys, places)
-    # Those that leave their block are drawn in both.
+    # Edges that leave their block count in the blocks of both ends.
     of_draw = np.concatenate((a, b[leaving]))
     draws = np.concatenate((np.arange(len(a)), np.flatnonzero(leaving)))[np.argsort(of_draw, kind="stable")]
     ends = np.cumsum(np.bincount(of_draw, minlength=len(starts) - 1)).tolist()
-    # Rows in the order of their weights are joined one by one, which is faster than a filter.
+    # Rows sorted by weight are joined one by one, which is faster than a filter.
     in_order = _in_order(drawn)
     splits, windows, light_leaving = [], [], 0
     for first, end, trees in zip([0, *ends], ends, np.diff(starts).tolist()):
@@ -67,7 +70,7 @@ def cut_into_blocks(n: int, edges: Edges, width: int, policy: Policy, at_vertice
             splits.append(Split.of_all(keys, m) if takes_all else some.split(wanted))
         windows.append(some.window())
         light_leaving += int(np.count_nonzero(leaving[here] & (drawn[here] <= splits[-1].key)))
-    # Each is counted in both of its blocks. Early frozen trees do not matter to rows in order.
+    # Each of these edges is counted in both blocks. Trees that freeze early do not matter if rows are sorted.
     if not in_order and light_leaving > 2 * rules.light_share_leaving(n, m, blocks, policy) * len(places):
         return None
     split_keys, split_ids = np.array([split.key for split in splits]), np.array([split.tie for split in splits])
@@ -81,15 +84,15 @@ def _in_order(drawn: np.ndarray) -> bool:
 
 
 def _adjoin(u: np.ndarray, places: np.ndarray, size: np.uint32) -> bool:
-    """Return whether most of these rows are followed by one of the same block of `size` vertices."""
+    """Return whether most rows at `places` are followed by a row of the same block of `size` vertices."""
     following = np.minimum(places + 1, len(u) - 1)
     return bool(np.count_nonzero(u[places] // size == u[following] // size) >= 7 * len(places) // 8)
 
 
 def _blocks_of_cells(cells: int, drawn: np.ndarray, blocks: int) -> np.ndarray:
-    """Return the block of each of `cells` cells of vertices, uint8: each block has about as many of those `drawn`.
+    """Return the block of each of `cells` cells of vertices, uint8, such that blocks have about equally many edges.
 
-    `drawn` ascend; there may be fewer blocks than asked for.
+    `drawn` are the cells of a sample of the edges, ascending. There may be fewer blocks than `blocks`.
     """
     begins = np.zeros(cells, np.bool_)
     begins[drawn[np.arange(1, blocks) * len(drawn) // blocks]] = True

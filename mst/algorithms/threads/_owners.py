@@ -1,4 +1,7 @@
-"""Rounds of Durbhakula's two algorithms: owner threads find minima, then unite components along them."""
+"""The rounds of Durbhakula's two algorithms, `lock-boruvka` and `cas-boruvka`.
+
+Owner threads find the minima of components, then unite components along the minima.
+"""
 
 from __future__ import annotations
 
@@ -28,8 +31,8 @@ class Problem(NamedTuple):
 class Result(NamedTuple):
     """Edge ids of the forest, and counters.
 
-    These are rounds; edges that threads visited, including those of the last round, which unites nothing; and unions
-    that were deferred because another thread held a component.
+    `rounds` does not count the last round, which unites nothing. `visits` counts the edges that threads visited,
+    including those of the last round; `failed` counts unions deferred because another thread held a component.
     """
 
     edge_ids: np.ndarray
@@ -70,7 +73,7 @@ def _rounds(problem: Problem) -> Result:
     forest = np.empty(max(n - 1, 0), np.int64)
     shared = new_tallies(width)
     rounds, before = 0, -1
-    # Until a round unites nothing: in a graph of several components, there is never only one left.
+    # Repeated until a round unites nothing, since a graph of several components never has only one left.
     while before < shared[FOREST]:
         before = int(shared[FOREST])
         kernel.find_minima(width, problem.edges, state, problem.staggered, shared)

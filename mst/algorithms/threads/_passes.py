@@ -1,4 +1,7 @@
-"""One core's Filter-Borůvka, with its passes over all edges shared by several threads."""
+"""One core's Filter-Borůvka, with the passes over all edges shared by several threads.
+
+`filter-boruvka-threads` hands graphs to this; the kernels are in `mst.kernels.filter_boruvka.parallel.passes`.
+"""
 
 from __future__ import annotations
 
@@ -24,14 +27,14 @@ _FEW = 1 << 14
 
 
 def solve_sharing_passes(graph: Graph, width: int, lap: Lap = no_lap) -> Result:
-    """Return the forest of a graph that is narrow enough for one core's Filter-Borůvka, found in the same steps."""
+    """Return the forest of a graph of fewer than `NARROW` vertices and edges, in the steps of one core."""
     with workers(width):
         return grow(graph, _SharedEdges(graph, width), True, lap)
 
 
 @dataclass(frozen=True)
 class _SharedCandidates(Candidates):
-    """Candidates that `width` workers count, scatter and join; `counts` is for `join`, from `count_buckets`."""
+    """Candidates that `width` workers count, scatter and join; `count_buckets` leaves `counts` for `join`."""
 
     width: int
     counts: list[np.ndarray] = field(default_factory=list, init=False)

@@ -1,8 +1,8 @@
-"""A (1 + ε)-approximate forest on many cores: `bucket`'s rounded weights, `filter-boruvka-threads`' batches.
+"""A (1 + ε)-approximate forest on many cores: `filter-boruvka-threads` with the rounded weights of `bucket`.
 
-Edges of equal rounded weight may be taken in any order: in a batch of such edges, those that close a cycle are dropped
-(`any_order` in `mst.kernels.filter_boruvka.parallel.join`). Which of them are taken depends on the schedule, so two
-runs may return different forests, all of one rounded weight and within the bound.
+Edges of equal rounded weight may be taken in any order: in a batch of such edges, edges that close a cycle are dropped
+(`any_order` in `mst.kernels.filter_boruvka.parallel.join`). The schedule decides which edges are taken, so two runs may
+return different forests, of equal rounded weight and within the bound.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ ALGORITHM = dict(
 
 
 class Problem(NamedTuple):
-    """A graph, the number of mantissa bits that its rounded weights keep, and the width."""
+    """A graph, the number of mantissa bits that rounded weights keep, and the width."""
 
     graph: Graph
     bits: int

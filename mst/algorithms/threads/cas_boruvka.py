@@ -1,17 +1,17 @@
-"""Borůvka's algorithm with owner threads and unions by compare-and-swap: Durbhakula's second.
+"""Borůvka's algorithm with owner threads and unions by compare-and-swap: Durbhakula's second algorithm.
 
 S. M. Durbhakula, "Parallel Minimum Spanning Tree Algorithms and Evaluation" (arXiv 2005.06913), §2.2.2; no program
 was published, so this is a port of the listing. It is `lock-boruvka` without permissions: the parent of one root is
 set to the other by compare-and-swap; if another thread changed it first, the edge waits for the next round.
 
-The paper gives no proof but points to that of the other algorithm, whose gaps 4 (minima of no component) and 5 (no
-termination) are here, too, and are closed in the same way. One more is specific to this algorithm:
+The paper refers to the proof of its first algorithm. Of the gaps that `lock_boruvka` lists, 4 (minima of no component)
+and 5 (no termination) also concern this algorithm, and are closed in the same way. One more is specific to it:
 
 - *Cycles of parents* (38–45). The representatives of the two ends are read one after the other, and the swap guards
   only the second. Between the two reads, the first may be linked to a third component, and the second, by another
   thread and along the same edge, to that component too: the thread then links the third component to one of its
   descendants, and the next find never ends. Here the larger root is always linked to the smaller one, so that
-  parents descend and no interleaving makes a cycle (`tests/test_published_failures.py` shows a cycle without that).
+  parents descend and no interleaving makes a cycle (`tests/test_published_failures.py` shows one in the original).
 """
 
 from __future__ import annotations

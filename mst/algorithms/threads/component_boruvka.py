@@ -1,13 +1,14 @@
-"""Borůvka's algorithm over components, in two lock-free phases: Lonestar's, for many cores.
+"""Borůvka's algorithm over components, in two lock-free phases: Lonestar's algorithm for many cores.
 
-A reimplementation from the description in the ECL-MST paper (§2) and in the documentation of Lonestar (the Galois
-system's benchmarks: rounds of a *find* and a *union* phase over rows sorted by weight); it is not their program, and
-proves nothing about it. Each vertex lowers the lightest edge of its component by its own lightest outgoing edge; the
-vertices whose edge is still the minimum then merge components through the union-find. No graph is rebuilt. Light edges
-go first: edges beyond a limit, which begins at a fifth of the range of weights and doubles, wait in a separate list.
+This is a reimplementation from the descriptions in the ECL-MST paper (§2) and in the documentation of Lonestar, the
+Galois system's benchmarks: rounds of a *find* and a *union* phase over rows sorted by weight. It is not their program,
+and proves nothing about it. Each vertex offers its lightest edge that leaves its component as the lightest edge of the
+component; the vertices whose edge is the minimum then merge components through the union-find. No graph is rebuilt.
+Light edges go first: vertices whose next edge is beyond a limit, which begins at a fifth of the range of weights and
+doubles, wait in a separate list.
 
-Sorting the rows counts as initialisation, as in Lonestar. The range is that of the order-preserving keys, so that it
-exists for negative weights and floats, too; ties go by edge id.
+Sorting the rows counts as initialisation, as in Lonestar. The limit applies to order-preserving keys rather than
+weights, so that negative weights and floats have a range, too. Ties go by edge id.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ _TOP = 2**64 - 1
 
 
 class Problem(NamedTuple):
-    """Rows sorted by the order, their least and greatest word, and the number of threads."""
+    """Rows sorted by (weight, edge id), their least and greatest word, and the number of threads."""
 
     rows: PackedRows
     range: tuple[int, int]

@@ -1,13 +1,13 @@
-"""Borůvka's algorithm by vertex, contracting the graph every round: UMinho's, for many cores.
+"""Borůvka's algorithm by vertex, contracting the graph every round: UMinho's algorithm for many cores.
 
-A reimplementation from the description of C. da Silva Sousa, A. Mariano and A. Proença, "A Generic and Highly
+This is a reimplementation from the description of C. da Silva Sousa, A. Mariano and A. Proença, "A Generic and Highly
 Efficient Parallel Variant of Boruvka's Algorithm" (PDP 2015), as Biagiotti (*GPU implementation*) and the ECL-MST paper
 (§2) describe it; it is not their program, and proves nothing about it. In every round each vertex chooses its lightest
 edge; of two vertices that chose the same one, one becomes a root (*remove mirrored edges*); colours spread from
 the roots until none changes (*propagation*); colours are numbered, degrees counted and scanned, and the edges between
 colours inserted into new rows, parallel ones included.
 
-Theirs breaks ties by the smaller other end; here the edge id decides. One thread scans the degrees.
+Their program breaks ties by the smaller other end; here the edge id decides. One thread scans the degrees.
 """
 
 from __future__ import annotations

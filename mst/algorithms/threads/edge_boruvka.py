@@ -8,13 +8,13 @@ with chunks of 1024.
 
 Details that the listings leave open:
 
-- Listing 7 joins an edge that is the minimum of *both* its ends, the CUDA version (Listing 5) of *either* end. With
-  both, a star takes a round for every edge; the published times on sparse graphs rule it out. *Either* is the
-  default.
-- Weights are distinct there. Here ties go by edge id, which packs into one word with weights of 32 bits; weights of
-  64 bits take one more loop for ties.
-- Minima per vertex are their future work (§4.3, §4.4): adjacency rows in place of edges, so that a single thread reads
-  a vertex's edges. Rows drop inner edges as they are read, which leaves nothing to filter or to fuse.
+- Listing 7 joins an edge if it is the minimum of *both* its ends, the CUDA version (Listing 5) if it is the minimum of
+  *either* end. With *both*, a star takes a round for every edge, which the published times on sparse graphs rule out.
+  *Either* is the default.
+- The listings assume distinct weights. Here ties go by edge id, which is packed into one word with weights of 32 bits;
+  weights of 64 bits take one more loop for ties.
+- Minima per vertex are the authors' future work (§4.3, §4.4): adjacency rows in place of edges, so that a single thread
+  reads a vertex's edges. Inner edges are dropped from rows as these are read, so there is no filter or fused loop.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ def solve_with_probe(problem: Problem, probe: Probe = _no_probe, delay_seed: int
 
 
 class _Solve:
-    """The state and the last step, which solving over edges and over rows have in common."""
+    """The state and the last step of a solve, over edges or over rows."""
 
     def __init__(self, problem: Problem, ids: np.ndarray, schedule: Schedule, probe: Probe) -> None:
         n = problem.n
@@ -195,7 +195,7 @@ class _Solve:
 
 
 class _OverEdges(_Solve):
-    """Listing 7, and its loops fused to three."""
+    """The rounds of Listing 7, with four loops each, or three if these are fused."""
 
     def __init__(self, problem: Problem, edges: PackedEdges, schedule: Schedule, probe: Probe) -> None:
         super().__init__(problem, edges.ids, schedule, probe)
@@ -253,7 +253,7 @@ class _OverEdges(_Solve):
 
 
 class _OverRows(_Solve):
-    """The future work: three loops over vertices."""
+    """The rounds of the authors' future work, with three loops over vertices each."""
 
     def __init__(self, problem: Problem, rows: PackedRows, schedule: Schedule, probe: Probe) -> None:
         super().__init__(problem, rows.ids, schedule, probe)

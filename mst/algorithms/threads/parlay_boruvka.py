@@ -1,19 +1,19 @@
 """Borůvka's algorithm over an edge list with a filter: Bhargava and Zaia's ParlayLib program.
 
 S. Bhargava and J. Zaia, "Parallelizing Minimum Spanning Tree Using Borůvka's Algorithm in Parlaylib and CUDA", 15-618
-final project (CMU, 2024), *Approach* and *Synchronization*; a reimplementation, not their program. Each round finds
-the cheapest edge of every component by compare-and-swap, unites components along those (an edge that is the cheapest of
-both ends counts once), and replaces ends by components, dropping self-edges or not.
+final project (CMU, 2024), *Approach* and *Synchronization*. This is a reimplementation, not their program. Each round
+finds the cheapest edge of every component by compare-and-swap, unites components along these edges (an edge that is the
+cheapest of both ends counts once), replaces ends by components, and, with the option `filter`, drops self-edges.
 
 They report three bugs in their program. Tests reproduce them (`tests/test_published_failures.py`); here they are fixed:
 
 - *Ties.* Equal edges were ordered by their ends, which are components after the first round: parallel edges are then
   equal, and two components may choose two of them, which is a cycle. Ties go by position in the edge list here, as in
   their final version; filtering keeps the order of ids, so positions order edges as ids do.
-- *Grandparent-linking* together with their union made loops, and they fell back on a find that writes nothing. Linking
-  is correct if it writes only where the grandparent differs from the parent. Without that test, a find that read a
-  root writes "this is a root" back after another thread has linked it to another tree, and undoes that union.
-  Links go from the larger root to the smaller one, by compare-and-swap; theirs went from the first end to the second.
+- *Grandparent-linking* together with their union made loops, and they fell back on a find that writes nothing. It is
+  correct if the find writes only where the grandparent differs from the parent. Without this test, a find that has
+  read a root may write the root as its own parent after another thread has linked it, which undoes that union. Here
+  links go from the larger root to the smaller one, by compare-and-swap; theirs went from the first end to the second.
 - *A failed exchange* overwrites, in C++, the value that it expects. Their union compares with that value before it
   tries again, and after one failure no root ever has that value: an endless loop, which compare-before-swap makes rare.
 """

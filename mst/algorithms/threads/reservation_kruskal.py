@@ -1,9 +1,9 @@
-"""Parallel filter-Kruskal by deterministic reservations: the Problem Based Benchmark Suite's, as published.
+"""Parallel Filter-Kruskal by deterministic reservations, as published in the Problem Based Benchmark Suite.
 
-A reimplementation of ``parallelFilterKruskal`` of PBBS (Anderson, Blelloch, Dhulipala, Dobson and Sun, "The
-Problem-Based Benchmark Suite (PBBS), V2", PPoPP 2022): sample a pivot, sort and solve the lightest edges,
-filter the others by the components found, sort and solve the remaining ones. The pivot is the program's,
-``min(5n/4, m)`` edges; the ECL-MST paper (§2) swaps two letters of it. Its comparison sort is a radix sort here.
+This is a reimplementation of ``parallelFilterKruskal`` of PBBS (Anderson, Blelloch, Dhulipala, Dobson and Sun, "The
+Problem-Based Benchmark Suite (PBBS), V2", PPoPP 2022): sample a pivot, sort and solve the lightest edges, filter the
+others by the components found, sort and solve the remaining ones. The pivot is the program's, ``min(5n/4, m)`` edges;
+the ECL-MST paper (§2) swaps two letters of this term. A radix sort replaces the program's comparison sort.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _GRANULARITY = 5
 
 
 class Problem(NamedTuple):
-    """The graph, the number of threads, and the options; `sample` is not 0 unless there are no edges."""
+    """The graph, the number of threads, and the options; `sample` is 0 only if there are no edges."""
 
     graph: Graph
     width: int
@@ -105,9 +105,9 @@ def solve_in_chunks(problem: Problem, grain: int = 4096, delay_seed: int = 0) ->
 def _sorted_range(
     words: np.ndarray, kind: int, key_range: KeyRange, inner: tuple | None, schedule: Schedule, index: type
 ) -> np.ndarray:
-    """Return the ids of the edges of a range of the order, sorted.
+    """Return the ids of the edges of a range of (key, id), sorted in that order.
 
-    `inner`, if given, are the ends of all edges and a union-find: edges inside its trees are left out.
+    `inner`, if given, holds the ends of all edges and a union-find: edges inside a tree are left out.
     """
     m, (width, largest, shared) = len(words), schedule
     grain = grain_for(m, width, smallest=64, largest=largest, multiple=64)

@@ -66,7 +66,7 @@ def find_lightest(schedule, worklist, rows, limit, state, following, pending):
     If a cursor reaches a slot whose word is above `limit`, it stops there, its vertex is appended to `pending`, and the
     component does not take that slot. Vertices whose cursor is at a slot up to `limit` are appended to `following`, and
     vertices at the end of their row to neither. ``tallies[LIVE]``, set to 0 first, is the length of `following`;
-    ``tallies[PENDING]``, which is not reset, is that of `pending`.
+    ``tallies[PENDING]``, which is not reset, is the length of `pending`.
 
     Parameters
     ----------

@@ -515,7 +515,7 @@ def append_batch(batch, batches, records, joined, forest, tallies, scratch):
 
 @njit
 def largest_batch(starts):
-    """Return the size of the largest batch; `starts` is that of `Batches`."""
+    """Return the size of the largest batch; `starts` is the field of `Batches`."""
     most = np.int64(0)
     for batch in range(starts.size - 1):
         most = max(most, starts[batch + 1] - starts[batch])

@@ -129,7 +129,7 @@ def _own_lightest_worker(worker, width, edges, label, least, lightest):
     (u, v, keys), own_least, own_lightest = edges, least[worker], lightest[worker]
     for x in range(own_least.size):
         own_least[x], own_lightest[x] = ~least.dtype.type(0), NONE
-    # The shares are in order of id: of edges with the same key, that of the first row with it is the first.
+    # Shares are in order of id, so that of equal keys the one of the earliest row has the smallest id.
     start, stop = np.uint64(worker * u.size // width), np.uint64((worker + 1) * u.size // width)
     call(lightest_of_some, start, stop, keys, u, v, label, own_least, own_lightest)
 

@@ -325,7 +325,7 @@ def _join_worker(worker, width, records, ends, ranges, smallest, lowest, taken, 
 def _take_part(worker, width, records, ends, ranges, smallest, lowest, taken, keys, forest, state):
     """Join one range after another of a stage until the last stage is over or a worker has failed.
 
-    `ends` and `ranges` are from `_cut_into_ranges`, `smallest` is that of `Buckets`, `state` is int64 of shape
+    `ends` and `ranges` are from `_cut_into_ranges`, `smallest` is the field of `Buckets`, `state` is int64 of shape
     (16 + 32 * width,), and the other arguments are as for `join`.
     """
     waited, end = 0, 2 * (ranges.shape[0] - 1)

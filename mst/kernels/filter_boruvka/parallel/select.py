@@ -286,7 +286,7 @@ def pick(storage, first, last, wanted, picked):
 def pick_outside(storage, first, last, in_giant, picked):
     """Write the places of edges with an end outside the giant tree to `picked`; return how many.
 
-    `in_giant` is that of `Wanted`. For `Rows` it may be empty: then each edge is picked once.
+    `in_giant` is the field of `Wanted`. For `Rows`, it may be empty: then each edge is picked once.
     """
     return _compiled_only()
 
@@ -430,7 +430,7 @@ def _keep_at_smaller_end(storage, picked, size):
 def _pick_outside_of_rows(storage, first, last, in_giant, picked):
     """Write the slots of edges of `Rows` with an end outside the giant tree to `picked`, one per edge; return how many.
 
-    `in_giant` is that of `Wanted`; if it is empty, all edges are picked.
+    `in_giant` is the field of `Wanted`; if it is empty, all edges are picked.
     """
     neighbours, offsets = storage.neighbours, storage.offsets
     size = np.uint64(0)

@@ -159,7 +159,7 @@ def _read(first, stop, u, v, keys, start, size, tile, mask):
 def _write_ones(words, ids, count, keys, first, ones):
     """Append records of the rows ``first + j``, for each bit `j` of `ones`, to the first `count`; return the new count.
 
-    `words` and `ids` are those of the records, `keys` those of the tile's rows; the others are uint64.
+    `words` and `ids` are the fields of the records, `keys` the keys of the tile's rows; the others are uint64.
     """
     while ones:
         row = first + np.uint64(count_trailing_zeros(ones))

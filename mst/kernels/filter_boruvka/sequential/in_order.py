@@ -6,7 +6,7 @@ of sorted rows are local, as along a path or a grid, each batch of `mst.kernels.
 close cycles and have to be joined again.
 
 In the kernels, `keys` are `LazyKeys` by row; `u` and `v` are fields of `Ends`, `parent` and `taken` the arrays of a
-`Forest`; `size`, the number of edges in the forest, and `missing`, that of a spanning tree, are int; rows are uint64.
+`Forest`; `size` and `missing`, the numbers of edges in the forest and in a spanning tree, are int; rows are uint64.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ class Cut(NamedTuple):
     cells : numpy.ndarray of uint8
         The block of vertex `x` at ``x >> shift``.
     split_keys, split_ids : numpy.ndarray of the keys' dtype and of int64, shape (blocks,)
-        An edge is light if its (key, id) is below that of its block here.
+        An edge of a block is light if its (key, id) is below the entry of the block.
     lows, highs, shifts : numpy.ndarray of the keys' dtype, shape (blocks,)
         The window of levels of each block.
     at_vertices : bool

@@ -252,7 +252,7 @@ def _lower_in_stretch(edges, block, first, least, lightest):
 
 @njit
 def _solve_block(edges, block, light, split, rest, parts, forest, size):
-    """Grow a block's `forest` of `size` edges to the end; return its number of edges and that of deferred edges.
+    """Complete a block's `forest`, which has `size` edges; return the numbers of its edges and of deferred edges.
 
     `light` are the codes of the block's light edges, `split`, int64, is their largest level, and `rest` a `_Rest`.
     """
@@ -327,7 +327,7 @@ def _level_at(codes, wanted):
 
 @njit
 def _keep_open(edges, block, codes, count, label):
-    """Of the first `count` of `codes`, keep those of edges whose ends differ in `label`; return how many."""
+    """Of the first `count` codes, keep the ones of edges whose ends differ in `label`; return how many."""
     (u, v, _), kept, stop = edges, _ZERO, np.uint64(count)
     for start in range(_ZERO, stop, _WORD):
         apart = _ZERO
