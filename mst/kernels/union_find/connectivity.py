@@ -7,8 +7,8 @@ import numpy as np
 from mst.kernels.primitives.jit import njit
 from mst.kernels.union_find.sequential import unite
 
-_S32 = np.uint64(32)
-_LOW32 = np.uint64(0xFFFFFFFF)
+_HALF = np.uint64(32)
+_LOW = np.uint64(0xFFFFFFFF)
 
 
 @njit
@@ -66,4 +66,4 @@ def keep_connected(n, pairs, m):
 @njit
 def _unite_ends(parent, pair):
     """Join the trees of the ends of a packed pair in `parent`, int64 (n,); return whether they were apart."""
-    return unite(parent, np.int64(pair >> _S32), np.int64(pair & _LOW32))
+    return unite(parent, np.int64(pair >> _HALF), np.int64(pair & _LOW))

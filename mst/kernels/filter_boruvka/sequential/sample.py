@@ -13,7 +13,7 @@ from mst.kernels.primitives.hashing import multiplicative_hash
 from mst.kernels.primitives.jit import njit
 from mst.kernels.primitives.keys import LazyKeys, keys_at
 
-_11 = np.uint64(11)
+_SURPLUS_BITS = np.uint64(11)
 _BLOCK = 64
 
 
@@ -128,7 +128,7 @@ def stratified(m, size):
     first = 0
     for i in range(places.size):
         last = (i + 1) * m // places.size
-        hashed = multiplicative_hash(i + 1) >> _11
+        hashed = multiplicative_hash(i + 1) >> _SURPLUS_BITS
         places[i] = first + np.int64(hashed * 2.0**-53 * (last - first))
         first = last
     return places
