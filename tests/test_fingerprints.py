@@ -245,7 +245,7 @@ def test_option_of_a_decorator_and_default_of_an_option_count(copy, before):
 def test_moving_device_functions_and_renaming_cuda_files_changes_nothing(copy, before):
     header, cuda = copy.defining("DEVICE u32 row_of_slot("), copy.defining("DEVICE u32 row_of_slot(").parent
     text = header.read_text()
-    start = text.index("// The last row")
+    start = text.index("DEVICE u32 row_of_slot(")
     base = cuda / "base.cuh"
     base.write_text(base.read_text() + "\n" + re.sub(r"\brow_of_slot\b", "slots_row", text[start:]))
     header.unlink()
