@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 HELP = "run the experiment with Snakemake: first a preliminary page, then the whole experiment"
 
 _POLL_SECONDS = 1.0
-_LOOKING_SECONDS = 0.02
+_LOOKING_SECONDS = 0.05
+"""Seldom, since runs are measured meanwhile."""
 _ENDING_SECONDS = 60.0
 _COMPILE_SECONDS = 6.0
 """Seconds that an algorithm's first run compiles, as a mean over those of the default experiment on two cores."""
